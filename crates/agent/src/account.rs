@@ -1,8 +1,8 @@
 //! The shell's account of a piece of work: what is done, what failed, what remains and what comes next.
 //!
-//! It is made of the run's own events and of the commitments as they stand, never of what a model says it did. The same events
-//! give the same account, whether they are heard one by one while a turn runs or read back after a crash, so that a conversation
-//! that is rebuilt and a run that is taken up again begin with the same words.
+//! It is made of the run's own events and of the status of the commitments, never of what a model says it did. The same events
+//! give the same account, whether they are noted one by one while a turn runs or read back after a crash, so that a conversation
+//! that is compacted and a run that is resumed begin with the same words.
 //!
 //! Limits: it knows calls and their outcome, not their meaning. It is bounded: of a long run the newest part is kept.
 
@@ -12,22 +12,19 @@ use marvin_base::truncate;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Begins the account in a message; what follows it is the shell's.
+/// Line that separates the goal from the shell's account in a message.
 pub const MARK: &str =
     "[The shell's account of this work, from its record. It stands in place of the earlier conversation.]";
 
-/// Changes that are kept.
-const CHANGES: usize = 40;
-/// Things looked at that are kept.
-const LOOKS: usize = 30;
-/// Failures that are kept.
-const FAILURES: usize = 5;
-/// Sayings of the model that are kept.
-const SAYINGS: usize = 5;
-/// Calls begun and not ended that are kept.
-const BEGUN: usize = 100;
+const MAX_CHANGES: usize = 40;
+/// Read-only calls that are kept.
+const MAX_READS: usize = 30;
+const MAX_FAILURES: usize = 5;
+/// Messages of the model that are kept.
+const MAX_MESSAGES: usize = 5;
+/// Calls without a result that are kept.
+const MAX_PENDING_CALLS: usize = 100;
 
-/// What has happened in a piece of work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Account {
     changed: VecDeque<String>,
@@ -40,7 +37,6 @@ pub struct Account {
     rounds: usize,
 }
 
-/// A call that began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PendingCall {
     line: String,
@@ -48,12 +44,10 @@ struct PendingCall {
     changes: bool,
 }
 
-/// What may still be spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RemainingBudget {
-    /// Dollars; none: no bound.
+    /// Dollars; none: no limit.
     pub dollars: Option<f64>,
-    /// Tool rounds.
     pub rounds: usize,
 }
 
@@ -70,7 +64,7 @@ impl Account {
         account
     }
 
-    /// Hears one more event.
+    /// Adds an event.
     pub fn note(&mut self, event: &Value, changes: &dyn Fn(&str) -> bool) {
         let text =
             |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
@@ -80,7 +74,7 @@ impl Account {
         }
         let Some(item) = event.get("item") else { return };
         match (kind, text(item, "type").as_str()) {
-            ("item.started", "tool_call") if self.begun.len() < BEGUN => {
+            ("item.started", "tool_call") if self.begun.len() < MAX_PENDING_CALLS => {
                 let name = text(item, "name");
                 let begun = PendingCall {
                     line: line(&name, item.get("arguments").unwrap_or(&Value::Null)),
@@ -95,24 +89,24 @@ impl Account {
                 self.ended(begun, ok, &text(item, "why"));
             }
             ("item.completed", "message") => {
-                push(&mut self.said, truncate::line(&text(item, "text"), 200), SAYINGS);
+                push(&mut self.said, truncate::line(&text(item, "text"), 200), MAX_MESSAGES);
             }
             _ => {}
         }
     }
 
     fn ended(&mut self, begun: PendingCall, ok: bool, why: &str) {
-        // What failed before and works now is no failure any longer; what fails again is told once.
+        // A call that failed before and succeeds now is not listed as a failure; one that fails again is listed once.
         self.failed.retain(|(signature, _)| *signature != begun.signature);
         if !ok {
             let line = format!("{}: {}", begun.line, truncate::line(why, 300));
-            push(&mut self.failed, (begun.signature, line), FAILURES);
+            push(&mut self.failed, (begun.signature, line), MAX_FAILURES);
             return;
         }
         let (list, count, most) = if begun.changes {
-            (&mut self.changed, &mut self.changes, CHANGES)
+            (&mut self.changed, &mut self.changes, MAX_CHANGES)
         } else {
-            (&mut self.looked, &mut self.looks, LOOKS)
+            (&mut self.looked, &mut self.looks, MAX_READS)
         };
         if list.back() != Some(&begun.line) {
             *count += 1;
@@ -121,13 +115,12 @@ impl Account {
         }
     }
 
-    /// Rounds of tool calls so far.
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.rounds
     }
 
-    /// The goal and the account below it, as the model reads it. Without anything to tell it is the goal alone.
+    /// Goal with the account below it, as the model reads it; the goal alone where nothing was done.
     #[must_use]
     pub fn task(&self, goal: &str, standing: &[Standing], left: RemainingBudget) -> String {
         let goal = goal.split(MARK).next().unwrap_or_default().trim_end();
@@ -149,7 +142,7 @@ impl Account {
         let begun = self.begun.values().map(|begun| &begun.line);
         list(&mut text, "Begun, and not known how it ended (look before you do it again)", begun);
         list(&mut text, "Failed last", self.failed.iter().map(|(_, line)| line));
-        list(&mut text, "What you said on the way (nobody checked it)", self.said.iter());
+        list(&mut text, "What you said on the way (not verified)", self.said.iter());
         let passed: Vec<&str> = standing
             .iter()
             .filter(|standing| standing.status == Status::Passed)
@@ -168,7 +161,7 @@ impl Account {
         text
     }
 
-    /// What comes next, by rule.
+    /// Next thing to do, by rule.
     fn next(&self, open: &[&Standing]) -> String {
         let bad = |standing: &&&Standing| matches!(standing.status, Status::Failed | Status::CouldNotRun);
         if let Some(begun) = self.begun.values().find(|begun| begun.changes) {
@@ -210,7 +203,7 @@ fn list<'a>(text: &mut String, title: &str, lines: impl Iterator<Item = &'a Stri
     }
 }
 
-/// A call on one line: its name and its arguments, each short.
+/// A call on one line: its name and its shortened arguments.
 fn line(name: &str, arguments: &Value) -> String {
     let shown = match arguments {
         Value::Object(map) => map

@@ -1,24 +1,25 @@
-//! Keeping a long conversation within the model's window.
+//! Compaction: keeping a long conversation within the model's context window.
 //!
-//! Tokens are estimated as a quarter of the bytes. From the first threshold on, tool results carry a warning; at the
-//! second the conversation is rebuilt by code, from durable state: the system message is composed anew, the person's words stay
-//! verbatim, the shell's own account ([`crate::account`]) stands in place of what lies between, the last messages stay whole. The full
-//! conversation is written to the run's directory first, so nothing is lost to the auditor. At the third no single result may pass.
+//! Tokens are estimated as a quarter of the bytes. From the first threshold on, tool results carry a warning; at the second
+//! the conversation is compacted by code, from durable state: the system message is composed again, the person's words stay
+//! verbatim, the shell's own account ([`crate::account`]) replaces what lies between, and the last messages stay whole. The full
+//! conversation is written to the run's directory first, so that an auditor still has it. The third is never exceeded by a
+//! single result.
 
 use marvin_base::truncate;
 use marvin_model::Message;
 
-/// How many messages at the end stay whole.
-const LAST: usize = 8;
+/// Messages at the end that stay whole.
+const TAIL_MESSAGES: usize = 8;
 /// Bytes of one message of an earlier conversation.
-const EARLIER: usize = 2_000;
+const MAX_EARLIER_BYTES: usize = 2_000;
 
 /// The thresholds, in estimated tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     /// From here on results carry a warning.
     pub warn: usize,
-    /// Here the conversation is rebuilt.
+    /// Here the conversation is compacted.
     pub compact: usize,
     /// This is never passed.
     pub hard: usize,
@@ -42,10 +43,10 @@ pub fn total(messages: &[Message]) -> usize {
     messages.iter().map(tokens).sum()
 }
 
-/// The conversation rebuilt. `opening` is how many messages it began with: the system message, what was said before, and last
-/// the task. `system` and `task` are these two as they are now. Gives how many messages it begins with now.
+/// Compacts a conversation. `opening` is how many messages it began with: the system message, earlier messages, and last the
+/// task. `system` and `task` are these two as they are now. Also gives the new `opening`.
 #[must_use]
-pub fn rebuild(
+pub fn compact(
     messages: &[Message],
     opening: usize,
     system: &str,
@@ -54,23 +55,23 @@ pub fn rebuild(
 ) -> (Vec<Message>, usize) {
     let (opened, rest) = messages.split_at(opening.min(messages.len()));
     // A result without the call it answers is refused by every vendor: begin the kept end at a reply of the model.
-    let mut start = rest.len().saturating_sub(LAST);
+    let mut start = rest.len().saturating_sub(TAIL_MESSAGES);
     while rest.get(start).is_some_and(|message| !matches!(message, Message::Assistant { .. })) {
         start += 1;
     }
     let last = rest.get(start..).unwrap_or_default();
-    let mut rebuilt = Vec::new();
+    let mut compacted = Vec::new();
     if !system.is_empty() {
-        rebuilt.push(Message::system(system));
+        compacted.push(Message::system(system));
     }
     let before = opened.iter().take(opened.len().saturating_sub(1));
     let before = before.filter(|message| !matches!(message, Message::System { .. }));
-    rebuilt.extend(before.map(|message| shorten(message, EARLIER)));
-    rebuilt.push(Message::user(task));
-    let opening = rebuilt.len();
-    let room = window.compact.saturating_sub(total(&rebuilt)) / last.len().max(1);
-    rebuilt.extend(last.iter().map(|message| shorten(message, room.max(500) * 4)));
-    (rebuilt, opening)
+    compacted.extend(before.map(|message| shorten(message, MAX_EARLIER_BYTES)));
+    compacted.push(Message::user(task));
+    let opening = compacted.len();
+    let room = window.compact.saturating_sub(total(&compacted)) / last.len().max(1);
+    compacted.extend(last.iter().map(|message| shorten(message, room.max(500) * 4)));
+    (compacted, opening)
 }
 
 fn shorten(message: &Message, bytes: usize) -> Message {
@@ -139,11 +140,11 @@ mod tests {
     fn state_and_task_come_first_and_every_result_keeps_its_call() {
         for rounds in 1..60 {
             let task = "build the thing, and how it stands";
-            let (rebuilt, opening) = rebuild(&conversation(rounds), 2, "the rules now", task, WINDOW);
+            let (rebuilt, opening) = compact(&conversation(rounds), 2, "the rules now", task, WINDOW);
             assert_eq!(opening, 2);
             assert_eq!(rebuilt[0], Message::system("the rules now"));
             assert_eq!(rebuilt[1], Message::user("build the thing, and how it stands"));
-            assert!(rebuilt.len() <= 2 + LAST);
+            assert!(rebuilt.len() <= 2 + TAIL_MESSAGES);
             let mut open = std::collections::BTreeSet::new();
             for message in &rebuilt {
                 match message {
@@ -156,11 +157,11 @@ mod tests {
             }
             assert!(open.is_empty(), "a call without its result");
         }
-        let mut again = rebuild(&conversation(100), 2, "s", "t", WINDOW).0;
+        let mut again = compact(&conversation(100), 2, "s", "t", WINDOW).0;
         assert!(total(&again) < total(&conversation(100)) / 3);
         for _ in 0..5 {
             again.extend(conversation(40).into_iter().skip(2));
-            again = rebuild(&again, 2, "s", "t", WINDOW).0;
+            again = compact(&again, 2, "s", "t", WINDOW).0;
         }
         assert_eq!(again.iter().filter(|message| matches!(message, Message::User { .. })).count(), 1);
     }
@@ -177,12 +178,12 @@ mod tests {
             messages.push(Message::assistant(format!("{{\"tool_calls\":[{n}]}}")));
             messages.push(Message::user(format!("{{\"tool_results\":[{n}]}}")));
         }
-        let (rebuilt, opening) = rebuild(&messages, 4, "new", "the task, and how it stands", WINDOW);
+        let (rebuilt, opening) = compact(&messages, 4, "new", "the task, and how it stands", WINDOW);
         assert_eq!(rebuilt[0], Message::system("new"));
         assert_eq!((opening, &rebuilt[1]), (4, &Message::user("hello")));
         assert!(rebuilt[2].content().len() < 2_100);
         assert_eq!(rebuilt[3], Message::user("the task, and how it stands"));
-        assert_eq!(rebuilt.len(), 4 + LAST);
+        assert_eq!(rebuilt.len(), 4 + TAIL_MESSAGES);
         assert!(matches!(rebuilt[4], Message::Assistant { .. }));
     }
 

@@ -1,9 +1,10 @@
-//! The gate's last layer, with a model behind it.
+//! Evaluator: a model as the last layer of the gate.
 //!
-//! One question at a time. What is sent is redacted, and the command stands in it as a JSON text, marked as data. A late, broken
-//! or misshapen answer is no answer; the gate then leaves the question a question. Money is counted twice: against a cap of
-//! its own, and in the run's ledger, so that `--max-cost` holds for it too.
+//! It answers one question at a time. Requests are redacted, and the command stands in them as JSON text, marked as data. A late
+//! or malformed answer does not count, and the gate asks a person. Its cost is counted against a limit of its own and in the run's
+//! ledger, so that `--max-cost` holds for it too.
 
+use crate::error::SessionError;
 use crate::project_context::ProjectContext;
 use marvin_base::files::{self, Links};
 use marvin_base::ledger::{Durability, Ledger};
@@ -18,7 +19,7 @@ use marvin_model::choose::{self, Choice};
 use marvin_model::cost::CostLedger;
 use marvin_model::price::{self, Prices, dollars};
 use marvin_model::{Message, ModelClient, ModelError, Reply, Request, Usage};
-use serde_json::json;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,15 +27,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-/// The role by which scripts and prices know these requests.
+/// Role of these requests in scripts and prices.
 pub const ROLE: &str = "Evaluator";
-/// The instructions.
 const PROMPT: &str = include_str!("../prompts/evaluator.md");
-/// Answers that are kept.
 const MAX_CACHED_OPINIONS: usize = 512;
-/// How long it is not asked again after it could not answer.
-const FAILED: Duration = Duration::from_secs(60);
-/// Bytes of a command that is sent; a longer one is a person's to read.
+const FAILURE_CACHE: Duration = Duration::from_secs(60);
+/// Bytes of a command that is sent; a longer one is left to a person.
 const MAX_COMMAND_BYTES: usize = 16 * 1024;
 
 /// A model that judges commands.
@@ -54,7 +52,50 @@ pub struct ModelEvaluator {
 struct EvaluatorState {
     /// Nano-dollars.
     spent: u64,
-    kept: BTreeMap<String, (Instant, Result<Opinion, String>)>,
+    kept: BTreeMap<String, (Instant, Result<Opinion, EvaluatorError>)>,
+}
+
+/// The user message: the question, marked as data.
+#[derive(Serialize)]
+struct QuestionData<'a> {
+    untrusted_data: &'a Question,
+}
+
+/// A line of `agent-evaluations.jsonl`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Evaluation<'a> {
+    timestamp: String,
+    command: &'a str,
+    description: &'a str,
+    decision: &'a str,
+    reasoning: String,
+    confidence: Option<f64>,
+    investigated: Vec<String>,
+    cost_usd: Option<f64>,
+    duration_ms: u64,
+    num_turns: u64,
+    evaluator: &'static str,
+    model: &'a str,
+}
+
+/// Why the evaluator gives no opinion.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum EvaluatorError {
+    #[error("the command is longer than {MAX_COMMAND_BYTES} bytes")]
+    TooLong,
+    #[error("no price is known for `{model}` of `{provider}`, so its cost cannot be capped")]
+    Unpriced { provider: String, model: String },
+    #[error("its answers may cost {0} USD in one run, and have")]
+    Spent(String),
+    #[error("the budget of the run is spent")]
+    RunSpent,
+    #[error("no answer within {0} ms")]
+    Late(u128),
+    #[error("it asked for tools, and has none")]
+    AskedForTools,
+    #[error("{0}")]
+    Failed(String),
 }
 
 impl std::fmt::Debug for ModelEvaluator {
@@ -66,32 +107,31 @@ impl std::fmt::Debug for ModelEvaluator {
     }
 }
 
-/// The layers of a run: with a model where the settings ask for one. The second value says why there is none although
-/// they do.
+/// Layers of a run: with a model where the settings ask for one. The second value says why it is missing although they do.
 #[must_use]
 pub fn layers(
-    ground: &ProjectContext,
+    project: &ProjectContext,
     cost: &Arc<CostLedger>,
     prices: &Arc<Prices>,
     script_state: PathBuf,
     cancel: &CancellationToken,
 ) -> (Layers, Option<String>) {
-    let layers = ground.layers();
-    let terms = terms(ground);
+    let layers = project.layers();
+    let terms = terms(project);
     // A program that judges a command is not itself judged by another one, which would judge the next.
-    if !terms.enabled || ground.settings.on(&table::SECURITY_EVAL) {
+    if !terms.enabled || project.settings.on(&table::SECURITY_EVAL) {
         return (layers, None);
     }
-    match client(ground, script_state) {
+    match client(project, script_state) {
         Ok(client) => {
             let evaluator = ModelEvaluator {
                 client,
                 prices: prices.clone(),
                 cost: cost.clone(),
                 terms,
-                keep: Duration::from_secs(60 * ground.settings.count(&table::GATE_EVALUATOR_CACHE) as u64),
-                redactor: ground.redactor.clone(),
-                log: ground.layout.security().join("agent-evaluations.jsonl"),
+                keep: Duration::from_secs(60 * project.settings.count(&table::GATE_EVALUATOR_CACHE) as u64),
+                redactor: project.redactor.clone(),
+                log: project.layout.security().join("agent-evaluations.jsonl"),
                 cancel: cancel.clone(),
                 state: Mutex::default(),
             };
@@ -101,32 +141,29 @@ pub fn layers(
     }
 }
 
-/// Do the settings ask for a model that judges commands, here?
+/// Whether the settings ask for a model that judges commands.
 #[must_use]
-pub fn is_wanted(ground: &ProjectContext) -> bool {
-    terms(ground).enabled && !ground.settings.on(&table::SECURITY_EVAL)
+pub fn is_wanted(project: &ProjectContext) -> bool {
+    terms(project).enabled && !project.settings.on(&table::SECURITY_EVAL)
 }
 
-/// The layers with a model, for commands that no run of ours asks for. What it costs is kept beside what it says.
-///
-/// # Errors
-/// When the ledger of costs or the prices cannot be read.
+/// Layers with a model, for commands of other programs' agents. Its cost is recorded beside its answers.
 pub fn for_hooks(
-    ground: &ProjectContext,
+    project: &ProjectContext,
     cancel: &CancellationToken,
-) -> Result<(Layers, Option<String>), crate::session::SessionError> {
-    let directory = ground.layout.security();
+) -> Result<(Layers, Option<String>), SessionError> {
+    let directory = project.layout.security();
     let durability = Durability::Turn;
-    let limit = ground.settings.amount(&table::MAX_COST).map(price::nanos);
+    let limit = project.settings.amount(&table::MAX_COST).map(price::nanos);
     let ledger = directory.join("evaluator-cost.jsonl");
-    let cost = Arc::new(CostLedger::open(&ledger, &[], limit, durability, ground.redactor.clone())?);
-    let prices = Arc::new(Prices::load(Some(&ground.layout.prices()))?);
-    Ok(layers(ground, &cost, &prices, directory.join("evaluator-script.json"), cancel))
+    let cost = Arc::new(CostLedger::open(&ledger, &[], limit, durability, project.redactor.clone())?);
+    let prices = Arc::new(Prices::load(Some(&project.layout.prices()))?);
+    Ok(layers(project, &cost, &prices, directory.join("evaluator-script.json"), cancel))
 }
 
-/// The terms: the settings, the person's `config.json` where they say nothing, and the project's where it is stricter.
-fn terms(ground: &ProjectContext) -> Terms {
-    let settings = &ground.settings;
+/// Terms from the settings, the person's `config.json` where those say nothing, and the project's where it is stricter.
+fn terms(project: &ProjectContext) -> Terms {
+    let settings = &project.settings;
     let said =
         |setting: &Setting| settings.value(setting).is_some_and(|value| value.origin != Origin::Default);
     let set = Terms {
@@ -137,7 +174,7 @@ fn terms(ground: &ProjectContext) -> Terms {
     };
     let read = |directory: PathBuf, links| files::read_text(&directory.join("config.json"), 64 * 1024, links);
     let mut terms = set;
-    if let Ok(text) = read(ground.layout.user_security(), Links::Follow) {
+    if let Ok(text) = read(project.layout.user_security(), Links::Follow) {
         let own = set.after(&text, true);
         let choose = |setting, own, set| if said(setting) { set } else { own };
         terms = Terms {
@@ -147,19 +184,19 @@ fn terms(ground: &ProjectContext) -> Terms {
             confidence: choose(&table::GATE_EVALUATOR_CONFIDENCE, own.confidence, set.confidence),
         };
     }
-    match read(ground.layout.rules(), Links::Refuse) {
-        Ok(text) if ground.layout.record().is_some() => terms.after(&text, false),
+    match read(project.layout.rules(), Links::Refuse) {
+        Ok(text) if project.layout.record().is_some() => terms.after(&text, false),
         _ => terms,
     }
 }
 
-fn client(ground: &ProjectContext, script_state: PathBuf) -> Result<Arc<dyn ModelClient>, ModelError> {
-    let own = |settings: Settings, to: &'static Setting, from: &Setting| match ground.settings.given(from) {
+fn client(project: &ProjectContext, script_state: PathBuf) -> Result<Arc<dyn ModelClient>, ModelError> {
+    let own = |settings: Settings, to: &'static Setting, from: &Setting| match project.settings.given(from) {
         Some(value) => settings.with(to, value).unwrap_or(settings),
         None => settings,
     };
-    let mut settings = Settings::clone(&ground.settings);
-    if ground.settings.given(&table::GATE_EVALUATOR_PROVIDER).is_some() {
+    let mut settings = Settings::clone(&project.settings);
+    if project.settings.given(&table::GATE_EVALUATOR_PROVIDER).is_some() {
         // Another provider has other models.
         settings = settings.with(&table::MODEL, "").unwrap_or(settings);
     }
@@ -169,16 +206,16 @@ fn client(ground: &ProjectContext, script_state: PathBuf) -> Result<Arc<dyn Mode
     settings = settings.with(&table::RETRIES, "0").unwrap_or(settings);
     choose::client(&Choice {
         settings: &settings,
-        environment: &ground.environment.clone().with("MARVIN_SECURITY_EVAL", "1"),
-        layout: &ground.layout,
-        workspace: ground.workspace.as_deref().map_or(ground.directory.as_path(), Workspace::root),
+        environment: &project.environment.clone().with("MARVIN_SECURITY_EVAL", "1"),
+        layout: &project.layout,
+        workspace: project.workspace.as_deref().map_or(project.directory.as_path(), Workspace::root),
         script_state: Some(script_state),
     })
 }
 
 impl Evaluator for ModelEvaluator {
     fn evaluate<'a>(&'a self, question: &'a Question) -> OpinionFuture<'a> {
-        Box::pin(self.answer(question))
+        Box::pin(async move { self.answer(question).await.map_err(|error| error.to_string()) })
     }
 
     fn threshold(&self) -> f64 {
@@ -187,18 +224,18 @@ impl Evaluator for ModelEvaluator {
 }
 
 impl ModelEvaluator {
-    async fn answer(&self, question: &Question) -> Result<Opinion, String> {
+    async fn answer(&self, question: &Question) -> Result<Opinion, EvaluatorError> {
         // Held until the answer is there: one question at a time, so that the cap is never passed by two at once.
         let mut state = self.state.lock().await;
-        let key = signature::hash(&json!([
+        let key = signature::hash(&(
             question.command.split_whitespace().collect::<Vec<_>>(),
-            question.commands,
-            question.directory,
+            &question.commands,
+            &question.directory,
             self.client.provider(),
             self.client.model(),
-        ]));
+        ));
         let now = Instant::now();
-        let (keep, failed) = (self.keep, FAILED.min(self.keep));
+        let (keep, failed) = (self.keep, FAILURE_CACHE.min(self.keep));
         state.kept.retain(|_, (since, answer)| {
             now.saturating_duration_since(*since) < if answer.is_ok() { keep } else { failed }
         });
@@ -206,7 +243,7 @@ impl ModelEvaluator {
             return answer.clone().map(|opinion| Opinion { cached: true, duration_ms: 0, ..opinion });
         }
         if question.command.len() > MAX_COMMAND_BYTES {
-            return Err(format!("the command is longer than {MAX_COMMAND_BYTES} bytes"));
+            return Err(EvaluatorError::TooLong);
         }
         self.may_spend(state.spent)?;
         let started = Instant::now();
@@ -230,27 +267,26 @@ impl ModelEvaluator {
         answer
     }
 
-    /// May another question be paid for?
-    fn may_spend(&self, spent: u64) -> Result<(), String> {
+    /// Refuses a question that cannot be paid for.
+    fn may_spend(&self, spent: u64) -> Result<(), EvaluatorError> {
         let (provider, model) = (self.client.provider(), self.client.model());
         if provider != "claude" && !self.prices.knows(provider, model) {
-            return Err(format!(
-                "no price is known for `{model}` of `{provider}`, so its cost cannot be capped"
-            ));
+            let (provider, model) = (provider.to_string(), model.to_string());
+            return Err(EvaluatorError::Unpriced { provider, model });
         }
         if spent >= price::nanos(self.terms.cost_usd) {
-            return Err(format!("its answers may cost {} USD in one run, and have", self.terms.cost_usd));
+            return Err(EvaluatorError::Spent(self.terms.cost_usd.to_string()));
         }
         match self.cost.is_spent() {
             Ok(false) => Ok(()),
-            Ok(true) => Err("the budget of the run is spent".into()),
-            Err(error) => Err(error.to_string()),
+            Ok(true) => Err(EvaluatorError::RunSpent),
+            Err(error) => Err(EvaluatorError::Failed(error.to_string())),
         }
     }
 
-    /// Asks the model. The second value is what it cost, also when nothing came of it.
-    async fn send(&self, question: &Question) -> (Result<Opinion, String>, Option<u64>) {
-        let mut data = json!({ "untrusted_data": question });
+    /// Asks the model. The second value is the cost, also of a failure.
+    async fn send(&self, question: &Question) -> (Result<Opinion, EvaluatorError>, Option<u64>) {
+        let mut data = serde_json::to_value(QuestionData { untrusted_data: question }).unwrap_or_default();
         self.redactor.value(&mut data);
         let request = Request {
             messages: vec![Message::system(PROMPT), Message::user(data.to_string())],
@@ -266,20 +302,20 @@ impl ModelEvaluator {
             Ok(Ok(reply)) => reply,
             Ok(Err(error)) => {
                 let cost = error.spent().map(|usage| self.record(usage, &Reply::default()));
-                return (Err(error.to_string()), cost.flatten());
+                return (Err(EvaluatorError::Failed(error.to_string())), cost.flatten());
             }
             Err(_) => {
                 cancel.cancel();
-                // It was read, whatever became of the answer.
+                // The request was read, so it costs something.
                 let cost = self.record(Usage::estimate(&request, 0), &Reply::default());
-                return (Err(format!("no answer within {} ms", timeout.as_millis())), cost);
+                return (Err(EvaluatorError::Late(timeout.as_millis())), cost);
             }
         };
         let cost = self.record(reply.usage, &reply);
         let answer = if reply.calls.is_empty() {
-            read_answer(&reply.text)
+            read_answer(&reply.text).map_err(|error| EvaluatorError::Failed(error.to_string()))
         } else {
-            Err("it asked for tools, and has none".to_string())
+            Err(EvaluatorError::AskedForTools)
         };
         (answer, cost)
     }
@@ -289,7 +325,7 @@ impl ModelEvaluator {
         let (provider, model) = (self.client.provider(), self.client.model());
         let reply = Reply { usage, cost: reply.cost, ..Reply::default() };
         let cost = self.prices.reply_cost(provider, model, &reply);
-        // Where the ledger cannot be written the run itself stops at its next word.
+        // Where the ledger cannot be written, the run itself stops at its next request.
         self.cost.record(provider, model, usage, cost).ok();
         cost
     }
@@ -297,29 +333,32 @@ impl ModelEvaluator {
     fn write_down(
         &self,
         question: &Question,
-        answer: &Result<Opinion, String>,
+        answer: &Result<Opinion, EvaluatorError>,
         cost: Option<u64>,
         duration_ms: u64,
     ) {
         let opinion = answer.as_ref().ok();
-        let entry = json!({
-            "timestamp": clock::now_stamp(),
-            "command": question.command,
-            "description": question.reason,
-            "decision": opinion.map_or("ask", |opinion| opinion.decision.word()),
-            "reasoning": opinion.map_or_else(|| answer.as_ref().err().cloned(), |o| Some(o.reasoning.clone())),
-            "confidence": opinion.map(|opinion| opinion.confidence),
-            "investigated": opinion.map(|opinion| opinion.investigated.clone()).unwrap_or_default(),
-            "costUsd": cost.map(dollars),
-            "durationMs": duration_ms,
-            "numTurns": 1,
-            "evaluator": "agent",
-            "model": self.client.model(),
-        });
+        let entry = Evaluation {
+            timestamp: clock::now_stamp(),
+            command: &question.command,
+            description: &question.reason,
+            decision: opinion.map_or("ask", |opinion| opinion.decision.word()),
+            reasoning: match answer {
+                Ok(opinion) => opinion.reasoning.clone(),
+                Err(error) => error.to_string(),
+            },
+            confidence: opinion.map(|opinion| opinion.confidence),
+            investigated: opinion.map(|opinion| opinion.investigated.clone()).unwrap_or_default(),
+            cost_usd: cost.map(dollars),
+            duration_ms,
+            num_turns: 1,
+            evaluator: "agent",
+            model: self.client.model(),
+        };
         if self.log.is_symlink() {
             return;
         }
-        // The decision itself is in the log of decisions; this is what the model said besides.
+        // The decision itself is in the log of decisions; this is the model's answer to it.
         if let Ok(mut ledger) =
             Ledger::open_shared_chained(&self.log, Durability::Turn, self.redactor.clone())
         {

@@ -1,4 +1,4 @@
-//! The chat log of a profile: what was said, kept to a bounded size, with backups before anything is cut.
+//! The chat log of a profile, of a bounded size, with backups before anything is cut.
 
 use marvin_base::{atomic, clock, truncate};
 use marvin_model::Message;
@@ -22,7 +22,6 @@ const WHOLE: usize = 20;
 pub struct ChatLogEntry {
     /// `you`, `assistant` or `system`.
     pub role: String,
-    /// The text.
     pub text: String,
     /// `HH:MM`.
     #[serde(default)]
@@ -40,7 +39,7 @@ impl History {
     /// Reads a chat log; a missing one is empty.
     ///
     /// # Errors
-    /// When the file is there but cannot be understood; it is left alone.
+    /// When the file exists but cannot be parsed; it is left alone.
     pub fn read(path: &Path) -> std::io::Result<Self> {
         let entries = match std::fs::read_to_string(path) {
             Ok(text) => serde_json::from_str(&text).map_err(std::io::Error::from)?,
@@ -62,7 +61,7 @@ impl History {
         self.last().iter().map(|said| format!("{}: {}", said.role, short(&said.text))).collect()
     }
 
-    /// The last entries as messages: for a conversation that goes on.
+    /// The last entries as messages, to continue a conversation.
     #[must_use]
     pub fn messages(&self) -> Vec<Message> {
         self.last()
@@ -96,7 +95,7 @@ impl History {
         self.entries.iter().map(|said| said.text.chars().count()).sum::<usize>() / 4
     }
 
-    /// Shortens the log to about `target` tokens, after a backup. The last entries stay whole as long as they fit.
+    /// Compacts the log to about `target` tokens, after a backup. The last entries stay whole as long as they fit.
     ///
     /// # Errors
     /// When the backup cannot be written; the log is then untouched.
@@ -138,8 +137,8 @@ impl History {
         Ok(backup)
     }
 
-    /// Adds what was said to the log on the disk, safely beside other processes that do the same: takes a lock, reads the
-    /// log anew, adds, shortens it to `target` tokens once it is longer than `limit`, and writes it.
+    /// Adds entries to the log on disk, safely beside other processes that do the same: takes a lock, reads the log again, adds,
+    /// compacts it to `target` tokens once it is longer than `limit`, and writes it.
     ///
     /// # Errors
     /// When the log cannot be read or written; it is then untouched.
@@ -155,8 +154,8 @@ impl History {
         history.save().map_err(|error| error.source)
     }
 
-    /// Takes the last exchange out of the log, after a backup: everything from the last thing that the person said. Gives what
-    /// they had said; none when there is nothing to take back.
+    /// Removes the last exchange from the log, after a backup: everything from the last prompt. Gives that prompt; none when the
+    /// log has none.
     ///
     /// # Errors
     /// When the log or its backup cannot be read or written; the log is then untouched.
@@ -171,11 +170,11 @@ impl History {
         Ok(gone.into_iter().next().map(|said| (said.text, count)))
     }
 
-    /// Shortens the log to about `target` tokens, after a backup; gives the backup when there was something to shorten.
+    /// Compacts the log to about `target` tokens, after a backup; gives the backup, if it was longer.
     ///
     /// # Errors
     /// When the log or its backup cannot be read or written; the log is then untouched.
-    pub fn shorten(path: &Path, target: usize) -> std::io::Result<Option<PathBuf>> {
+    pub fn compact_file(path: &Path, target: usize) -> std::io::Result<Option<PathBuf>> {
         let _lock = locked(path)?;
         let mut history = History::read(path)?;
         let backup = history.compact(target).map_err(|error| error.source)?;
@@ -185,8 +184,7 @@ impl History {
         Ok(backup)
     }
 
-    /// Entries of the backups of a log that hold these words, newest backup first; at most `most`. What is in several backups is
-    /// found once.
+    /// Entries of the backups of a log that hold these words, newest backup first; at most `most`, without repetitions.
     #[must_use]
     pub fn search_backups(path: &Path, words: &str, most: usize) -> Vec<(String, ChatLogEntry)> {
         let wanted = words.trim().to_lowercase();
@@ -295,8 +293,8 @@ mod tests {
         assert!(said.starts_with("148 ") && gone == 2, "{said}");
         assert!(History::read(&path).unwrap().entries().last().unwrap().text.starts_with("147 "));
         assert!(History::search_backups(&path, "149 word", 5)[0].1.text.starts_with("149 "));
-        assert!(History::shorten(&path, 1000).unwrap().is_some_and(|backup| backup.exists()));
-        assert!(History::shorten(&path, 1000).unwrap().is_none());
+        assert!(History::compact_file(&path, 1000).unwrap().is_some_and(|backup| backup.exists()));
+        assert!(History::compact_file(&path, 1000).unwrap().is_none());
         std::thread::scope(|scope| {
             for n in 0..8 {
                 let path = path.with_file_name("other.json");
@@ -309,7 +307,7 @@ mod tests {
         assert_eq!(
             History::read(&path.with_file_name("other.json")).unwrap().entries().len(),
             16,
-            "nobody is lost"
+            "no entry is lost"
         );
         std::fs::write(&path, "broken").unwrap();
         assert!(History::read(&path).is_err());

@@ -1,19 +1,22 @@
 //! Layer 4: the one loop.
 //!
-//! A [`session::Session`] is what every front end holds; it works in a [`project_context::ProjectContext`]. A turn of it composes the prompt from durable state ([`compose`]),
-//! sends it, understands the reply ([`protocol`]), lets the gate judge and the tools act ([`tool_host`]), feeds the results
-//! back, verifies what a final answer claims ([`verification`]), and ends when there is nothing to feed back or a bound is met
-//! ([`turn`]). Everything that happens is an event
-//! of one trace ([`trace`]) before it is shown.
+//! Every front end holds a [`session::Session`], which works in a [`project_context::ProjectContext`]. A turn of it
+//! composes the prompt from durable state ([`compose`]), sends it, parses the reply ([`protocol`]), lets the gate judge and the
+//! tools act ([`tool_host`]), feeds the results back, verifies what a final answer claims ([`verification`]), and ends when
+//! there is nothing to feed back or a limit is reached ([`turn`]). Every event is written to one trace ([`trace`]) before it
+//! is shown.
 
 pub mod account;
 pub mod chat;
 pub mod commitments;
 pub mod compaction;
 pub mod compose;
+mod debug;
+pub mod error;
 pub mod evaluator;
 pub mod history;
 pub mod launch;
+mod model_client;
 pub mod outcome;
 pub mod profile;
 pub mod progress;
@@ -21,6 +24,7 @@ pub mod project_context;
 pub mod protocol;
 pub mod recall;
 pub mod roles;
+mod run_parts;
 pub mod servitors;
 pub mod session;
 pub mod stages;
@@ -33,9 +37,10 @@ mod turn_commitments;
 pub mod turn_journal;
 pub mod verification;
 
+pub use error::SessionError;
 pub use outcome::{Outcome, Status};
 pub use project_context::ProjectContext;
-pub use session::{Session, SessionError, SessionOptions};
+pub use session::{Session, SessionOptions};
 pub use tool_caller::ToolCaller;
 pub use trace::{Notice, Trace};
 pub use turn::Turn;

@@ -1,4 +1,4 @@
-//! How a turn ended, and what came of it.
+//! Outcome of a turn.
 
 use crate::verification::Verification;
 use marvin_base::Exit;
@@ -10,17 +10,14 @@ use serde_json::{Map, Value};
 pub enum Status {
     /// The model gave its answer.
     Success,
-    /// The work failed.
     Failed,
     /// Some of it is done.
     Partial,
     /// A person is needed.
     Blocked,
-    /// The budget is spent.
     Budget,
-    /// Somebody interrupted it.
     Interrupted,
-    /// It claims success, and what was promised does not hold.
+    /// It claims success, and its commitments do not hold.
     NotVerified,
 }
 
@@ -59,10 +56,8 @@ impl Status {
     }
 }
 
-/// What came of a turn.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// How it ended.
     pub status: Status,
     /// Why, in one word: `answered`, `no_progress`, `max_rounds`, `deadline`, `model_error` …
     pub reason: &'static str,
@@ -72,12 +67,26 @@ pub struct Outcome {
     pub error: Option<String>,
     /// A stable name of the failure.
     pub failure_signature: Option<String>,
-    /// What a worker's final object held besides.
+    /// Other keys of a worker's final object.
     pub data: Map<String, Value>,
-    /// Requests made.
     pub rounds: usize,
-    /// Calls made.
     pub calls: usize,
-    /// What was verified of it.
     pub verification: Verification,
+}
+
+impl Outcome {
+    /// Outcome without an answer.
+    pub(crate) fn new(status: Status, reason: &'static str, error: Option<String>) -> Self {
+        Outcome {
+            status,
+            reason,
+            text: String::new(),
+            error,
+            failure_signature: None,
+            data: Map::new(),
+            rounds: 0,
+            calls: 0,
+            verification: Verification::default(),
+        }
+    }
 }

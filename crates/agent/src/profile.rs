@@ -9,16 +9,15 @@ use std::fs;
 /// A profile's file larger than this is not read.
 const MAX_PROFILE_FILE_BYTES: u64 = 1024 * 1024;
 
-/// What the system message says of the person.
+/// Profile of a person, as far as the system message uses it.
 #[derive(Debug, Clone, Default)]
 pub struct Profile {
-    /// Its name.
     pub name: String,
     /// `preferences.yaml`, as it is.
     pub preferences: String,
     /// One line for each saved place.
     pub places: Vec<String>,
-    /// What could not be read, for the record.
+    /// Files that could not be read.
     pub problems: Vec<String>,
 }
 
@@ -60,7 +59,7 @@ pub fn active(layout: &Layout, wanted: Option<&str>) -> String {
         .unwrap_or_else(|| "default".to_string())
 }
 
-/// Lower case, spaces to `_`, nothing that could leave the directory of profiles.
+/// Normalises a name: lower case, spaces to `_`, nothing that could leave the directory of profiles.
 pub(crate) fn normal(name: &str) -> String {
     name.trim()
         .to_lowercase()

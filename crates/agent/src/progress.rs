@@ -1,13 +1,12 @@
-//! Law 2 inside a turn: the same call with the same result, while nothing in the workspace changed, is no progress.
+//! The no-progress rule: the same call with the same result, while nothing in the workspace changed, makes no progress.
 //!
-//! The second time the model is told so; the third time (a setting) the turn stops. Polling that returns something new
-//! is not a loop, and neither is a test run after an edit. The files themselves are looked at only after a command: what the
-//! other tools write is known.
+//! The second time the model is told so; the third time (a setting) the turn stops. Polling that returns something new is not a
+//! loop, and neither is a test run after an edit. The files are compared only after a command, because the writes of other tools
+//! are known.
 
 use marvin_base::signature;
 use marvin_gate::Touches;
 use marvin_model::ToolCall;
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -15,24 +14,24 @@ use std::time::UNIX_EPOCH;
 
 /// Entries looked at when the workspace is compared; a larger workspace counts as changed only in its first part.
 const MAX_WORKSPACE_ENTRIES: usize = 20_000;
-/// Directories that change without anybody working.
+/// Directories that change although no agent works in them.
 const IGNORED: [&str; 6] = [".git", ".marvin", "target", "node_modules", ".venv", "__pycache__"];
 
-/// What a repetition calls for.
+/// Reaction to a repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// Nothing.
     Made,
-    /// A word to the model: this happened before.
+    /// Tell the model how often this happened.
     Repeated(usize),
-    /// An end.
+    /// End the turn.
     Stuck(usize),
 }
 
-/// What stands before the shell's word in a result.
+/// Beginning of the shell's note in a result.
 const NOTE: &str = "\n[The shell notes: this is call number ";
 
-/// A result with the shell's word on its repetition.
+/// Adds the shell's note about a repetition to a result.
 #[must_use]
 pub fn noted(mut result: String, times: usize) -> String {
     result.push_str(&format!(
@@ -41,7 +40,7 @@ pub fn noted(mut result: String, times: usize) -> String {
     result
 }
 
-/// A recorded result without the shell's word, and what the shell had said.
+/// Splits the shell's note from a recorded result.
 #[must_use]
 pub fn unnoted(result: &str) -> (&str, Progress) {
     match result.split_once(NOTE) {
@@ -54,14 +53,14 @@ pub fn unnoted(result: &str) -> (&str, Progress) {
 }
 
 /// Watches the calls of a turn.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Watch {
     limit: usize,
     seen: BTreeMap<String, Repetition>,
     now: Workspace,
 }
 
-/// The workspace as far as it is known without looking: what tools wrote, and how it stood after the last command.
+/// State of the workspace, as far as it is known: writes of tools, and a fingerprint after the last command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Workspace {
     writes: u64,
@@ -75,13 +74,13 @@ struct Repetition {
 }
 
 impl Watch {
-    /// A watch that lets the same happen `limit` times.
+    /// Watch that stops at `limit` repetitions.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Watch { limit: limit.max(1), seen: BTreeMap::new(), now: Workspace::default() }
     }
 
-    /// Notes a call, what it touches and its result. Only after a command are the files looked at.
+    /// Notes a call and its result. The files are compared only after a command.
     pub fn note(
         &mut self,
         call: &ToolCall,
@@ -95,7 +94,7 @@ impl Watch {
         } else if !touches.changes_nothing() && ok {
             self.now.writes += 1;
         }
-        let key = signature::hash(&json!([call.name, call.arguments, result]));
+        let key = signature::hash(&(&call.name, &call.arguments, result));
         let now = &self.now;
         let seen = self.seen.entry(key).or_insert_with(|| Repetition { times: 0, workspace: now.clone() });
         if seen.workspace != *now {
@@ -145,6 +144,7 @@ pub fn fingerprint(directory: &Path) -> String {
 mod tests {
     use super::*;
     use marvin_model::Arguments;
+    use serde_json::json;
 
     fn call(command: &str) -> ToolCall {
         ToolCall {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_again_is_told_then_stopped() {
+    fn a_repetition_is_noted_then_stopped() {
         let directory = tempfile::tempdir().unwrap();
         let mut watch = Watch::new(3);
         let mut note = |command: &str, result: &str| {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_workspace_begins_anew() {
+    fn a_changed_workspace_resets_the_count() {
         let directory = tempfile::tempdir().unwrap();
         let mut watch = Watch::new(3);
         for round in 0..6 {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shells_word_comes_off_again() {
+    fn the_shells_note_is_split_off_again() {
         assert_eq!(unnoted(&noted("result".into(), 4)), ("result", Progress::Repeated(4)));
         assert_eq!(unnoted("result"), ("result", Progress::Made));
     }

@@ -1,65 +1,57 @@
-//! The ground that every command stands on, session or not: settings, directories, workspace and redactor; and a call of one
-//! tool outside a turn.
+//! Project context of every command: settings, directories, workspace and redactor.
 
-use crate::launch;
-use crate::servitors::Servitors;
-use crate::session::{self, SessionError};
-use crate::tool_caller::ToolCaller;
-use crate::tool_host::ToolCallResult;
+use crate::error::SessionError;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
-use marvin_base::run_record::{RunKind, RunStatus};
 use marvin_base::settings::{Settings, Sources, table};
 use marvin_gate::layers::Log;
 use marvin_gate::{Access, Duty, Layers, Permit, Workspace};
-use marvin_model::ToolCall;
 use marvin_model::choose;
 use marvin_model::cost::{CostLedger, Lifetime};
 use marvin_tools::{DynTool, Mode, ToolContext, Toolbox, servers, web};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Settings, directories and redactor: what every command needs, session or not.
+/// Settings, directories, workspace and redactor of a project.
 #[derive(Debug, Clone)]
 pub struct ProjectContext {
-    /// The environment.
     pub environment: Environment,
     /// The directory that the program was started in.
     pub directory: PathBuf,
     /// Whether file and command tools are on.
     pub coding: bool,
-    /// The settings.
     pub settings: Arc<Settings>,
-    /// The directories.
     pub layout: Layout,
-    /// What must not be shown.
     pub redactor: Arc<Redactor>,
-    /// The workspace, if there is one.
     pub workspace: Option<Arc<Workspace>>,
     /// The ticket that this process works on.
     pub duty: Arc<Duty>,
-    /// Tools of others, lent for as long as whoever lends them lives.
-    pub lent: ExternalTools,
+    pub external_tools: ExternalTools,
 }
 
-/// Tools of others, and what is to be said of those that are not there.
+/// Tools of other servers, and notices about those that are not available.
 #[derive(Clone, Default)]
 pub struct ExternalTools {
-    /// The tools.
     pub tools: Vec<Arc<dyn DynTool>>,
-    /// What a person should know.
     pub notices: Vec<String>,
+}
+
+/// Usage outside a session.
+#[derive(Serialize)]
+struct LifetimeUsage {
+    lifetime: Lifetime,
 }
 
 impl fmt::Debug for ExternalTools {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.tools.iter().map(|tool| tool.name()).collect();
-        formatter.debug_tuple("Lent").field(&names).finish()
+        formatter.debug_tuple("ExternalTools").field(&names).finish()
     }
 }
 
@@ -112,7 +104,7 @@ impl ProjectContext {
         let workspace = workspace.map(Arc::new);
         let duty = Arc::new(Duty::from_settings(&settings));
         let settings = Arc::new(settings);
-        let lent = ExternalTools::default();
+        let external_tools = ExternalTools::default();
         Ok(ProjectContext {
             environment,
             directory,
@@ -122,41 +114,38 @@ impl ProjectContext {
             redactor,
             workspace,
             duty,
-            lent,
+            external_tools,
         })
     }
 
-    /// How deep agents on this ground are nested.
-    ///
-    /// # Errors
-    /// When that is deeper than is allowed: nobody works there.
+    /// Nesting depth of the agents of this process.
     pub fn depth(&self) -> Result<i64, SessionError> {
         let (depth, deepest) = (self.settings.whole(&table::DEPTH), self.settings.whole(&table::MAX_DEPTH));
         if depth > deepest { Err(SessionError::TooDeep { depth, deepest }) } else { Ok(depth) }
     }
 
-    /// The tools that an agent on this ground is offered: those of the mode, and those that are lent.
+    /// Tools that an agent is offered here: those of the mode, and the external ones.
     #[must_use]
     pub fn toolbox(&self, mode: Mode, access: &Access) -> Toolbox {
         let mut toolbox = Toolbox::new(mode, access);
-        for tool in self.lent.tools.iter().filter(|tool| access.offers(tool.touches())) {
+        for tool in self.external_tools.tools.iter().filter(|tool| access.offers(tool.touches())) {
             toolbox.add(tool.clone());
         }
         toolbox
     }
 
-    /// What a tool knows of the world when it is called outside a session.
+    /// Context of a tool call outside a session.
     #[must_use]
     pub fn tool_context(&self, cancel: CancellationToken, artifacts: Option<OpenDir>) -> ToolContext {
         let lifetime = self.layout.usage();
         let usage = move |_| {
             let lifetime = Lifetime::read(&lifetime).unwrap_or_default();
-            json!({ "lifetime": lifetime })
+            serde_json::to_value(LifetimeUsage { lifetime }).unwrap_or_default()
         };
         self.context(cancel, artifacts, Arc::new(usage))
     }
 
-    /// The gate's layers, with their log; no model is asked.
+    /// The gate's layers with their log, without a model.
     #[must_use]
     pub fn layers(&self) -> Layers {
         Layers::new(&self.layout).recording(Log::new(&self.layout.security(), self.redactor.clone()))
@@ -190,28 +179,7 @@ impl ProjectContext {
     }
 }
 
-/// Makes one call outside a turn, with a run of its own as its record.
-///
-/// # Errors
-/// When the record cannot be written.
-pub async fn record_call(
-    ground: &ProjectContext,
-    call: &ToolCall,
-    cancel: CancellationToken,
-) -> Result<ToolCallResult, SessionError> {
-    let desk = ToolCaller::new(ground, RunKind::Tool, Box::new(|_| {}));
-    let access = Access::from_settings(&ground.settings);
-    let mut toolbox = Toolbox::new(Mode::Coding, &access);
-    launch::add(&mut toolbox, &access, desk.launcher(call)?.as_ref());
-    let shared = Arc::new(ground.clone());
-    let servitors = Servitors::new(shared.clone(), "marvin tools call");
-    session::add_tools(&mut toolbox, &shared, &servitors, &access);
-    let called = desk.call(&toolbox, call, cancel, None).await?;
-    desk.close(if called.ok { RunStatus::Success } else { RunStatus::Failed })?;
-    Ok(called)
-}
-
-/// What `get_usage` is told.
+/// Reporter that answers `get_usage`.
 pub(crate) fn usage_reporter(
     cost: Arc<CostLedger>,
     lifetime: PathBuf,

@@ -2,23 +2,24 @@
 //!
 //! Four implementations. [`Native`] for models with tool calls of their own; [`JsonText`] for models (and programs) that
 //! write one JSON object: a worker's `{"tool_calls": …}` or `{"status": …}`; [`JsonAction`] for a coordinator that writes
-//! `{"message", "spawn"}` and can do nothing but talk and summon; [`Worker`] for whoever does a step of a workflow. What is not an object of that shape is shown as it is.
-//! Swapping one for the other touches nothing else. A status is read only from its field, or in native replies from a last
-//! line of its own (`STATUS: DONE`), never found inside prose.
+//! `{"message", "spawn"}` and can do nothing but talk and summon; [`Worker`] for the steps of a workflow. A reply that is not an
+//! object of that shape is shown as it is. A status is read only from its field, or in native replies from a last line of its own
+//! (`STATUS: DONE`), never from prose.
 
 mod worker;
 
 pub use worker::{Worker, outputs};
 
 use marvin_model::{Arguments, Message, Reply, Request, ToolCall};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
 
-/// How a worker says it ended.
+/// Status that a worker reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerStatus {
     /// The work is done, as far as the worker knows.
     Success,
-    /// It is not.
     Failure,
     /// A person is needed.
     Blocked,
@@ -27,7 +28,7 @@ pub enum WorkerStatus {
 }
 
 impl WorkerStatus {
-    /// The status of this word; one that nobody knows promises nothing.
+    /// Status of a word; an unknown one is partial.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         match word {
@@ -38,7 +39,7 @@ impl WorkerStatus {
         }
     }
 
-    /// The status that a text ends with, on a line of its own: `STATUS: DONE`. Words inside of prose are no status.
+    /// Status on the last line of a text, alone on its line: `STATUS: DONE`.
     #[must_use]
     pub fn of_last_line(text: &str) -> Option<Self> {
         let last = text.trim_end().lines().next_back()?;
@@ -48,14 +49,11 @@ impl WorkerStatus {
     }
 }
 
-/// A reply, understood.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParsedReply {
-    /// What to show.
+    /// Text for the person.
     pub message: String,
-    /// What to do.
     pub calls: Vec<ToolCall>,
-    /// Whether and how the reply says it is final.
     pub status: Option<WorkerStatus>,
     /// The worker's failure signature, where it gives one.
     pub failure_signature: Option<String>,
@@ -67,29 +65,19 @@ pub struct ParsedReply {
 
 impl ParsedReply {
     fn message(text: &str) -> Self {
-        ParsedReply {
-            message: text.to_string(),
-            calls: Vec::new(),
-            status: None,
-            failure_signature: None,
-            data: Map::new(),
-            invalid: None,
-        }
+        ParsedReply { message: text.to_string(), ..ParsedReply::default() }
     }
 }
 
 /// The result of a call, to be fed back.
 #[derive(Debug, Clone)]
 pub struct Feedback {
-    /// The call.
     pub call: ToolCall,
-    /// Whether it succeeded.
     pub ok: bool,
-    /// What the model reads.
     pub text: String,
 }
 
-/// A way of talking to a model.
+/// How requests are written for a model, and its replies read.
 pub trait ReplyProtocol: Send + Sync + std::fmt::Debug {
     /// Its name in records.
     fn name(&self) -> &'static str;
@@ -97,14 +85,33 @@ pub trait ReplyProtocol: Send + Sync + std::fmt::Debug {
     /// Whether text may be shown while it arrives.
     fn streams(&self) -> bool;
 
-    /// Puts into the request what this protocol needs there.
+    /// Adds what this protocol needs to a request.
     fn prepare(&self, request: Request) -> Request;
 
-    /// Understands a reply.
+    /// Parses a reply.
     fn understand(&self, reply: &Reply) -> ParsedReply;
 
     /// The messages that carry a reply and the results of its calls back to the model.
     fn feed_back(&self, reply: &Reply, results: &[Feedback]) -> Vec<Message>;
+}
+
+/// Protocol of a setting (`json`, `action`, or any other word for native calls), for a model with or without native calls.
+#[must_use]
+pub fn choose(setting: &str, native_tools: bool) -> Arc<dyn ReplyProtocol> {
+    match (setting, native_tools) {
+        (_, false) => Arc::new(JsonText { render_tools: false }),
+        ("json", true) => Arc::new(JsonText { render_tools: true }),
+        ("action", true) => Arc::new(JsonAction),
+        (_, true) => Arc::new(Native),
+    }
+}
+
+/// Appends a text to the system message of a request.
+pub(crate) fn append_to_system(request: &mut Request, text: &str) {
+    match request.messages.first_mut() {
+        Some(Message::System { content }) => content.push_str(text),
+        _ => request.messages.insert(0, Message::system(text)),
+    }
 }
 
 /// Tool calls as the vendor's wire carries them.
@@ -152,6 +159,33 @@ pub struct JsonText {
     pub render_tools: bool,
 }
 
+/// Values of the template `json_contract.md`.
+#[derive(Serialize)]
+struct ToolList<'a> {
+    tools: Vec<ListedTool<'a>>,
+}
+
+#[derive(Serialize)]
+struct ListedTool<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: String,
+}
+
+/// Results of calls, as the model reads them.
+#[derive(Serialize)]
+struct TextResults<'a> {
+    tool_results: Vec<TextResult<'a>>,
+}
+
+#[derive(Serialize)]
+struct TextResult<'a> {
+    call_id: &'a str,
+    name: &'a str,
+    ok: bool,
+    result: &'a str,
+}
+
 impl ReplyProtocol for JsonText {
     fn name(&self) -> &'static str {
         "json"
@@ -166,21 +200,20 @@ impl ReplyProtocol for JsonText {
             return request;
         }
         let offered = if request.answer_only { [].as_slice() } else { &request.tools };
-        let tools: Vec<Value> = offered
+        let tools = offered
             .iter()
-            .map(|tool| {
-                json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters.to_string()})
+            .map(|tool| ListedTool {
+                name: &tool.name,
+                description: &tool.description,
+                parameters: tool.parameters.to_string(),
             })
             .collect();
         let contract = crate::compose::render(
             "json_contract.md",
             include_str!("../prompts/json_contract.md"),
-            &json!({ "tools": tools }),
+            &ToolList { tools },
         );
-        match request.messages.first_mut() {
-            Some(Message::System { content }) => content.push_str(&contract),
-            _ => request.messages.insert(0, Message::system(contract)),
-        }
+        append_to_system(&mut request, &contract);
         request.tools.clear();
         request
     }
@@ -194,16 +227,17 @@ impl ReplyProtocol for JsonText {
     }
 
     fn feed_back(&self, reply: &Reply, results: &[Feedback]) -> Vec<Message> {
-        let records: Vec<Value> = results
+        let tool_results = results
             .iter()
-            .map(|result| {
-                json!({"call_id": result.call.id, "name": result.call.name, "ok": result.ok, "result": result.text})
+            .map(|result| TextResult {
+                call_id: &result.call.id,
+                name: &result.call.name,
+                ok: result.ok,
+                result: &result.text,
             })
             .collect();
-        vec![
-            Message::assistant(reply.text.clone()),
-            Message::user(json!({ "tool_results": records }).to_string()),
-        ]
+        let results = serde_json::to_value(TextResults { tool_results }).unwrap_or_default();
+        vec![Message::assistant(reply.text.clone()), Message::user(results.to_string())]
     }
 }
 
@@ -221,11 +255,7 @@ impl ReplyProtocol for JsonAction {
     }
 
     fn prepare(&self, mut request: Request) -> Request {
-        let contract = include_str!("../prompts/action_contract.md");
-        match request.messages.first_mut() {
-            Some(Message::System { content }) => content.push_str(contract),
-            _ => request.messages.insert(0, Message::system(contract)),
-        }
+        append_to_system(&mut request, include_str!("../prompts/action_contract.md"));
         request.tools.clear();
         request
     }
@@ -301,7 +331,7 @@ fn understand_object(object: &Map<String, Value>, text: &str) -> ParsedReply {
         ..ParsedReply::message(&message)
     };
     if let Some(status) = object.get("status") {
-        // A status makes the reply final, whatever else it holds; one that nobody knows promises nothing.
+        // A status makes the reply final, whatever else it holds.
         understood.status = Some(WorkerStatus::from_word(status.as_str().unwrap_or_default()));
         return understood;
     }
@@ -314,7 +344,7 @@ fn understand_object(object: &Map<String, Value>, text: &str) -> ParsedReply {
                 "`tool_calls` must be a list: {\"tool_calls\": [{\"name\": \"TOOL\", \"arguments\": {…}}]}";
             understood.invalid = Some(("worker-invalid-tool-calls", sentence.to_string()));
         }
-        // Also a coordinator's object is understood here; one of another shape is shown as it is.
+        // A coordinator's object is accepted too; one of another shape is shown as it is.
         (None, Some(spawn)) if !spawn.is_null() => match spawn_call(spawn) {
             Some(call) => understood.calls = vec![call],
             None => return ParsedReply::message(text),
@@ -346,6 +376,7 @@ fn json_call(index: usize, call: &Value) -> ToolCall {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn understand(text: &str) -> ParsedReply {
         JsonText { render_tools: true }.understand(&Reply { text: text.into(), ..Reply::default() })

@@ -1,7 +1,7 @@
-//! Memory as tools for other programs: ask what is remembered, and propose what should be.
+//! Memory tools for other programs: query memories, and propose new ones.
 //!
-//! What is proposed waits for a person. A program cannot say that the person said so: here nobody hears them. What was told from
-//! memory is not proposed again, and which memory was told is on the ledger.
+//! A proposal waits for a person. It is never attributed to the person, whom this process does not hear. Texts from memory are
+//! not proposed again, and the ledger records which memories were given out.
 
 use crate::project_context::ProjectContext;
 use async_trait::async_trait;
@@ -19,33 +19,32 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is found, unless a call says otherwise, and at most.
-const USUAL: usize = 8;
+/// Results of a query, by default and at most.
+const DEFAULT_QUERY_RESULTS: usize = 8;
 const MAX_QUERY_RESULTS: usize = 50;
-/// Texts that are known to have been told.
+/// Texts given out that are remembered here.
 const MAX_INJECTED_TEXTS: usize = 500;
 
-/// The memory that these tools ask.
+/// Memory of these tools.
 #[derive(Debug)]
 struct MemoryHandle {
-    ground: Arc<ProjectContext>,
-    /// Under which name the ledger knows this process.
+    project: Arc<ProjectContext>,
+    /// Name of this process in the ledger.
     session: String,
     told: Mutex<(u64, VecDeque<String>)>,
 }
 
-/// The tools.
 #[must_use]
-pub fn tools(ground: &Arc<ProjectContext>) -> Vec<Arc<dyn DynTool>> {
+pub fn tools(project: &Arc<ProjectContext>) -> Vec<Arc<dyn DynTool>> {
     let session = format!("tools_{}", ids::short(12));
-    let asked = Arc::new(MemoryHandle { ground: ground.clone(), session, told: Mutex::default() });
+    let asked = Arc::new(MemoryHandle { project: project.clone(), session, told: Mutex::default() });
     vec![Arc::new(MemoryQuery(asked.clone())), Arc::new(MemoryPropose(asked))]
 }
 
 impl MemoryHandle {
     fn memory(&self) -> Memory {
-        let places = Places::from_settings(&self.ground.layout, &self.ground.settings);
-        Memory::open(places, self.ground.redactor.clone())
+        let places = Places::from_settings(&self.project.layout, &self.project.settings);
+        Memory::open(places, self.project.redactor.clone())
     }
 
     fn told(&self) -> std::sync::MutexGuard<'_, (u64, VecDeque<String>)> {
@@ -54,7 +53,7 @@ impl MemoryHandle {
 
     fn query(&self, input: &QueryInput, kinds: &[Kind]) -> Result<(u64, Vec<RecalledMemory>), ToolError> {
         let mut memory = self.memory();
-        let limit = input.limit.unwrap_or(USUAL).clamp(1, MAX_QUERY_RESULTS);
+        let limit = input.limit.unwrap_or(DEFAULT_QUERY_RESULTS).clamp(1, MAX_QUERY_RESULTS);
         let recall = Recall { text: &input.text, kinds, tags: &input.tags, limit, ..Recall::default() };
         let found = memory.recall(&recall).map_err(failed)?;
         let number = {
@@ -89,7 +88,7 @@ fn failed(error: impl std::fmt::Display) -> ToolError {
     ToolError::Failed(error.to_string())
 }
 
-/// Does it where waiting for the disk holds nobody up.
+/// Runs work that waits for the disk outside the async runtime.
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
@@ -139,7 +138,7 @@ struct FoundFact {
     source: String,
     /// How old it is.
     age_days: Option<i64>,
-    /// Nobody verified it.
+    /// It was not verified.
     unverified: bool,
 }
 
@@ -159,7 +158,7 @@ impl Tool for MemoryQuery {
         for word in &input.kinds {
             let kind = Kind::find(word).ok_or_else(|| {
                 let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.word()).collect();
-                ToolError::Usage(format!("There is no kind `{word}`; one of {}.", known.join(", ")))
+                ToolError::Usage(format!("Unknown kind `{word}`; one of {}.", known.join(", ")))
             })?;
             kinds.push(kind);
         }
@@ -188,7 +187,6 @@ impl Tool for MemoryQuery {
     }
 }
 
-/// Proposes a memory.
 #[derive(Debug, Clone)]
 pub struct MemoryPropose(Arc<MemoryHandle>);
 
@@ -196,7 +194,7 @@ pub struct MemoryPropose(Arc<MemoryHandle>);
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TypeChoice {
-    /// What somebody likes or wants.
+    /// What a person likes or wants.
     Preference,
     /// What is so.
     Fact,
@@ -207,7 +205,7 @@ pub enum TypeChoice {
 }
 
 /// A proposal.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposeInput {
     /// What is to be remembered: one statement that stands by itself.

@@ -1,39 +1,55 @@
-//! Where calls arrive that no turn of ours makes: a person's `marvin tools call`, or another program's agent.
+//! Tool calls from outside a turn: a person's `marvin tools call`, or another program's agent.
 //!
-//! Each is judged and recorded like a call of a turn. All calls of one desk stand in one run, which is made at the first
-//! of them, so that a desk nobody calls leaves nothing behind.
+//! Each is judged and recorded like a call of a turn. All calls of one caller stand in one run, which is made at the first of
+//! them, so that a caller without calls leaves nothing behind.
 
-use crate::evaluator;
-use crate::launch::Launcher;
+use crate::debug::debug_fields;
+use crate::error::SessionError;
+use crate::launch::{self, Launcher};
+use crate::model_client::choose_client;
 use crate::project_context::ProjectContext;
-use crate::session::SessionError;
+use crate::run_parts::{RunParts, RunScope, durability};
+use crate::servitors::{self, Servitors};
 use crate::tool_host::ToolCallResult;
 use crate::trace::{Listener, Trace};
 use crate::turn;
 use marvin_base::clock;
-use marvin_base::ledger::{Durability, Ledger};
+use marvin_base::ledger::Ledger;
 use marvin_base::run::RunDirectory;
 use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
-use marvin_base::settings::table;
 use marvin_base::trace_event::TraceEvent;
-use marvin_gate::Workspace;
+use marvin_gate::Access;
 use marvin_model::ToolCall;
-use marvin_model::choose::{self, Choice};
-use marvin_model::cost::CostLedger;
-use marvin_model::price::{self, Prices};
-use marvin_tools::{Approver, ProgressSink, ToolContext, Toolbox};
+use marvin_model::price::Prices;
+use marvin_tools::{Approver, Mode, ProgressSink, ToolContext, Toolbox};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// The desk.
+/// Makes one call outside a turn, with a run of its own as its record.
+pub async fn record_call(
+    project: &ProjectContext,
+    call: &ToolCall,
+    cancel: CancellationToken,
+) -> Result<ToolCallResult, SessionError> {
+    let caller = ToolCaller::new(project, RunKind::Tool, Box::new(|_| {}));
+    let access = Access::from_settings(&project.settings);
+    let mut toolbox = Toolbox::new(Mode::Coding, &access);
+    launch::add(&mut toolbox, &access, caller.launcher(call)?.as_ref());
+    let servitors = Servitors::new(caller.project.clone(), "marvin tools call");
+    servitors::add_tools(&mut toolbox, &caller.project, &servitors, &access);
+    let called = caller.call(&toolbox, call, cancel, None).await?;
+    caller.close(if called.ok { RunStatus::Success } else { RunStatus::Failed })?;
+    Ok(called)
+}
+
+/// Makes tool calls outside a turn.
 pub struct ToolCaller {
-    ground: ProjectContext,
+    project: Arc<ProjectContext>,
     manner: RunKind,
     approver: Option<Arc<dyn Approver>>,
     state: Mutex<ToolCallerState>,
 }
 
-/// What changes while it is open.
 struct ToolCallerState {
     listener: Option<Listener>,
     run: Option<Arc<Open>>,
@@ -41,29 +57,24 @@ struct ToolCallerState {
     goal: String,
 }
 
-/// The run of a desk that was called.
+/// Its run, once a call was made.
 struct Open {
-    run: RunDirectory,
+    parts: RunParts,
     trace: Trace,
     context: ToolContext,
-    cost: Arc<CostLedger>,
 }
 
-impl std::fmt::Debug for ToolCaller {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Desk").field("manner", &self.manner).finish_non_exhaustive()
-    }
-}
+debug_fields!(ToolCaller, manner);
 
 impl ToolCaller {
-    /// A desk on this ground. The manner is what `run.json` says of its run; the listener is told of every event.
+    /// Caller in a project. `run.json` records the manner; the listener hears every event.
     #[must_use]
-    pub fn new(ground: &ProjectContext, manner: RunKind, listener: Listener) -> Self {
+    pub fn new(project: &ProjectContext, manner: RunKind, listener: Listener) -> Self {
         let state = ToolCallerState { listener: Some(listener), run: None, calls: 0, goal: String::new() };
-        ToolCaller { ground: ground.clone(), manner, approver: None, state: Mutex::new(state) }
+        ToolCaller { project: Arc::new(project.clone()), manner, approver: None, state: Mutex::new(state) }
     }
 
-    /// The same desk, where somebody can be asked.
+    /// The same caller, with an approver.
     #[must_use]
     pub fn asking(self, approver: Arc<dyn Approver>) -> Self {
         ToolCaller { approver: Some(approver), ..self }
@@ -73,29 +84,29 @@ impl ToolCaller {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The run, made when it is not there yet.
+    /// The run, made at the first call.
     fn open(&self, call: &ToolCall) -> Result<Arc<Open>, SessionError> {
         let mut state = self.state();
         if let Some(open) = &state.run {
             return Ok(open.clone());
         }
-        let ground = &self.ground;
-        let run = RunDirectory::create_in(&ground.layout)?;
-        let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
-        let ledger = Ledger::open_chained(&run.trace(), durability, ground.redactor.clone())?;
+        let project = &self.project;
+        let run = RunDirectory::create_in(&project.layout)?;
+        let ledger =
+            Ledger::open_chained(&run.trace(), durability(&project.settings), project.redactor.clone())?;
         let listener = state.listener.take().unwrap_or_else(|| Box::new(|_| {}));
         let trace = Trace::new(ledger, listener);
-        let limit = ground.settings.amount(&table::MAX_COST).map(price::nanos);
-        let cost = Arc::new(CostLedger::open(&run.cost(), &[], limit, durability, ground.redactor.clone())?);
-        let prices = Arc::new(Prices::load(Some(&ground.layout.prices()))?);
-        // The gate's own model, where there is one, is no part of a call: it ends with the desk.
+        let prices = Prices::load(Some(&project.layout.prices()))?;
+        // The gate's own model, where there is one, outlives a single call.
         let never = CancellationToken::new();
-        let (layers, _) = evaluator::layers(ground, &cost, &prices, run.script_state(), &never);
-        let mut context = ground.tool_context(never, Some(run.artifacts().clone()));
-        context.layers = Arc::new(layers);
-        context.attended = self.approver.is_some();
-        context.approver = self.approver.clone();
-        let open = Arc::new(Open { run, trace, context, cost });
+        let parts = RunParts::open(project, &run, RunScope::Alone, prices, &never)?;
+        let context = ToolContext {
+            layers: parts.layers.clone(),
+            attended: self.approver.is_some(),
+            approver: self.approver.clone(),
+            ..project.tool_context(never, Some(run.artifacts().clone()))
+        };
+        let open = Arc::new(Open { parts, trace, context });
         state.goal.clone_from(&call.name);
         state.run = Some(open.clone());
         drop(state);
@@ -106,7 +117,7 @@ impl ToolCaller {
     /// Makes a call: judged, recorded, ended by `cancel`.
     ///
     /// # Errors
-    /// When the record cannot be written; then the call is not made, or what came of it does not count.
+    /// When the record cannot be written; then the call is not made, or its result does not count.
     pub async fn call(
         &self,
         toolbox: &Toolbox,
@@ -124,29 +135,15 @@ impl ToolCaller {
         Ok(called)
     }
 
-    /// What a call of a tool that starts sub-agents needs; none where no model can be had.
-    ///
-    /// # Errors
-    /// When the record cannot be written.
+    /// Launcher for tools that start sub-agents; none where no model is available.
     pub fn launcher(&self, call: &ToolCall) -> Result<Option<Arc<Launcher>>, SessionError> {
-        let ground = &self.ground;
-        let client = choose::client(&Choice {
-            settings: &ground.settings,
-            environment: &ground.environment,
-            layout: &ground.layout,
-            workspace: ground.workspace.as_deref().map_or(ground.directory.as_path(), Workspace::root),
-            script_state: None,
-        });
-        let Ok(client) = client else { return Ok(None) };
+        let Ok(client) = choose_client(&self.project, None) else { return Ok(None) };
         let open = self.open(call)?;
-        let state = open.run.script_state();
-        Ok(Launcher::new(ground, client.as_ref(), &open.cost, &state, open.run.logs()))
+        let RunParts { run, cost, script_state, .. } = &open.parts;
+        Ok(Launcher::new(&self.project, client.as_ref(), cost, script_state, run.logs()))
     }
 
     /// Writes an event into the record, if there is one.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn event(&self, event: TraceEvent) -> Result<(), SessionError> {
         let open = self.state().run.clone();
         if let Some(open) = open {
@@ -155,7 +152,7 @@ impl ToolCaller {
         Ok(())
     }
 
-    /// Says how it ended; a desk that nobody called has nothing to say.
+    /// Records how it ended; does nothing without a call.
     ///
     /// # Errors
     /// When `run.json` cannot be written.
@@ -176,6 +173,6 @@ impl ToolCaller {
             ended_at: ended.then(clock::now_stamp),
             ..RunRecord::new(self.manner)
         };
-        Ok(open.run.save(&record, &self.ground.redactor)?)
+        Ok(open.parts.run.save(&record, &self.project.redactor)?)
     }
 }

@@ -1,35 +1,63 @@
-//! Where calls go: to the real tools, or to a recording of them.
+//! Tool hosts: the real tools, or a recording of their results.
 
 use crate::progress::{Progress, unnoted};
 use async_trait::async_trait;
+use marvin_base::truncate;
 use marvin_gate::{Touches, Verdict};
 use marvin_model::{ToolCall, ToolSpec};
 use marvin_tools::{ToolContext, Toolbox};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What came of a call.
 #[derive(Debug, Clone)]
 pub struct ToolCallResult {
     /// The tool's canonical name.
     pub tool: String,
-    /// The gate's word.
     pub verdict: Verdict,
-    /// Whether it succeeded.
     pub ok: bool,
-    /// What the model reads.
+    /// Text for the model.
     pub text: String,
-    /// What the record keeps: summary, data, error, elapsed time, source and confidence.
+    /// Value for the record: summary, data, error, elapsed time, source and confidence.
     pub record: Value,
-    /// What a person should know besides, such as a tool log that could not be written.
+    /// Notice for the person, such as a tool log that could not be written.
     pub notice: Option<String>,
-    /// What the shell had said of its repetition, in a recording; else it is found out.
+    /// Repetition according to a recording; else it is computed.
     pub progress: Option<Progress>,
 }
 
+/// Record of a call that did not run.
+#[derive(Serialize)]
+struct ShortRecord {
+    ok: bool,
+    summary: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'static str>,
+}
+
 impl ToolCallResult {
-    /// What it changed and should not have: git's configuration and hooks, the project's rules, the record.
+    /// Result of a call that did not run: it was refused, or its result is known from `source`.
+    pub(crate) fn not_run(
+        call: &ToolCall,
+        verdict: Verdict,
+        ok: bool,
+        text: String,
+        source: Option<&'static str>,
+    ) -> Self {
+        let record = ShortRecord { ok, summary: truncate::line(&text, 200), source };
+        ToolCallResult {
+            tool: call.name.clone(),
+            verdict,
+            ok,
+            text,
+            record: serde_json::to_value(record).unwrap_or_default(),
+            notice: None,
+            progress: None,
+        }
+    }
+
+    /// Protected files that it changed: git's configuration and hooks, the project's rules, the record.
     pub(crate) fn tampered(&self) -> Vec<String> {
         let paths = self.record.pointer("/data/tampered").and_then(Value::as_array);
         paths.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_string)).collect()
@@ -50,28 +78,25 @@ impl From<marvin_tools::CallOutcome> for ToolCallResult {
     }
 }
 
-/// Takes calls.
+/// Host of tools: takes calls.
 #[async_trait]
 pub trait ToolHost: Send + Sync {
     /// The tools on offer, in a stable order.
     fn specs(&self) -> Vec<ToolSpec>;
 
-    /// Whether there is a tool of this name.
     fn knows(&self, name: &str) -> bool;
 
-    /// What a tool touches; nothing for one that is not there.
+    /// What a tool touches; nothing for an unknown one.
     fn touches(&self, name: &str) -> Touches;
 
-    /// Whether calls of a tool change something, as the account of the work tells it.
+    /// Whether calls of a tool change something, for the account of the work.
     fn changes(&self, name: &str) -> bool {
         !self.touches(name).changes_nothing()
     }
 
-    /// Makes a call.
     async fn call(&self, call: &ToolCall) -> ToolCallResult;
 }
 
-/// The real tools.
 #[derive(Debug)]
 pub struct LiveTools {
     toolbox: Arc<Toolbox>,
@@ -105,7 +130,7 @@ impl ToolHost for LiveTools {
     }
 }
 
-/// Tools that answer what they answered when the run was recorded; nothing is touched.
+/// Tools that return their recorded results; nothing runs.
 #[derive(Debug)]
 pub struct RecordedTools {
     specs: Vec<ToolSpec>,
@@ -151,14 +176,10 @@ impl ToolHost for RecordedTools {
             // The recorded run went no further: no result of this call ever reached the model.
             None => ("the recorded run ended at this call".to_string(), false, Progress::Stuck(0)),
         };
+        let verdict = Verdict::allow("replay", "taken from the recording; nothing runs");
         ToolCallResult {
-            tool: call.name.clone(),
-            verdict: Verdict::allow("replay", "taken from the recording; nothing runs"),
-            ok,
-            record: json!({"ok": ok, "summary": marvin_base::truncate::line(&text, 200), "source": "recording"}),
-            text,
-            notice: None,
             progress: Some(progress),
+            ..ToolCallResult::not_run(call, verdict, ok, text, Some("recording"))
         }
     }
 }

@@ -28,14 +28,12 @@ pub enum Notice<'a> {
     Event(&'a Value),
     /// A piece of an item that is still arriving.
     Piece {
-        /// The item.
         item: &'a str,
         /// The piece, not redacted yet: the face redacts what it shows.
         text: &'a str,
     },
     /// What was told of this item is void: it begins again.
     Restart {
-        /// The item.
         item: &'a str,
         /// Why.
         reason: &'a str,

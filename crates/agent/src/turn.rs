@@ -1,10 +1,10 @@
-//! One turn: compose, send, understand, judge and act, feed back, until there is nothing to feed back or a bound is met;
-//! then prove.
+//! One turn: compose, send, parse, judge and act, feed back, until there is nothing to feed back or a limit is reached; then
+//! verify.
 
 mod calls;
+mod compact;
 mod ending;
 mod noted;
-mod rebuild;
 mod reply;
 
 pub(crate) use calls::{call_completed, call_started};
@@ -12,6 +12,7 @@ pub(crate) use calls::{call_completed, call_started};
 use crate::account::Account;
 use crate::compaction::Window;
 use crate::compose::Composer;
+use crate::debug::debug_fields;
 use crate::outcome::{Outcome, Status};
 use crate::progress::Watch;
 use crate::protocol::{ParsedReply, ReplyProtocol};
@@ -37,68 +38,54 @@ use tokio_util::sync::CancellationToken;
 /// How often an answer that does not fit the wanted schema is sent back.
 const SCHEMA_TRIES: usize = 2;
 
-/// Where a turn must end at the latest.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Tool rounds.
     pub rounds: usize,
-    /// Repetitions without progress.
     pub no_progress: usize,
-    /// The model's window.
     pub window: Window,
 }
 
-/// Everything a turn needs. It owns nothing that outlives it.
+/// Everything that a turn needs.
 #[derive(Clone)]
 pub struct Turn {
-    /// The model.
     pub client: Arc<dyn ModelClient>,
-    /// How to talk to it.
     pub protocol: Arc<dyn ReplyProtocol>,
-    /// The tools.
     pub tools: Arc<dyn ToolHost>,
-    /// The record.
     pub trace: Arc<Trace>,
-    /// What it costs.
     pub cost: Arc<CostLedger>,
-    /// The prices.
     pub prices: Arc<Prices>,
-    /// What must not be written.
     pub redactor: Arc<Redactor>,
-    /// The bounds.
     pub bounds: Bounds,
     /// Ends the turn at once.
     pub cancel: CancellationToken,
-    /// Set when `cancel` was the deadline's doing.
+    /// Set when the deadline caused `cancel`.
     pub late: CancellationToken,
     /// The workspace, for the no-progress rule.
     pub workspace: Option<PathBuf>,
-    /// Where conversations are kept before they are shortened.
+    /// Where conversations are stored before compaction.
     pub logs: OpenDir,
-    /// The role that asks.
     pub role: String,
-    /// The step that asks.
     pub step: Option<String>,
     /// The schema that the answer must have.
     pub response_schema: Option<Value>,
-    /// Makes the system message anew when the conversation is rebuilt; none: it stays as it is.
+    /// Composes the system message again at compaction; none: it stays as it is.
     pub composer: Option<Arc<Composer>>,
-    /// How its answer is proved; without one it is taken as it is.
+    /// Verifier of its answer; without one the answer is taken as it is.
     pub proof: Option<Arc<Verifier>>,
-    /// What it belongs to, where that outlives it.
-    pub life: Option<Arc<dyn TurnJournal>>,
+    /// Journal of an agent that outlives the turn.
+    pub journal: Option<Arc<dyn TurnJournal>>,
     /// The stages of a person's turn; none: the model only acts and answers.
     pub stages: Option<Arc<Stages>>,
 }
 
-/// Where a turn begins.
+/// Start of a turn.
 #[derive(Debug, Default)]
 pub struct Start {
     /// The conversation, its system message first.
     pub messages: Vec<Message>,
-    /// How many messages it begins with: rules, what was said before, the task.
+    /// Number of its first messages: rules, earlier messages, the task.
     pub opening: usize,
-    /// What was done already.
+    /// Account of earlier work.
     pub account: Account,
     /// A reply whose calls were not all made.
     pub pending: Option<(Reply, Vec<ToolCall>)>,
@@ -110,19 +97,14 @@ pub struct Start {
     pub sent_back: usize,
 }
 
-impl std::fmt::Debug for Turn {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Turn").field("role", &self.role).field("bounds", &self.bounds).finish_non_exhaustive()
-    }
-}
+debug_fields!(Turn, role, bounds);
 
-/// Why the loop cannot go on: the record failed, or the turn is over.
+/// Why the loop ends: the record failed, or the turn is over.
 enum Halt {
     Record(LedgerError),
     Over(Box<Outcome>),
 }
 
-/// A reply that came.
 struct ReceivedReply {
     item: String,
     reply: Reply,
@@ -136,10 +118,11 @@ impl From<LedgerError> for Halt {
     }
 }
 
-/// What changes while a turn runs.
+/// State of a running turn.
+#[derive(Default)]
 struct Course {
     messages: Vec<Message>,
-    /// How many messages it begins with: rules, what was said before, the task.
+    /// Number of its first messages: rules, earlier messages, the task.
     opening: usize,
     account: Account,
     watch: Watch,
@@ -160,28 +143,32 @@ struct Course {
 }
 
 impl Turn {
-    /// Runs the turn over a conversation that ends in what the person said.
+    /// Runs the turn over a conversation that ends with the prompt.
     ///
     /// # Errors
     /// Only when the record cannot be written: then nothing further is done.
     pub async fn run(&self, messages: Vec<Message>) -> Result<Outcome, LedgerError> {
-        self.go_on(messages, Account::default()).await
+        self.continue_with(messages, Account::default()).await
     }
 
     /// As [`Turn::run`], for work of which something is done already.
     ///
     /// # Errors
     /// Only when the record cannot be written: then nothing further is done.
-    pub async fn go_on(&self, messages: Vec<Message>, account: Account) -> Result<Outcome, LedgerError> {
+    pub async fn continue_with(
+        &self,
+        messages: Vec<Message>,
+        account: Account,
+    ) -> Result<Outcome, LedgerError> {
         let (opening, acted) = (messages.len(), account.rounds());
-        self.take_up(Start { messages, opening, account, acted, ..Start::default() }).await
+        self.resume(Start { messages, opening, account, acted, ..Start::default() }).await
     }
 
-    /// Goes on where an earlier process ended: calls without a result first, then a claim that nobody judged.
+    /// Continues where an earlier process ended: calls without a result first, then a claim that was not judged.
     ///
     /// # Errors
     /// Only when the record cannot be written: then nothing further is done.
-    pub async fn take_up(&self, start: Start) -> Result<Outcome, LedgerError> {
+    pub async fn resume(&self, start: Start) -> Result<Outcome, LedgerError> {
         let mut course = self.course(start.messages, start.opening, start.account);
         (course.acted, course.sent_back) = (start.acted, start.sent_back);
         let mut next = match (start.pending, start.claim) {
@@ -202,40 +189,25 @@ impl Turn {
     }
 
     fn course(&self, messages: Vec<Message>, opening: usize, account: Account) -> Course {
-        Course {
-            opening,
-            messages,
-            watch: Watch::new(self.bounds.no_progress),
-            rounds: 0,
-            acted: 0,
-            account,
-            exhausted: false,
-            calls: 0,
-            empty: 0,
-            schema_failures: 0,
-            backups: 0,
-            proved: Vec::new(),
-            sent_back: 0,
-            changed: false,
-            noted: 0,
-        }
+        let watch = Watch::new(self.bounds.no_progress);
+        Course { opening, messages, account, watch, ..Course::default() }
     }
 
     /// One request and what follows from it. Returns when there is something to feed back.
     async fn round(&self, course: &mut Course) -> Result<(), Halt> {
         self.check_bounds(course)?;
-        if let Some(word) = self.life.as_ref().map(|life| life.inbox()).transpose()?.flatten() {
+        if let Some(word) = self.journal.as_ref().map(|journal| journal.inbox()).transpose()?.flatten() {
             course.messages.push(word);
         }
-        self.shorten(course)?;
+        self.compact(course)?;
         course.rounds += 1;
         // Before the request is made: a thousand agents may wait here.
-        let place = match &self.life {
-            Some(life) => life.place().await,
+        let place = match &self.journal {
+            Some(journal) => journal.place().await,
             None => None,
         };
         self.check_bounds(course)?;
-        // Once the rounds are used up there is only a last word; after an empty reply there may only be an answer.
+        // Once the rounds are used up only a last reply follows; after an empty reply only an answer is allowed.
         let last = course.exhausted;
         let mut request = Request {
             messages: course.messages.clone(),
@@ -292,7 +264,7 @@ impl Turn {
         if self.cancel.is_cancelled() {
             return self.over(course, Status::Interrupted, "interrupted", Some("interrupted".into()));
         }
-        if let Some(error) = self.life.as_ref().and_then(|life| life.spent()) {
+        if let Some(error) = self.journal.as_ref().and_then(|journal| journal.spent()) {
             return self.over(course, Status::Budget, "max_cost", Some(error));
         }
         if self.cost.is_spent()? {
@@ -322,7 +294,7 @@ impl Turn {
         })?;
         let streams = shown && self.protocol.streams() && self.response_schema.is_none();
         let message = message_item(&item);
-        // An attempt that broke off cost something too; when that was the last of the budget, no other is made.
+        // An interrupted attempt costs something too; when that was the last of the budget, no other is made.
         let stop = self.cancel.child_token();
         let mut recorded = Ok(());
         let mut sieve = self.stages.as_ref().map(|_| Sieve::default());
@@ -355,8 +327,8 @@ impl Turn {
                 let priced = |model: &str| self.prices.reply_cost(self.client.provider(), model, &reply);
                 let cost = priced(model).or_else(|| priced(self.client.model()));
                 self.cost.record(self.client.provider(), model, reply.usage, cost)?;
-                if let (Some(life), Some(nanos)) = (&self.life, cost) {
-                    life.spend(nanos)?;
+                if let (Some(journal), Some(nanos)) = (&self.journal, cost) {
+                    journal.spend(nanos)?;
                 }
                 self.trace.event(TraceEvent::ItemCompleted {
                     item: Item::ModelCall(Box::new(ModelCallItem {
@@ -395,7 +367,7 @@ impl Turn {
         }
     }
 
-    /// Writes down what a reply cost that never became whole.
+    /// Records the cost of an incomplete reply.
     fn record_broken(&self, spent: Option<Usage>) -> Result<(), LedgerError> {
         let Some(usage) = spent else { return Ok(()) };
         let (provider, model) = (self.client.provider(), self.client.model());
@@ -441,16 +413,16 @@ impl Turn {
         self.told(course, TraceEvent::ItemCompleted { item })
     }
 
-    /// Puts messages into the conversation.
+    /// Adds messages to the conversation.
     fn feed(&self, course: &mut Course, messages: Vec<Message>) -> Result<(), LedgerError> {
-        if let Some(life) = &self.life {
-            life.fed(&messages)?;
+        if let Some(journal) = &self.journal {
+            journal.fed(&messages)?;
         }
         course.messages.extend(messages);
         Ok(())
     }
 
-    /// Writes an event that the account of this work hears.
+    /// Writes an event and adds it to the account.
     fn told(&self, course: &mut Course, event: TraceEvent) -> Result<(), Halt> {
         let event = self.trace.told(event)?;
         course.account.note(&event, &|tool| self.tools.changes(tool));

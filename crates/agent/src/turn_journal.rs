@@ -1,4 +1,4 @@
-//! What an agent that outlives its turns adds to them. A turn of its own has none of this.
+//! Journal of an agent that outlives its turns: a servitor, a step, or a coordinator. Other turns have none.
 
 use crate::verification::VerificationResult;
 use async_trait::async_trait;
@@ -7,31 +7,31 @@ use marvin_model::{Message, Reply, ToolCall};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-/// What is known of a call from an earlier process.
+/// What an earlier process recorded of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PriorCall {
     /// Nothing: it was not made.
     New,
-    /// It was begun, and nobody knows what came of it.
+    /// It was begun, and its result is unknown.
     Begun,
-    /// What came of it.
+    /// Its result.
     Ended(bool, String),
 }
 
-/// The life of an agent, as its turns see it. Everything is written down before it counts.
+/// Journal of a turn. Everything is recorded before it counts.
 #[async_trait]
 pub trait TurnJournal: Send + Sync {
-    /// A place among those that may ask the model at the same time.
+    /// Permit to ask the model, where the number of concurrent requests is limited.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         None
     }
 
-    /// Whether a reply without a status is no end.
+    /// Whether a reply needs a status to end the work.
     fn needs_status(&self) -> bool {
         false
     }
 
-    /// Whether calls are written down, so that whoever takes the work up again knows of them.
+    /// Whether calls are recorded for a process that resumes the work.
     fn keeps(&self) -> bool {
         false
     }
@@ -46,17 +46,17 @@ pub trait TurnJournal: Send + Sync {
         Ok(())
     }
 
-    /// Word that arrived since, as one message.
+    /// Messages that arrived since, as one.
     fn inbox(&self) -> Result<Option<Message>, LedgerError> {
         Ok(None)
     }
 
-    /// Waits for whoever still works for this agent; gives the news, or nothing when nobody does.
-    async fn company(&self, _cancel: &CancellationToken) -> Option<String> {
+    /// Waits for the servitors of this agent; gives their news, or none when none runs.
+    async fn wait_for_news(&self, _cancel: &CancellationToken) -> Option<String> {
         None
     }
 
-    /// Messages went into the conversation.
+    /// Messages were added to the conversation.
     fn fed(&self, _messages: &[Message]) -> Result<(), LedgerError> {
         Ok(())
     }
@@ -66,7 +66,7 @@ pub trait TurnJournal: Send + Sync {
         Ok(())
     }
 
-    /// What is known of a call.
+    /// What an earlier process recorded of a call.
     fn known(&self, _call: &ToolCall) -> PriorCall {
         PriorCall::New
     }
@@ -76,17 +76,16 @@ pub trait TurnJournal: Send + Sync {
         Ok(())
     }
 
-    /// What came of it.
     fn ended(&self, _call: &ToolCall, _ok: bool, _text: &str) -> Result<(), LedgerError> {
         Ok(())
     }
 
-    /// The conversation was rebuilt; without its system message.
+    /// The conversation was compacted; `messages` are without the system message.
     fn rebuilt(&self, _messages: &[Message], _opening: usize) -> Result<(), LedgerError> {
         Ok(())
     }
 
-    /// The model claims to be done; a claim that is verified again was written down before.
+    /// The model claims to be done; a claim that is verified again was recorded before.
     fn claims(&self, _reply: &Reply) -> Result<(), LedgerError> {
         Ok(())
     }
@@ -96,7 +95,7 @@ pub trait TurnJournal: Send + Sync {
         None
     }
 
-    /// The claim was verified; `back` says whether the agent goes on.
+    /// The claim was verified; `back` says whether the agent continues.
     fn judged(&self, _proved: &VerificationResult, _back: bool) -> Result<(), LedgerError> {
         Ok(())
     }

@@ -1,10 +1,10 @@
-//! The prove stage: a final answer is a claim, and a claim counts when everything that was promised holds.
+//! Verification of a turn: a final answer is a claim, which counts when all commitments hold.
 //!
-//! A [`Verifier`] says how a turn's claim is verified: by the commitments of one document of the store, all of them again
-//! from scratch, outside the agent's session; or, in a replay, by what was found then. What the shell itself promised
-//! for the agent is kept in memory besides, so that rewriting the record does not help.
+//! A [`Verifier`] verifies a claim by the commitments of documents of the store, all of them again from scratch, outside the
+//! agent's session; or, in a replay, by the recorded results. Commitments that the shell itself added for the agent are also kept
+//! in memory, so that rewriting the record does not help.
 
-use crate::commitments::{self, Commitment, CommitmentResult, PROJECT, Report, TurnBaseline};
+use crate::commitments::{self, Commitment, CommitmentResult, PROJECT, Report, Status, TurnBaseline};
 use crate::project_context::ProjectContext;
 use marvin_base::run_record::VerificationRecord;
 use serde_json::{Value, json};
@@ -12,23 +12,21 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// Characters of what the agent is told.
-const FEEDBACK: usize = 8_000;
+/// Characters of the feedback to the agent.
+const MAX_FEEDBACK_CHARS: usize = 8_000;
 
-/// What came of one verification.
 #[derive(Debug, Clone, Default)]
 pub struct VerificationResult {
     /// Whether everything holds.
     pub verified: bool,
-    /// Whether it was broken off.
     pub interrupted: bool,
     /// Whether there was nothing to verify.
     pub empty: bool,
     /// One line.
     pub summary: String,
-    /// What the agent is told.
+    /// Text for the agent.
     pub feedback: String,
-    /// What people are told.
+    /// Text for people.
     pub text: String,
     /// Commitment by commitment.
     pub report: Value,
@@ -41,10 +39,29 @@ impl VerificationResult {
             interrupted: report.interrupted,
             empty: report.is_empty() && !report.interrupted,
             summary: report.summary(),
-            feedback: report.feedback(FEEDBACK),
+            feedback: report.feedback(MAX_FEEDBACK_CHARS),
             text: report.text(),
             report: report.json(),
         }
+    }
+
+    /// Tests that passed and failed, and the ids of the commitments that do not hold.
+    #[must_use]
+    pub fn figures(&self) -> (Option<(u64, u64)>, Vec<String>) {
+        let all = self.report.get("commitments").and_then(Value::as_array);
+        let (mut tests, mut open) = (None, Vec::new());
+        for one in all.into_iter().flatten() {
+            let number = |key: &str| one.pointer(&format!("/tests/{key}")).and_then(Value::as_u64);
+            if let (Some(passed), Some(failed)) = (number("passed"), number("failed")) {
+                let (before, also) = tests.unwrap_or((0, 0));
+                tests = Some((before + passed, also + failed));
+            }
+            if one.get("status").and_then(Value::as_str) != Some(Status::Passed.word()) {
+                open.extend(one.get("id").and_then(Value::as_str).map(str::to_string));
+            }
+        }
+        open.sort();
+        (tests, open)
     }
 
     /// As a recorded run keeps it, for a replay.
@@ -72,17 +89,16 @@ impl VerificationResult {
     }
 }
 
-/// Everything that was verified in a turn.
+/// All verifications of a turn.
 #[derive(Debug, Clone, Default)]
 pub struct Verification {
     /// Every verification, in order; the last is the one that counts.
     pub proved: Vec<VerificationResult>,
-    /// What was promised when the turn ended, as far as nothing was verified.
+    /// Commitments at the end of the turn, where nothing was verified.
     pub promised: Vec<Value>,
 }
 
 impl Verification {
-    /// The last verification.
     #[must_use]
     pub fn last(&self) -> Option<&VerificationResult> {
         self.proved.last()
@@ -111,7 +127,7 @@ impl Verification {
     }
 }
 
-/// How a claim is verified.
+/// Verifies the claim of a turn.
 #[derive(Debug)]
 pub struct Verifier {
     by: ProofSource,
@@ -122,11 +138,11 @@ pub struct Verifier {
 #[derive(Debug)]
 enum ProofSource {
     Documents {
-        ground: Arc<ProjectContext>,
-        /// The agent's own, and what the shell itself put there.
+        project: Arc<ProjectContext>,
+        /// The agent's own document, and the commitments that the shell itself added.
         own: Option<(String, Vec<Commitment>)>,
-        /// Whether what must hold in the project counts too.
-        project: bool,
+        /// Whether the project's commitments count too.
+        with_project: bool,
         /// The project before the work.
         baseline: TurnBaseline,
     },
@@ -134,18 +150,18 @@ enum ProofSource {
 }
 
 impl Verifier {
-    /// By the commitments of an agent's own document (`own`, with what the shell itself put there) and, where `project` says
-    /// so, by what must hold in the project: of that only when something was changed.
+    /// By the commitments of an agent's own document (`own`, with those that the shell itself added) and, `with_project`, by
+    /// those of the project, which count only when something was changed.
     #[must_use]
     pub fn documents(
-        ground: Arc<ProjectContext>,
+        project: Arc<ProjectContext>,
         own: Option<(&str, Vec<Commitment>)>,
-        project: bool,
+        with_project: bool,
         rounds: usize,
     ) -> Self {
         let own = own.map(|(id, promised)| (id.to_string(), promised));
         Verifier {
-            by: ProofSource::Documents { ground, own, project, baseline: TurnBaseline::default() },
+            by: ProofSource::Documents { project, own, with_project, baseline: TurnBaseline::default() },
             rounds,
         }
     }
@@ -153,35 +169,35 @@ impl Verifier {
     /// The same, judged by the project as it is now: called before the agent works.
     #[must_use]
     pub fn beginning_now(mut self) -> Self {
-        if let ProofSource::Documents { ground, own, project, baseline } = &mut self.by {
+        if let ProofSource::Documents { project, own, with_project, baseline } = &mut self.by {
             let promised = own.iter().flat_map(|(_, promised)| promised);
             let has_tests = promised.into_iter().any(commitments::runs_tests);
-            *baseline = TurnBaseline::take(ground, *project, has_tests);
+            *baseline = TurnBaseline::take(project, *with_project, has_tests);
         }
         self
     }
 
-    /// By what a recorded run found.
+    /// By the results of a recorded run.
     #[must_use]
     pub fn recording(kept: &[VerificationRecord], rounds: usize) -> Self {
         let proved = kept.iter().map(VerificationResult::recorded).collect();
         Verifier { by: ProofSource::Recording(Mutex::new(proved)), rounds }
     }
 
-    /// What is to be verified: documents, with what the shell itself put there. Nothing where nothing was promised.
+    /// Documents to verify, with the commitments that the shell itself added.
     fn scope(&self, changed: bool) -> Vec<(&str, &[Commitment])> {
-        let ProofSource::Documents { ground, own, project, .. } = &self.by else { return Vec::new() };
+        let ProofSource::Documents { project, own, with_project, .. } = &self.by else { return Vec::new() };
         let own = own.iter().map(|(id, promised)| (id.as_str(), promised.as_slice()));
-        // A turn that only looked has done no work in the project; one that promised something has.
+        // A turn that only read has done no work in the project; one with commitments has.
         let given = own.clone().any(|(_, promised)| !promised.is_empty());
-        let project = (*project && (changed || given)).then_some((PROJECT, [].as_slice()));
+        let of_project = (*with_project && (changed || given)).then_some((PROJECT, [].as_slice()));
         let asked = |(id, promised): &(&str, &[Commitment])| {
-            !promised.is_empty() || commitments::promises(&ground.layout, id)
+            !promised.is_empty() || commitments::promises(&project.layout, id)
         };
-        own.chain(project).filter(asked).collect()
+        own.chain(of_project).filter(asked).collect()
     }
 
-    /// Is there anything to verify?
+    /// Whether there is anything to verify.
     #[must_use]
     pub fn applies(&self, changed: bool) -> bool {
         match &self.by {
@@ -200,10 +216,10 @@ impl Verifier {
         notice: &mut (dyn FnMut(&CommitmentResult) + Send),
     ) -> VerificationResult {
         match &self.by {
-            ProofSource::Documents { ground, baseline, .. } => {
+            ProofSource::Documents { project, baseline, .. } => {
                 let scope = self.scope(changed);
                 VerificationResult::from_report(
-                    &commitments::verify_documents(ground, &scope, baseline, cancel, notice).await,
+                    &commitments::verify_documents(project, &scope, baseline, cancel, notice).await,
                 )
             }
             ProofSource::Recording(proved) => {
@@ -212,11 +228,11 @@ impl Verifier {
         }
     }
 
-    /// What is promised, for a result in which nothing was verified.
+    /// Commitments, for a result in which nothing was verified.
     #[must_use]
     pub fn promised(&self, changed: bool) -> Vec<Value> {
-        let ProofSource::Documents { ground, .. } = &self.by else { return Vec::new() };
-        let store = commitments::Store::from_layout(&ground.layout);
+        let ProofSource::Documents { project, .. } = &self.by else { return Vec::new() };
+        let store = commitments::Store::from_layout(&project.layout);
         let mut rows = Vec::new();
         for (id, promised) in self.scope(changed) {
             let document = store.as_ref().and_then(|store| store.read(id).ok());

@@ -218,7 +218,7 @@ impl TerminalFrontEnd {
                 let Start { chat, welcome, note, messages } = *start;
                 self.app.show(&messages, &welcome);
                 self.app.note(&note, Tone::Quiet);
-                let ground = chat.ground();
+                let ground = chat.project();
                 self.app.typed = InputHistory::read(&ground.layout.typed(&chat.status().profile));
                 self.app.stands(chat.status(), chat.approvals());
                 self.chat = Some(chat);
@@ -261,7 +261,7 @@ impl TerminalFrontEnd {
     fn show_again(&mut self) {
         if let Some(chat) = &self.chat {
             self.app.show(&chat.messages(), &self.welcome);
-            self.app.typed = InputHistory::read(&chat.ground().layout.typed(&chat.status().profile));
+            self.app.typed = InputHistory::read(&chat.project().layout.typed(&chat.status().profile));
         }
     }
 
@@ -415,7 +415,7 @@ where
                     }
                     Some(Job::Voice(seconds)) => {
                         let (chat, tell) = (chat.clone(), tell.clone());
-                        tokio::spawn(async move { tell.send(FrontEndMessage::Voice(chat.listen(seconds).await)).ok() });
+                        tokio::spawn(async move { tell.send(FrontEndMessage::Voice(chat.listen(seconds).await.map_err(|error| error.to_string()))).ok() });
                     }
                     Some(Job::End) | None => break,
                 },

@@ -1,69 +1,62 @@
-//! What waits for a person: calls that the gate asks about, candidates for memory, servitors that need an answer, and questions
-//! that broke off.
+//! Approvals: calls that the gate asks about, candidates for memory, servitors that need an answer, and interrupted questions.
 //!
-//! A call waits in this process and no longer than `interface.approval_s`; no answer is a no. Everything else waits on the disk,
-//! for as long as it takes.
+//! A call waits in this process and no longer than `interface.approval_s`; no answer is a no. Everything else waits on disk
+//! without a time limit.
 
-use super::events::Log;
+use super::events::{AnsweredEvent, Log};
 use crate::commitments::TURN;
 use async_trait::async_trait;
 use marvin_tools::{ApprovalAnswer, Approver, Question};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Where a call comes from that no servitor makes.
+/// Source of a call that is not a servitor's.
 pub(super) const CONVERSATION: &str = "the conversation";
 
-/// Something that a person is asked.
+/// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Approval {
-    /// Its name, for the answer.
+    /// Id that an answer names.
     pub id: String,
-    /// What kind of thing.
     pub kind: Kind,
-    /// In a few words.
+    /// The question in a few words.
     pub title: String,
-    /// What it is about: the command, the memory, the question.
+    /// Its subject: the command, the memory, the question.
     pub text: String,
-    /// Where it comes from.
+    /// The agent, tool or run that it comes from.
     pub source: String,
-    /// Why somebody is asked.
+    /// Why a person is asked.
     pub why: String,
 }
 
-/// What kind of thing waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// A call that the gate does not decide alone.
     Command,
-    /// Something that may be remembered.
+    /// A candidate for memory.
     Memory,
-    /// A servitor that needs an answer, or a question that broke off.
+    /// A servitor that needs an answer, or an interrupted question.
     Question,
 }
 
-/// What a person says.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
-    /// Yes.
     Yes,
-    /// No.
     No,
     /// This instead: the text of a memory, the answer to a servitor; of a command, no with a reason.
     Edit(String),
 }
 
-/// Calls that wait.
+/// Calls that wait for an answer.
 #[derive(Debug)]
 pub(super) struct ApprovalQueue {
     log: Log,
-    patience: Duration,
+    timeout: Duration,
     waiting: Mutex<PendingApprovals>,
 }
 
@@ -74,8 +67,8 @@ struct PendingApprovals {
 }
 
 impl ApprovalQueue {
-    pub(super) fn new(log: Log, patience: Duration) -> Self {
-        ApprovalQueue { log, patience, waiting: Mutex::default() }
+    pub(super) fn new(log: Log, timeout: Duration) -> Self {
+        ApprovalQueue { log, timeout, waiting: Mutex::default() }
     }
 
     fn waiting(&self) -> MutexGuard<'_, PendingApprovals> {
@@ -103,7 +96,7 @@ impl ApprovalQueue {
     }
 }
 
-/// Takes a question back when nobody waits for its answer any more, and says how it ended.
+/// Withdraws a question when its caller stops waiting, and reports how it ended.
 struct ApprovalGuard<'a> {
     asking: &'a ApprovalQueue,
     number: u64,
@@ -114,7 +107,8 @@ struct ApprovalGuard<'a> {
 impl Drop for ApprovalGuard<'_> {
     fn drop(&mut self) {
         self.asking.waiting().all.remove(&self.number);
-        self.asking.log.push("approval.answered", json!({"id": self.id, "answer": self.answer}));
+        let answered = AnsweredEvent { id: &self.id, answer: self.answer };
+        self.asking.log.push("approval.answered", &answered);
     }
 }
 
@@ -146,22 +140,22 @@ impl Approver for ApprovalQueue {
             (approval, number)
         };
         let mut asked = ApprovalGuard { asking: self, number, id: approval.id.clone(), answer: "broken_off" };
-        self.log.push("approval.asked", json!(approval));
-        match tokio::time::timeout(self.patience, receiver).await {
+        self.log.push("approval.asked", &approval);
+        match tokio::time::timeout(self.timeout, receiver).await {
             Ok(Ok(said)) => {
                 asked.answer = if said == ApprovalAnswer::Yes { "yes" } else { "no" };
                 said
             }
-            Ok(Err(_)) => ApprovalAnswer::No("nobody is there to ask".into()),
+            Ok(Err(_)) => ApprovalAnswer::No("no person is there to ask".into()),
             Err(_) => {
                 asked.answer = "late";
-                ApprovalAnswer::No(format!("nobody answered within {} seconds", self.patience.as_secs()))
+                ApprovalAnswer::No(format!("no answer within {} seconds", self.timeout.as_secs()))
             }
         }
     }
 }
 
-/// The one who typed a command themselves: the gate's question is answered by that. A denial stays one.
+/// Approves a command because the person typed it; a denial by the gate stays one.
 #[derive(Debug)]
 pub(super) struct TypedCommandApprover;
 
@@ -172,7 +166,7 @@ impl Approver for TypedCommandApprover {
     }
 }
 
-/// The approver of a conversation, if a person is there.
+/// Approver of a conversation, if a person is there.
 pub(super) fn approver(asking: &Arc<ApprovalQueue>, attended: bool) -> Option<Arc<dyn Approver>> {
     attended.then(|| asking.clone() as Arc<dyn Approver>)
 }
@@ -195,10 +189,7 @@ mod tests {
     async fn no_answer_is_a_no() {
         let log = Log::new();
         let asking = ApprovalQueue::new(log.clone(), Duration::from_millis(20));
-        assert_eq!(
-            asking.ask(question()).await,
-            ApprovalAnswer::No("nobody answered within 0 seconds".into())
-        );
+        assert_eq!(asking.ask(question()).await, ApprovalAnswer::No("no answer within 0 seconds".into()));
         assert!(asking.all().is_empty());
         let kinds: Vec<String> = log.read(Some(0)).ready(9).iter().map(|event| event.kind.clone()).collect();
         assert_eq!(kinds, ["approval.asked", "approval.answered"]);

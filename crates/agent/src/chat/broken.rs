@@ -1,53 +1,67 @@
-//! Questions that are being answered, written down before anything happens, so that one that broke off is noticed.
+//! Prompts that are being answered, written down before anything happens, so that an interruption is noticed.
 //!
-//! A question is a ledger of one or two lines: what was asked; which run answers it. Its process holds the lock of that ledger,
-//! and the lock ends with the process, however that ends. What is left without an owner broke off.
+//! A prompt is a ledger of one or two lines: the prompt, and the run that answers it. Its process holds the lock of that
+//! ledger, which ends with the process, however that ends. A ledger without an owner was interrupted.
 
 use crate::history::History;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
 use marvin_base::run_record::{RunRecord, RunStatus};
 use marvin_base::{clock, ids, signature};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Questions that broke off, at most so many are looked at.
 const MAX_INTERRUPTED_PROMPTS: usize = 50;
 
-/// A question that broke off.
+/// A prompt whose answer was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InterruptedPrompt {
-    /// Where it is written down.
+    /// Its ledger.
     pub(super) path: PathBuf,
-    /// What was asked.
     pub(super) prompt: String,
     /// The run that was answering it, if it had begun.
     pub(super) run: Option<String>,
-    /// When it was asked.
     pub(super) asked: String,
 }
 
 impl InterruptedPrompt {
-    /// The name by which it is answered.
+    /// Id that an answer names.
     pub(super) fn id(&self) -> String {
         let name = self.path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         format!("turn:{name}")
     }
 
-    /// It needs nobody's attention any more.
+    /// Removes it: it was answered or dismissed.
     pub(super) fn settle(&self) {
         forget(&self.path);
     }
 }
 
 fn forget(path: &Path) {
-    // What cannot be removed is offered once more; nothing is lost by it.
+    // One that cannot be removed is offered once more, which does no harm.
     std::fs::remove_file(path).ok();
 }
 
-/// A question that is being answered by this process.
+/// First line of the ledger.
+#[derive(Serialize)]
+struct PromptLine<'a> {
+    prompt: &'a str,
+    asked: &'a str,
+    runs: &'a str,
+    /// Of the chat log.
+    signature: &'a str,
+}
+
+/// Second line of the ledger.
+#[derive(Serialize)]
+struct RunLine<'a> {
+    run: &'a str,
+}
+
+/// A prompt that this process answers.
 #[derive(Debug)]
 pub(super) struct Mark {
     path: PathBuf,
@@ -55,7 +69,7 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// Writes down what is asked. `runs` is where the run that answers it will be.
+    /// Writes the prompt down. `runs` is where the run that answers it will be.
     pub(super) fn new(
         directory: &Path,
         prompt: &str,
@@ -69,31 +83,30 @@ impl Mark {
         let mut ledger = Ledger::open(&path, Durability::Turn, redactor.clone())?;
         let runs = runs.display().to_string();
         let log = signature_of(chat_log);
-        ledger.append(
-            &json!({"prompt": prompt, "asked": clock::now_stamp(), "runs": runs, "signature": log}),
-        )?;
+        let asked = clock::now_stamp();
+        ledger.append(&PromptLine { prompt, asked: &asked, runs: &runs, signature: &log })?;
         ledger.sync()?;
         Ok(Mark { path, ledger })
     }
 
-    /// Says which run answers it.
+    /// Records the run that answers it.
     pub(super) fn answered_by(&mut self, run: &str) -> Result<(), LedgerError> {
-        self.ledger.append(&json!({ "run": run })).map(|_| ())
+        self.ledger.append(&RunLine { run }).map(|_| ())
     }
 
-    /// It is answered, and what was said is kept.
+    /// Removes the mark: the answer is stored.
     pub(super) fn done(self) {
         forget(&self.path);
     }
 }
 
-/// What the chat log is, to see whether it changed.
+/// Signature of the chat log, to see whether it changed.
 fn signature_of(chat_log: &Path) -> String {
     std::fs::read(chat_log).map(|bytes| signature::hash_bytes(&bytes)).unwrap_or_default()
 }
 
-/// Questions of these runs that no living process answers, oldest first. One whose answer was kept before its process ended is
-/// answered, and forgotten here.
+/// Prompts of these runs that no living process answers, oldest first. One whose answer was stored before its process ended
+/// is removed.
 pub(super) fn find(directory: &Path, runs: &Path, chat_log: &Path) -> Vec<InterruptedPrompt> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut found: Vec<InterruptedPrompt> = entries
@@ -113,7 +126,7 @@ fn read(path: PathBuf, runs: &Path, chat_log: &Path) -> Option<InterruptedPrompt
         entries.iter().find_map(|entry| entry.get(key).and_then(Value::as_str)).map(str::to_string)
     };
     let Some(prompt) = text("prompt") else {
-        // It broke off before anything was asked.
+        // Interrupted before the prompt was written.
         forget(&path);
         return None;
     };
@@ -137,7 +150,7 @@ fn has_ended(runs: &Path, run: &str) -> bool {
             .is_ok_and(|record| record.status.is_some_and(|status| status != RunStatus::Running))
 }
 
-/// Did the chat log change since the question was asked, and is it the last one in there?
+/// Did the chat log change since the prompt was sent, and is it the last one there?
 fn was_kept(chat_log: &Path, before: Option<String>, prompt: &str) -> bool {
     if before.is_none_or(|before| before == signature_of(chat_log)) {
         return false;
@@ -151,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_nobody_answers_broke_off() {
+    fn a_prompt_without_a_living_process_is_interrupted() {
         let directory = tempfile::tempdir().unwrap();
         let redactor = Arc::new(Redactor::patterns_only());
         let (here, runs) = (directory.path().join("open"), directory.path().join("runs"));

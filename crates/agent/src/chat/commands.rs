@@ -1,4 +1,4 @@
-//! The commands of a conversation, the same for every face: `!…`, `/…`, and a few bare words.
+//! The commands of a conversation, the same for every front end: `!…`, `/…`, and a few bare words.
 
 use super::turn::Kind;
 use super::{Answer, Approval, Chat, Refusal, Reply, Submission, status};
@@ -17,11 +17,8 @@ use std::sync::Arc;
 /// A command, for help and completion.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
-    /// How it begins.
     pub name: &'static str,
-    /// What follows.
     pub words: &'static str,
-    /// What it does.
     pub meaning: &'static str,
 }
 
@@ -39,7 +36,7 @@ pub const COMMANDS: [Command; 31] = [
     command("!pro", "PROMPT", "ask Copilot, once"),
     command("!", "COMMAND", "run a command: judged, contained, at most two minutes"),
     command("preferences", "", "open your preferences in your editor"),
-    command("profiles", "[NAME]", "list the profiles, or go on as another"),
+    command("profiles", "[NAME]", "list the profiles, or switch to another"),
     command("usage", "", "what was spent"),
     command("saved", "", "saved places"),
     command("quit", "", "leave"),
@@ -62,13 +59,12 @@ pub const COMMANDS: [Command; 31] = [
     command("/yes", "[ID]", "yes to what waits, or to the first of it"),
     command("/no", "[ID]", "no to it"),
     command("/edit", "ID TEXT", "this instead: another memory, an answer to a servitor, no with a reason"),
-    command("/cancel", "", "break off what is being answered"),
+    command("/cancel", "", "interrupt the answer"),
     command("/status", "", "how the conversation stands"),
     command("/cost", "", "the same as usage"),
     command("/quit", "", "leave"),
 ];
 
-/// The help text.
 #[must_use]
 pub fn help() -> String {
     let row = |command: &Command| {
@@ -88,7 +84,7 @@ pub fn help() -> String {
 }
 
 impl Chat {
-    /// Does what a line asks for; none: it is a prompt.
+    /// Runs a line that is a command; none: it is a prompt.
     pub async fn command(&self, line: &str) -> Option<Reply> {
         let text = line.trim_end();
         if text.starts_with(' ') || text.contains('\n') && !text.starts_with('!') {
@@ -166,7 +162,7 @@ impl Chat {
             "/undo" => self.undo(),
             "/compact" => self.compact(rest),
             "/search" => self.search(rest),
-            "/cancel" if self.cancel() => Reply::Changed("broken off".into()),
+            "/cancel" if self.cancel() => Reply::Changed("interrupted".into()),
             "/cancel" => Reply::Text("nothing is being answered".into()),
             "/yes" => self.decide(rest, &Answer::Yes),
             "/no" => self.decide(rest, &Answer::No),
@@ -181,7 +177,7 @@ impl Chat {
                 let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                 let word = truncate::line(word, 40);
                 Reply::Wrong(format!(
-                    "there is no command `{word}`{near}\n  hint: `/help` lists them; begin with a space to send it as a prompt"
+                    "unknown command `{word}`{near}\n  hint: `/help` lists them; begin with a space to send it as a prompt"
                 ))
             }
         }
@@ -212,12 +208,12 @@ impl Chat {
 
     fn toggle_coding(&self) -> Reply {
         let mut state = self.state();
-        if !state.ground.coding && state.ground.workspace.is_none() {
-            let directory = state.ground.directory.clone();
-            match Workspace::open(&directory, state.ground.layout.home()) {
+        if !state.project.coding && state.project.workspace.is_none() {
+            let directory = state.project.directory.clone();
+            match Workspace::open(&directory, state.project.layout.home()) {
                 Ok(workspace) => {
-                    state.ground.layout = Layout::new(&state.ground.environment, Some(workspace.root()));
-                    state.ground.workspace = Some(Arc::new(workspace));
+                    state.project.layout = Layout::new(&state.project.environment, Some(workspace.root()));
+                    state.project.workspace = Some(Arc::new(workspace));
                 }
                 Err(refusal) => {
                     return Reply::Wrong(format!(
@@ -226,8 +222,8 @@ impl Chat {
                 }
             }
         }
-        state.ground.coding = !state.ground.coding;
-        let text = match (&state.ground.workspace, state.ground.coding) {
+        state.project.coding = !state.project.coding;
+        let text = match (&state.project.workspace, state.project.coding) {
             (Some(workspace), true) => {
                 format!("coding: files and commands in {}", workspace.root().display())
             }
@@ -241,7 +237,7 @@ impl Chat {
     fn preferences(&self) -> Reply {
         let (layout, name) = {
             let state = self.state();
-            (state.ground.layout.clone(), state.profile.clone())
+            (state.project.layout.clone(), state.profile.clone())
         };
         let path = layout.preferences(&name);
         if !path.exists() {
@@ -260,7 +256,7 @@ impl Chat {
     fn profiles(&self, name: &str) -> Reply {
         let (layout, active, busy) = {
             let state = self.state();
-            (state.ground.layout.clone(), state.profile.clone(), state.running.is_some())
+            (state.project.layout.clone(), state.profile.clone(), state.running.is_some())
         };
         if name.is_empty() {
             let mut names: Vec<String> = std::fs::read_dir(layout.profiles())
@@ -292,8 +288,8 @@ impl Chat {
         {
             let mut state = self.state();
             // A name on the command line was for the beginning.
-            if let Ok(settings) = state.ground.settings.with(&table::PROFILE, &name) {
-                state.ground.settings = Arc::new(settings);
+            if let Ok(settings) = state.project.settings.with(&table::PROFILE, &name) {
+                state.project.settings = Arc::new(settings);
             }
         }
         self.take_profile(&name);
@@ -302,7 +298,7 @@ impl Chat {
 
     fn usage(&self) -> String {
         let status = self.status();
-        let layout = self.ground().layout;
+        let layout = self.project().layout;
         let mut text = format!("This conversation: {} messages, {:.4} USD", status.messages, status.cost_usd);
         if let Some(budget) = status.budget_usd {
             text.push_str(&format!(" of {budget}"));
@@ -328,12 +324,12 @@ impl Chat {
     fn saved(&self) -> String {
         let (layout, name) = {
             let state = self.state();
-            (state.ground.layout.clone(), state.profile.clone())
+            (state.project.layout.clone(), state.profile.clone())
         };
         let profile = Profile::read(&layout, &name);
         let mut lines = profile.places;
         lines.extend(profile.problems);
-        if lines.is_empty() { "there are no saved places".into() } else { lines.join("\n") }
+        if lines.is_empty() { "no saved places".into() } else { lines.join("\n") }
     }
 
     fn standing(&self) -> String {
@@ -359,9 +355,9 @@ impl Chat {
     }
 
     fn model(&self, words: &str) -> Reply {
-        let ground = self.ground();
+        let project = self.project();
         if words.is_empty() {
-            let all = choose::survey(&ground.settings, &ground.layout, &ground.environment);
+            let all = choose::survey(&project.settings, &project.layout, &project.environment);
             let status = self.status();
             let mut text = format!("{} {} answers.", status.provider, status.model);
             for row in all {
@@ -375,7 +371,7 @@ impl Chat {
             _ if table::PROVIDERS.contains(&words) => (Some(words), ""),
             _ => (None, words),
         };
-        let mut settings = ground.settings.as_ref().clone();
+        let mut settings = project.settings.as_ref().clone();
         let changed = provider
             .map_or(Ok(settings.clone()), |provider| settings.with(&table::PROVIDER, provider))
             .and_then(|with| {
@@ -386,17 +382,17 @@ impl Chat {
             Ok(settings) => Arc::new(settings),
             Err(error) => return Reply::Wrong(error.to_string()),
         };
-        let mut next = ground;
+        let mut next = project;
         next.settings = settings;
         // What cannot answer is not chosen.
-        if let Err(error) = crate::session::model::choose_client(&next, None, None) {
+        if let Err(error) = crate::model_client::choose_client(&next, None) {
             return Reply::Wrong(error.to_string());
         }
         let (provider, model) = status::model_of(&next);
         let text = format!("{provider} {model} answers from now on");
         {
             let mut state = self.state();
-            state.ground.settings = next.settings;
+            state.project.settings = next.settings;
             (state.provider, state.model) = (provider, model);
         }
         self.tell_status();
@@ -430,22 +426,22 @@ impl Chat {
     }
 
     fn tools(&self) -> String {
-        let ground = self.ground();
-        let mode = if ground.coding { Mode::Coding } else { Mode::Assistant };
-        let toolbox = ground.toolbox(mode, &Access::from_settings(&ground.settings));
+        let project = self.project();
+        let mode = if project.coding { Mode::Coding } else { Mode::Assistant };
+        let toolbox = project.toolbox(mode, &Access::from_settings(&project.settings));
         let specs = toolbox.specs();
         let rows = specs.iter().map(|spec| {
             let first = spec.description.split(". ").next().unwrap_or_default();
             format!("  {:22}  {}", spec.name, truncate::line(first, 90))
         });
-        let hint = if ground.coding { "" } else { "\n\n`!code` adds files and commands." };
+        let hint = if project.coding { "" } else { "\n\n`!code` adds files and commands." };
         format!("{} tools\n{}{hint}", specs.len(), rows.collect::<Vec<_>>().join("\n"))
     }
 
     fn servitors_text(&self) -> String {
         let rows = self.servitors();
         if rows.is_empty() {
-            return "there are no servitors here".into();
+            return "no servitors here".into();
         }
         let row = |row: &super::ServitorRow| {
             let what = if row.reason.is_empty() { &row.assignment } else { &row.reason };
@@ -461,7 +457,7 @@ impl Chat {
     fn runs_text(&self) -> String {
         let rows = self.runs(20);
         if rows.is_empty() {
-            return "there are no runs here".into();
+            return "no runs here".into();
         }
         let row =
             |row: &super::RunRow| format!("{}  {:12}  {}", row.id, row.status, truncate::line(&row.goal, 80));
@@ -471,10 +467,10 @@ impl Chat {
     fn undo(&self) -> Reply {
         let (path, profile, busy) = {
             let state = self.state();
-            (state.ground.layout.chat_log(&state.profile), state.profile.clone(), state.running.is_some())
+            (state.project.layout.chat_log(&state.profile), state.profile.clone(), state.running.is_some())
         };
         if busy {
-            return Reply::Wrong("wait until the answer is there, or break it off".into());
+            return Reply::Wrong("wait until the answer is there, or interrupt it".into());
         }
         match History::undo(&path) {
             Ok(None) => Reply::Text("there is nothing to take back".into()),
@@ -487,19 +483,19 @@ impl Chat {
     }
 
     fn compact(&self, words: &str) -> Reply {
-        let (ground, profile) = {
+        let (project, profile) = {
             let state = self.state();
-            (state.ground.clone(), state.profile.clone())
+            (state.project.clone(), state.profile.clone())
         };
         let target =
-            if words.is_empty() { Ok(ground.settings.count(&table::HISTORY_TARGET)) } else { words.parse() };
+            if words.is_empty() { Ok(project.settings.count(&table::HISTORY_TARGET)) } else { words.parse() };
         let Ok(target) = target else {
             return Reply::Wrong(format!(
                 "/compact {words}: say to how many tokens, for example `/compact 50000`"
             ));
         };
-        let path = ground.layout.chat_log(&profile);
-        match History::shorten(&path, target) {
+        let path = project.layout.chat_log(&profile);
+        match History::compact_file(&path, target) {
             Ok(None) => Reply::Text(format!("it is within {target} tokens already")),
             Ok(Some(backup)) => {
                 self.take_profile(&profile);
@@ -515,7 +511,7 @@ impl Chat {
         }
         let path = {
             let state = self.state();
-            state.ground.layout.chat_log(&state.profile)
+            state.project.layout.chat_log(&state.profile)
         };
         let found = History::search_backups(&path, words, 20);
         if found.is_empty() {
@@ -528,7 +524,7 @@ impl Chat {
     }
 }
 
-/// The words of a long text, with what stands around them.
+/// Part of a long text around the words that were searched for.
 fn around(text: &str, words: &str) -> String {
     if text.chars().count() <= 300 {
         return text.to_string();
@@ -543,7 +539,7 @@ fn sent(sent: Result<Submission, Refusal>) -> Reply {
     sent.map_or_else(|refusal| Reply::Wrong(refusal.to_string()), Reply::Sent)
 }
 
-/// What waits, with its names.
+/// List of approvals with their ids.
 fn waiting(all: &[Approval], kind: &str) -> String {
     let row = |one: &Approval| {
         format!(
@@ -562,7 +558,7 @@ fn waiting(all: &[Approval], kind: &str) -> String {
     format!("{}\n\n`/yes ID`, `/no ID` or `/edit ID TEXT`", rows.join("\n"))
 }
 
-/// Preferences to begin with.
+/// Contents of a new preferences file.
 const PREFERENCES: &str = "\
 # What Marvin knows of your tastes. It is told to the model as it stands here.
 dietary: []            # for example [vegetarian]

@@ -36,17 +36,17 @@ impl Chat {
                 return Completion { start, candidates };
             }
         }
-        let ground = self.ground();
+        let project = self.project();
         let (at, path) = match word.strip_prefix('@') {
             Some(path) => ("@", path),
             None => ("", word),
         };
-        let root = ground.workspace.as_deref().map_or(ground.directory.as_path(), Workspace::root);
+        let root = project.workspace.as_deref().map_or(project.directory.as_path(), Workspace::root);
         let mut candidates: Vec<String> =
             files(root, path).into_iter().map(|path| format!("{at}{path}")).collect();
         if at.is_empty() && word.len() > 1 {
-            let mode = if ground.coding { Mode::Coding } else { Mode::Assistant };
-            let toolbox = ground.toolbox(mode, &Access::from_settings(&ground.settings));
+            let mode = if project.coding { Mode::Coding } else { Mode::Assistant };
+            let toolbox = project.toolbox(mode, &Access::from_settings(&project.settings));
             let names = toolbox.names().into_iter().filter(|name| name.starts_with(word));
             candidates.extend(names.map(str::to_string));
         }

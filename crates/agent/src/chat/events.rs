@@ -1,12 +1,12 @@
-//! What happens in a conversation, numbered, for any number of readers.
+//! Numbered log of the events of a conversation, for any number of readers.
 //!
-//! Whoever writes never waits. A reader has a place in the log and reads on from there at its own pace; only one that falls
-//! behind by more than the log holds misses something, and is told so by an event of the kind `gap`.
+//! A writer never waits. A reader has a position in the log and continues from there at its own pace; only one that falls
+//! behind by more than the log holds misses something, which an event of the kind `gap` says.
 
 use crate::trace::Notice;
 use marvin_base::redact::{Redactor, StreamRedactor};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -17,15 +17,60 @@ const MAX_BUFFERED_BYTES: usize = 64 * 1024 * 1024;
 /// Text is gathered up to this size while more of it is already at hand.
 const GATHER: usize = 8 * 1024;
 
-/// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
     /// Its number; it only grows, by one each.
     pub seq: u64,
-    /// What it is: a kind of the trace, or `message`, `approval.asked`, `approval.answered`, `queued`, `status`, `gap`.
+    /// Its kind: one of the trace, or `message`, `approval.asked`, `approval.answered`, `queued`, `status`, `gap`.
     pub kind: String,
-    /// What it tells.
     pub data: Value,
+}
+
+/// Payload of `notice` and `queued`.
+#[derive(Serialize)]
+pub(super) struct TextEvent<'a> {
+    pub(super) text: &'a str,
+}
+
+/// Payload of `approval.answered`.
+#[derive(Serialize)]
+pub(super) struct AnsweredEvent<'a> {
+    pub(super) id: &'a str,
+    pub(super) answer: &'a str,
+}
+
+/// Payload of `turn.failed`.
+#[derive(Serialize)]
+pub(super) struct FailedEvent<'a> {
+    pub(super) error: &'a str,
+}
+
+/// Payload of `gap`.
+#[derive(Serialize)]
+struct Gap {
+    lost: u64,
+}
+
+/// Payload of `item.updated`.
+#[derive(Serialize)]
+struct ItemUpdated<'a> {
+    item: UpdatedItem<'a>,
+}
+
+#[derive(Serialize)]
+struct UpdatedItem<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(flatten)]
+    update: Update,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Update {
+    Delta(String),
+    Restarted(String),
 }
 
 /// The log. Cheap to clone; all clones are the same log.
@@ -57,7 +102,9 @@ impl Log {
     }
 
     /// Writes an event; gives its number.
-    pub(super) fn push(&self, kind: &str, data: Value) -> u64 {
+    pub(super) fn push(&self, kind: &str, data: &impl Serialize) -> u64 {
+        // Of plain values, which JSON can always hold.
+        let data = serde_json::to_value(data).unwrap_or_default();
         let size = size_of(&data);
         let seq = {
             let mut held = self.held();
@@ -77,7 +124,6 @@ impl Log {
         seq
     }
 
-    /// The number of the last event.
     pub(super) fn last(&self) -> u64 {
         self.held().last
     }
@@ -102,7 +148,6 @@ fn size_of(value: &Value) -> usize {
     }
 }
 
-/// A reader of the log.
 #[derive(Debug)]
 pub struct Events {
     log: Log,
@@ -111,7 +156,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Everything that has happened since the last look, at most so many; does not wait.
+    /// Events since the last call, at most `most`; does not wait.
     pub fn ready(&mut self, most: usize) -> Vec<Arc<Event>> {
         let mut found = Vec::new();
         let held = self.log.held();
@@ -119,7 +164,7 @@ impl Events {
         if self.after + 1 < first {
             let lost = first - 1 - self.after;
             self.after = first - 1;
-            let data = json!({ "lost": lost });
+            let data = serde_json::to_value(Gap { lost }).unwrap_or_default();
             found.push(Arc::new(Event { seq: self.after, kind: "gap".into(), data }));
         }
         let skip = usize::try_from((self.after + 1).saturating_sub(first)).unwrap_or(usize::MAX);
@@ -130,7 +175,6 @@ impl Events {
         found
     }
 
-    /// The next event; waits for it.
     pub async fn next(&mut self) -> Option<Arc<Event>> {
         loop {
             self.seen.borrow_and_update();
@@ -141,7 +185,7 @@ impl Events {
         }
     }
 
-    /// Everything that has happened since the last look, at most so many; waits until there is something.
+    /// Events since the last call, at most `most`; waits until there is one.
     pub async fn some(&mut self, most: usize) -> Vec<Arc<Event>> {
         loop {
             self.seen.borrow_and_update();
@@ -153,7 +197,7 @@ impl Events {
     }
 }
 
-/// Turns what a trace tells into events: pieces of text without secrets, gathered while more is at hand.
+/// Turns notices of a trace into events: redacted pieces of text, gathered while more is at hand.
 pub(super) struct Teller {
     log: Log,
     redactor: Arc<Redactor>,
@@ -184,15 +228,18 @@ impl Teller {
             Notice::Restart { item, reason } => {
                 self.finish();
                 let reason = self.redactor.text(reason).into_owned();
-                let item = json!({"id": item, "type": "message", "restarted": reason});
-                self.log.push("item.updated", json!({ "item": item }));
+                self.update(item, Update::Restarted(reason));
             }
             Notice::Event(event) => {
                 self.finish();
                 let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
-                self.log.push(kind, (*event).clone());
+                self.log.push(kind, event);
             }
         }
+    }
+
+    fn update(&self, id: &str, update: Update) {
+        self.log.push("item.updated", &ItemUpdated { item: UpdatedItem { id, kind: "message", update } });
     }
 
     fn flow(&mut self) {
@@ -208,8 +255,7 @@ impl Teller {
     fn flush(&mut self) {
         if !self.pending.is_empty() {
             let delta = std::mem::take(&mut self.pending);
-            let item = json!({"id": self.item, "type": "message", "delta": delta});
-            self.log.push("item.updated", json!({ "item": item }));
+            self.update(&self.item, Update::Delta(delta));
         }
     }
 }
@@ -217,6 +263,7 @@ impl Teller {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn readers_lose_nothing_and_are_told_when_they_do() {
@@ -224,14 +271,14 @@ mod tests {
         let mut slow = log.read(Some(0));
         let mut live = log.read(None);
         for n in 0..10 {
-            log.push("x", json!(n));
+            log.push("x", &n);
         }
         assert_eq!(live.ready(100).len(), 10);
         let numbers: Vec<u64> = slow.ready(4).iter().map(|event| event.seq).collect();
         assert_eq!(numbers, [1, 2, 3, 4]);
         assert_eq!(log.read(Some(8)).ready(9).len(), 2);
         for n in 0..MAX_BUFFERED_EVENTS {
-            log.push("x", json!(n));
+            log.push("x", &n);
         }
         let found = slow.ready(2);
         assert_eq!((found[0].kind.as_str(), found[0].data["lost"].as_u64()), ("gap", Some(6)));
@@ -246,7 +293,7 @@ mod tests {
         let writer = log.clone();
         tokio::spawn(async move {
             tokio::task::yield_now().await;
-            writer.push("a", Value::Null);
+            writer.push("a", &());
         });
         assert_eq!(reader.next().await.unwrap().kind, "a");
     }

@@ -1,8 +1,9 @@
-//! What a conversation shows beside itself: what waits on the disk, servitors, runs; and what a person does to them.
+//! Lists beside a conversation (approvals on disk, servitors, runs), and what a person does to their entries.
 
 use super::approvals::TypedCommandApprover;
 use super::{Answer, Approval, Chat, ChatError, Kind};
 use crate::commitments::Store;
+use crate::error::SessionError;
 use crate::project_context::ProjectContext;
 use crate::servitors::{self, Registry, Servitor, ServitorState};
 use crate::tool_caller::ToolCaller;
@@ -16,13 +17,13 @@ use marvin_memory::{Memory, Person, Places};
 use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{Mode, Toolbox};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// How long what waits on the disk is taken to be the same.
+/// How long the approvals on disk are cached.
 const FRESH: Duration = Duration::from_secs(1);
 /// Seconds that a command of the person may take.
 const COMMAND_SECONDS: u64 = 120;
@@ -30,112 +31,105 @@ const COMMAND_SECONDS: u64 = 120;
 /// A run, in one line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunRow {
-    /// Its id.
     pub id: String,
-    /// How it stands.
     pub status: String,
-    /// What it was for.
     pub goal: String,
     /// Who asked: `inline`, `non-interactive`, `servitors` …
     pub manner: String,
-    /// When it began.
     pub started: String,
-    /// US dollars.
     pub cost_usd: Option<f64>,
 }
 
-/// A servitor with what it promised.
+/// A servitor with its commitments.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServitorRow {
-    /// Its id.
     pub id: String,
-    /// Its name.
     pub name: String,
-    /// What it is doing.
     pub state: String,
     /// Why, where that is worth a word.
     pub reason: String,
-    /// What it is to do.
     pub assignment: String,
-    /// What it said at the end.
     pub answer: String,
-    /// Whose it is.
+    /// The agent that summoned it.
     pub parent: String,
-    /// What must hold, and how that stands: pending, passed, failed …
+    /// Assertion and status of each commitment.
     pub commitments: Vec<(String, String)>,
 }
 
-/// The memory that a conversation on this ground has.
-fn memory(ground: &ProjectContext) -> Memory {
-    Memory::open(Places::from_settings(&ground.layout, &ground.settings), ground.redactor.clone())
+/// Memory of a conversation in this project.
+fn memory(project: &ProjectContext) -> Memory {
+    Memory::open(Places::from_settings(&project.layout, &project.settings), project.redactor.clone())
 }
 
-/// Servitors that work now.
-pub(super) fn working(ground: &ProjectContext) -> usize {
-    living(ground).iter().filter(|body| body.state.is_active()).count()
+/// Number of servitors that work now.
+pub(super) fn working(project: &ProjectContext) -> usize {
+    living(project).iter().filter(|servitor| servitor.state.is_active()).count()
 }
 
-fn living(ground: &ProjectContext) -> Vec<Servitor> {
-    // A project without servitors has no directory of theirs, and is most of them.
-    if !ground.layout.agents().is_some_and(|directory| directory.is_dir()) {
+fn living(project: &ProjectContext) -> Vec<Servitor> {
+    // Most projects have no servitors, and no directory for them.
+    if !project.layout.agents().is_some_and(|directory| directory.is_dir()) {
         return Vec::new();
     }
-    let bodies = servitors::bodies(ground).map(|(bodies, _)| bodies).unwrap_or_default();
-    bodies.into_iter().filter(|body| !body.dismissed).collect()
+    let servitors = servitors::list(project).map(|(servitors, _)| servitors).unwrap_or_default();
+    servitors.into_iter().filter(|servitor| !servitor.dismissed).collect()
 }
 
 impl Chat {
-    /// What waits on the disk.
+    /// Approvals that wait on disk.
     pub(super) fn waiting(&self) -> Vec<Approval> {
-        let (ground, broken) = {
+        let (project, broken) = {
             let state = self.state();
             if let Some((when, waiting)) = &state.waiting
                 && when.elapsed() < FRESH
             {
                 return waiting.clone();
             }
-            (state.ground.clone(), state.broken.clone())
+            (state.project.clone(), state.broken.clone())
         };
         let mut all: Vec<Approval> = broken
             .iter()
             .map(|broken| Approval {
                 id: broken.id(),
                 kind: Kind::Question,
-                title: "This question broke off before it was answered. Take it up?".into(),
+                title: "This question was interrupted before it was answered. Resume it?".into(),
                 text: broken.prompt.clone(),
                 source: broken.run.clone().unwrap_or_else(|| "it had not begun".into()),
                 why: "what it did is on record and is not done again; no closes it".into(),
             })
             .collect();
-        let places = Places::from_settings(&ground.layout, &ground.settings);
+        let places = Places::from_settings(&project.layout, &project.settings);
         if places.candidates.exists() {
-            all.extend(memory(&ground).pending().unwrap_or_default().iter().map(of_memory));
+            all.extend(memory(&project).pending().unwrap_or_default().iter().map(of_memory));
         }
         all.extend(
-            living(&ground).iter().filter(|body| body.state == ServitorState::Waiting).map(of_servitor),
+            living(&project)
+                .iter()
+                .filter(|servitor| servitor.state == ServitorState::Waiting)
+                .map(of_servitor),
         );
         self.state().waiting = Some((Instant::now(), all.clone()));
         all
     }
 
-    /// Servitors and what they promised.
+    /// Servitors and their commitments.
     #[must_use]
     pub fn servitors(&self) -> Vec<ServitorRow> {
-        let ground = self.ground();
-        let store = Store::from_layout(&ground.layout);
-        living(&ground)
+        let project = self.project();
+        let store = Store::from_layout(&project.layout);
+        living(&project)
             .into_iter()
-            .map(|body| {
-                let document = store.as_ref().and_then(|store| store.read(&body.id).ok());
+            .map(|servitor| {
+                let document = store.as_ref().and_then(|store| store.read(&servitor.id).ok());
                 let commitments = document.map(|document| document.commitments).unwrap_or_default();
                 ServitorRow {
-                    id: body.id,
-                    name: body.name,
-                    state: body.state.word().to_string(),
-                    reason: body.reason,
-                    assignment: body.assignment,
-                    answer: body.answer,
-                    parent: body.parent,
+                    id: servitor.id,
+                    name: servitor.name,
+                    state: servitor.state.word().to_string(),
+                    reason: servitor.reason,
+                    assignment: servitor.assignment,
+                    answer: servitor.answer,
+                    parent: servitor.parent,
                     commitments: commitments
                         .iter()
                         .map(|commitment| {
@@ -147,10 +141,9 @@ impl Chat {
             .collect()
     }
 
-    /// The newest runs of this project.
     #[must_use]
     pub fn runs(&self, most: usize) -> Vec<RunRow> {
-        let runs = self.ground().layout.runs();
+        let runs = self.project().layout.runs();
         let read = |run: &PathBuf| {
             let record = RunRecord::read(run).ok()?;
             Some(RunRow {
@@ -180,36 +173,36 @@ fn of_memory(proposal: &Proposal) -> Approval {
     }
 }
 
-fn of_servitor(body: &Servitor) -> Approval {
+fn of_servitor(servitor: &Servitor) -> Approval {
     Approval {
-        id: format!("servitor:{}", body.id),
+        id: format!("servitor:{}", servitor.id),
         kind: Kind::Question,
-        title: format!("{} needs an answer", body.name),
-        text: if body.answer.is_empty() { body.reason.clone() } else { body.answer.clone() },
-        source: body.name.clone(),
-        why: body.reason.clone(),
+        title: format!("{} needs an answer", servitor.name),
+        text: if servitor.answer.is_empty() { servitor.reason.clone() } else { servitor.answer.clone() },
+        source: servitor.name.clone(),
+        why: servitor.reason.clone(),
     }
 }
 
-/// A person's word about a candidate.
+/// Carries out a person's decision about a candidate.
 pub(super) fn decide(
-    ground: &ProjectContext,
+    project: &ProjectContext,
     name: &str,
     answer: &Answer,
     person: &Person,
 ) -> Result<(), ChatError> {
     let failed = |error: marvin_memory::MemoryError| ChatError::Failed(error.to_string());
-    let mut memory = memory(ground);
+    let mut memory = memory(project);
     let proposal = memory.waiting(name).map_err(failed)?;
     let decision = match answer {
         Answer::Yes => Decision::Approve,
         Answer::No => Decision::Reject,
         Answer::Edit(text) => {
             let changed = match serde_json::from_str(text) {
-                Ok(whole @ Value::Object(_)) => Candidate::read(&whole, &ground.redactor),
+                Ok(whole @ Value::Object(_)) => Candidate::read(&whole, &project.redactor),
                 _ => {
                     let edit = CandidateEdit { text: Some(text.trim().into()), ..CandidateEdit::default() };
-                    proposal.candidate.edited(edit, &ground.redactor)
+                    proposal.candidate.edited(edit, &project.redactor)
                 }
             };
             Decision::Edit(Box::new(changed.map_err(|error| ChatError::Failed(error.to_string()))?))
@@ -218,40 +211,44 @@ pub(super) fn decide(
     memory.decide(&proposal, decision, None, "", person).map(|_| ()).map_err(failed)
 }
 
-/// A person's word to a servitor.
-pub(super) fn tell(ground: &ProjectContext, name: &str, answer: &Answer) -> Result<(), ChatError> {
+/// Sends a person's answer to a servitor.
+pub(super) fn tell(project: &ProjectContext, name: &str, answer: &Answer) -> Result<(), ChatError> {
     let text = match answer {
         Answer::Yes => "yes",
         Answer::No => "no",
         Answer::Edit(text) => text,
     };
     let failed = |error: servitors::RegistryError| ChatError::Failed(error.to_string());
-    let registry = Registry::open(Arc::new(ground.clone()), "a conversation").map_err(failed)?;
+    let registry = Registry::open(Arc::new(project.clone()), "a conversation").map_err(failed)?;
     registry.message(name, "the person", text).map(|_| ()).map_err(failed)
 }
 
-/// Runs a command that the person typed: judged, contained, and a run of its own. Gives what it said.
-pub(super) async fn run(ground: &ProjectContext, line: &str) -> Result<String, String> {
-    let mut ground = ground.clone();
-    if ground.workspace.is_none() {
-        let workspace = Workspace::open(&ground.directory, ground.layout.home())
-            .map_err(|refusal| format!("{refusal}\n  hint: start Marvin in the directory of a project"))?;
-        ground.workspace = Some(Arc::new(workspace));
+/// Runs a command that the person typed, in the sandbox and with a run of its own; gives its output.
+pub(super) async fn run(project: &ProjectContext, line: &str) -> Result<String, ChatError> {
+    let mut project = project.clone();
+    if project.workspace.is_none() {
+        let workspace = Workspace::open(&project.directory, project.layout.home()).map_err(|refusal| {
+            ChatError::Refused(format!("{refusal}\n  hint: start Marvin in the directory of a project"))
+        })?;
+        project.workspace = Some(Arc::new(workspace));
     }
-    let access = Access::from_settings(&ground.settings);
+    let access = Access::from_settings(&project.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
     toolbox.keep(&["run_command".to_string()]);
     let call = ToolCall {
         id: "typed".into(),
         name: "run_command".into(),
-        arguments: Arguments::from_value(json!({"command": line, "timeout": COMMAND_SECONDS})),
+        arguments: Arguments::Object(Map::from_iter([
+            ("command".to_string(), line.into()),
+            ("timeout".to_string(), COMMAND_SECONDS.into()),
+        ])),
         opaque: None,
     };
-    let desk =
-        ToolCaller::new(&ground, RunKind::Shell, Box::new(|_| {})).asking(Arc::new(TypedCommandApprover));
-    let called = desk.call(&toolbox, &call, CancellationToken::new(), None).await;
-    let called = called.map_err(|error| error.to_string())?;
-    desk.close(if called.ok { RunStatus::Success } else { RunStatus::Failed })
-        .map_err(|error| error.to_string())?;
+    let caller =
+        ToolCaller::new(&project, RunKind::Shell, Box::new(|_| {})).asking(Arc::new(TypedCommandApprover));
+    let called = caller.call(&toolbox, &call, CancellationToken::new(), None).await;
+    let failed = |error: SessionError| ChatError::Failed(error.to_string());
+    let called = called.map_err(failed)?;
+    caller.close(if called.ok { RunStatus::Success } else { RunStatus::Failed }).map_err(failed)?;
     Ok(called.text)
 }

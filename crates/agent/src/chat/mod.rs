@@ -1,11 +1,11 @@
-//! The session service: one conversation, shared by every face.
+//! The session service: one conversation, shared by every front end.
 //!
-//! A face shows what is stored and sends intents; everything else is here. A prompt is one [`crate::Session`] with a run of its
-//! own, and the conversation goes on from the chat log of the profile. While one is answered, one further prompt waits; a third
-//! is refused. What happens is an [`Event`] with a number, so that any number of faces see the same in the same order.
+//! A front end shows what is stored and sends intents; everything else is here. A prompt is one [`crate::Session`] with a run of
+//! its own, and the conversation continues from the chat log of the profile. While one is answered, one further prompt waits; a
+//! third is refused. Everything is an [`Event`] with a number, so that all front ends see the same in the same order.
 //!
-//! Limits: what is held of the events is bounded (see [`events`]); the chat log keeps its last hundred entries, and what fell
-//! out of it while this process ran is still shown here.
+//! Limits: the buffer of events is bounded (see [`events`]); the chat log keeps its last hundred entries, and older ones are
+//! still shown as long as this process runs.
 
 mod approvals;
 mod broken;
@@ -27,20 +27,22 @@ pub use lists::{RunRow, ServitorRow};
 pub use reply::Reply;
 pub use status::Status;
 pub use typed::InputHistory;
+pub use voice::VoiceError;
 
+use crate::debug::debug_fields;
+use crate::error::SessionError;
 use crate::history::History;
 use crate::profile;
 use crate::project_context::ProjectContext;
-use crate::session::{self, ExtraContext, SessionError};
+use crate::session::{self, ExtraContext};
 use approvals::ApprovalQueue;
 use broken::InterruptedPrompt;
-use events::Log;
+use events::{AnsweredEvent, Log, TextEvent};
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_memory::Person;
 use marvin_tools::turbotime::Selection;
 use serde::Serialize;
-use serde_json::json;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,23 +53,17 @@ use tokio_util::sync::CancellationToken;
 /// Additions of higher layers to every turn.
 pub type ExtraContextProvider = Arc<dyn Fn(&ProjectContext) -> ExtraContext + Send + Sync>;
 
-/// What a conversation is opened with.
 pub struct ChatOptions {
-    /// Settings, directories, workspace, and what is lent.
-    pub ground: ProjectContext,
+    pub project: ProjectContext,
     /// The person who can be asked; without one every question of the gate is a refusal, and nothing can be remembered.
     pub person: Option<Person>,
-    /// What is brought into the turns.
+    /// Additions of higher layers to its turns.
     pub brings: Option<ExtraContextProvider>,
 }
 
-impl std::fmt::Debug for ChatOptions {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("ChatOptions").field("ground", &self.ground).finish_non_exhaustive()
-    }
-}
+debug_fields!(ChatOptions, project);
 
-/// Something that was said, as it is stored.
+/// A message as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Message {
     /// Its number in this conversation; it stays the same for as long as the process lives.
@@ -80,7 +76,7 @@ pub struct Message {
     pub time: String,
 }
 
-/// What became of a prompt.
+/// Result of sending a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Submission {
@@ -93,13 +89,10 @@ pub enum Submission {
 /// Why a prompt was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There is nothing to answer.
     #[error("there is nothing to answer")]
     Empty,
-    /// One prompt waits already.
-    #[error("one prompt is being answered and one waits\n  hint: wait, or break off the first")]
+    #[error("one prompt is being answered and one waits\n  hint: wait, or interrupt the first")]
     Full,
-    /// The budget of the conversation is spent.
     #[error(
         "the budget of {0} USD for this conversation is spent\n  hint: start again with a higher --max-cost"
     )]
@@ -109,13 +102,10 @@ pub enum Refusal {
 /// Why an answer to a question did not count.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    /// Nothing of this name waits.
     #[error("nothing waits under the name `{0}`; it may have been answered, or its time is over")]
     NotWaiting(String),
-    /// Nobody may answer.
     #[error("{0}")]
     Refused(String),
-    /// It could not be done.
     #[error("{0}")]
     Failed(String),
 }
@@ -127,7 +117,7 @@ pub struct Chat {
 }
 
 struct Inner {
-    /// Turns run here, whoever asks.
+    /// Runtime of the turns.
     handle: Handle,
     person: Option<Person>,
     brings: Option<ExtraContextProvider>,
@@ -137,7 +127,7 @@ struct Inner {
 }
 
 struct ChatState {
-    ground: ProjectContext,
+    project: ProjectContext,
     profile: String,
     messages: VecDeque<Arc<Message>>,
     next: u64,
@@ -153,9 +143,9 @@ struct ChatState {
     /// Nano-dollars.
     spent: u64,
     broken: Vec<InterruptedPrompt>,
-    /// Where it is kept how far a script was played: all turns of a conversation play one.
+    /// How far a script was played: all turns of a conversation play one.
     script_state: Option<PathBuf>,
-    /// What waits on the disk, and when that was looked up.
+    /// Approvals on disk, and when they were read.
     waiting: Option<(Instant, Vec<Approval>)>,
 }
 
@@ -176,17 +166,17 @@ impl std::fmt::Debug for Chat {
 }
 
 impl Chat {
-    /// Opens the conversation of the active profile: what is stored is shown, and what broke off is offered again. Must be called
-    /// within a runtime; turns run on it.
+    /// Opens the conversation of the active profile, and offers its interrupted prompts again. Must be called within a runtime,
+    /// on which the turns run.
     ///
     /// # Errors
     /// When the person's directory cannot be used.
     pub async fn open(options: ChatOptions) -> Result<Chat, SessionError> {
-        let ChatOptions { ground, person, brings } = options;
+        let ChatOptions { project, person, brings } = options;
         let log = Log::new();
-        let asking = Arc::new(ApprovalQueue::new(log.clone(), ground.settings.seconds(&table::APPROVAL)));
-        let (provider, model) = status::model_of(&ground);
-        let name = profile::active(&ground.layout, ground.settings.given(&table::PROFILE));
+        let asking = Arc::new(ApprovalQueue::new(log.clone(), project.settings.seconds(&table::APPROVAL)));
+        let (provider, model) = status::model_of(&project);
+        let name = profile::active(&project.layout, project.settings.given(&table::PROFILE));
         let state = ChatState {
             profile: String::new(),
             messages: VecDeque::new(),
@@ -202,7 +192,7 @@ impl Chat {
             broken: Vec::new(),
             script_state: None,
             waiting: None,
-            ground,
+            project,
         };
         let handle = Handle::current();
         let inner = Inner { handle, person, brings, log, asking, state: Mutex::new(state) };
@@ -215,14 +205,14 @@ impl Chat {
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Goes on as this profile: its chat log, and what broke off in it.
+    /// Switches to a profile: its chat log, and its interrupted prompts.
     fn take_profile(&self, name: &str) {
-        let ground = self.ground();
-        let history = History::read(&ground.layout.chat_log(name));
+        let project = self.project();
+        let history = History::read(&project.layout.chat_log(name));
         let broken = broken::find(
-            &ground.layout.open_turns(name),
-            &ground.layout.runs(),
-            &ground.layout.chat_log(name),
+            &project.layout.open_turns(name),
+            &project.layout.runs(),
+            &project.layout.chat_log(name),
         );
         let mut state = self.state();
         state.profile = name.to_string();
@@ -236,37 +226,34 @@ impl Chat {
                 }
             }
             Err(error) => {
-                let path = ground.layout.chat_log(name);
+                let path = project.layout.chat_log(name);
                 let text = format!("{} cannot be read and is left alone: {error}", path.display());
-                self.inner.log.push("notice", json!({ "text": text }));
+                self.inner.log.push("notice", &TextEvent { text: &text });
             }
         }
         drop(state);
         self.tell_status();
     }
 
-    /// The ground that the next turn stands on.
+    /// Project context of the next turn.
     #[must_use]
-    pub fn ground(&self) -> ProjectContext {
-        self.state().ground.clone()
+    pub fn project(&self) -> ProjectContext {
+        self.state().project.clone()
     }
 
-    /// What was said, as it is stored, oldest first.
+    /// Messages as they are stored, oldest first.
     #[must_use]
     pub fn messages(&self) -> Vec<Arc<Message>> {
         self.state().messages.iter().cloned().collect()
     }
 
-    /// What happened after this event, then what happens; none: only what happens from now on.
+    /// Reader of the events after this one; none: only of new ones.
     #[must_use]
     pub fn events(&self, after: Option<u64>) -> Events {
         self.inner.log.read(after)
     }
 
     /// Takes a prompt: it is answered now, or next.
-    ///
-    /// # Errors
-    /// When it is empty, one waits already, or the budget is spent.
     pub fn send(&self, text: &str) -> Result<Submission, Refusal> {
         self.start(text, turn::Kind::Prompt)
     }
@@ -277,7 +264,7 @@ impl Chat {
         }
         let mut state = self.state();
         if state.left() == Some(0) {
-            let limit = state.ground.settings.text(&table::MAX_COST).to_string();
+            let limit = state.project.settings.text(&table::MAX_COST).to_string();
             return Err(Refusal::Spent(limit));
         }
         if state.running.is_some() {
@@ -286,8 +273,8 @@ impl Chat {
             }
             state.queued = Some(text.to_string());
             drop(state);
-            let shown = self.ground().redactor.text(text).into_owned();
-            self.inner.log.push("queued", json!({ "text": shown }));
+            let shown = self.project().redactor.text(text).into_owned();
+            self.inner.log.push("queued", &TextEvent { text: &shown });
             self.tell_status();
             return Ok(Submission::Queued);
         }
@@ -299,7 +286,7 @@ impl Chat {
         Ok(Submission::Started(id))
     }
 
-    /// Breaks off what is being answered; a prompt that waits is forgotten with it. False when nothing is.
+    /// Interrupts the answer and drops the prompt that waits; false when nothing is being answered.
     pub fn cancel(&self) -> bool {
         let mut state = self.state();
         state.queued = None;
@@ -320,7 +307,6 @@ impl Chat {
         self.inner.person.clone()
     }
 
-    /// What waits for the person, oldest first.
     #[must_use]
     pub fn approvals(&self) -> Vec<Approval> {
         let mut all = self.inner.asking.all();
@@ -331,10 +317,11 @@ impl Chat {
     /// Answers something that waits.
     ///
     /// # Errors
-    /// When nothing of this name waits, nobody may answer it, or it could not be done.
+    /// When nothing of this name waits, no person may answer it, or it could not be done.
     pub fn answer(&self, id: &str, answer: &Answer) -> Result<(), ChatError> {
-        let refused =
-            || ChatError::Refused("nobody is here who may decide\n  hint: start Marvin in a terminal".into());
+        let refused = || {
+            ChatError::Refused("no person is here who may decide\n  hint: start Marvin in a terminal".into())
+        };
         let person = self.inner.person.as_ref().ok_or_else(refused)?;
         if id.starts_with("command:") {
             return if self.inner.asking.answer(id, answer) {
@@ -344,8 +331,8 @@ impl Chat {
             };
         }
         let done = match id.split_once(':') {
-            Some(("memory", name)) => lists::decide(&self.ground(), name, answer, person),
-            Some(("servitor", name)) => lists::tell(&self.ground(), name, answer),
+            Some(("memory", name)) => lists::decide(&self.project(), name, answer, person),
+            Some(("servitor", name)) => lists::tell(&self.project(), name, answer),
             Some(("turn", _)) => self.settle_broken(id, answer),
             _ => Err(ChatError::NotWaiting(truncate::line(id, 80))),
         };
@@ -356,18 +343,18 @@ impl Chat {
             Answer::No => "no",
             Answer::Edit(_) => "edit",
         };
-        self.inner.log.push("approval.answered", json!({"id": id, "answer": word}));
+        self.inner.log.push("approval.answered", &AnsweredEvent { id, answer: word });
         self.tell_status();
         Ok(())
     }
 
-    /// Yes takes the question up where it broke off; no closes it.
+    /// Resumes an interrupted prompt (yes), closes it (no), or sends another.
     fn settle_broken(&self, id: &str, answer: &Answer) -> Result<(), ChatError> {
         let missing = || ChatError::NotWaiting(truncate::line(id, 80));
         let found =
             self.state().broken.iter().find(|broken| broken.id() == id).cloned().ok_or_else(missing)?;
-        let layout = self.ground().layout;
-        // A run that ended after all, or never began, cannot be taken up; its question can still be asked.
+        let layout = self.project().layout;
+        // A run that ended after all, or never began, cannot be resumed; its prompt can still be sent.
         let run = found.run.as_deref().filter(|run| session::prompt_of(&layout, run).is_ok());
         let (prompt, kind) = match (answer, run) {
             (Answer::No, run) => {
@@ -375,7 +362,7 @@ impl Chat {
                 closed.transpose().map_err(|error| ChatError::Failed(error.to_string()))?;
                 (None, turn::Kind::Prompt)
             }
-            (Answer::Yes, Some(run)) => (Some(found.prompt.clone()), turn::Kind::TakenUp(run.to_string())),
+            (Answer::Yes, Some(run)) => (Some(found.prompt.clone()), turn::Kind::Resumed(run.to_string())),
             (Answer::Yes, None) => (Some(found.prompt.clone()), turn::Kind::Prompt),
             (Answer::Edit(text), run) => {
                 if let Some(run) = run {
@@ -393,19 +380,19 @@ impl Chat {
         Ok(())
     }
 
-    /// Says something that is not kept.
+    /// Shows a notice that is not stored.
     fn say(&self, text: &str) {
-        self.inner.log.push("notice", json!({ "text": text }));
+        self.inner.log.push("notice", &TextEvent { text });
     }
 
     fn tell_status(&self) {
         let status = self.status();
-        self.inner.log.push("status", json!(status));
+        self.inner.log.push("status", &status);
     }
 }
 
 impl ChatState {
-    /// Keeps what was said.
+    /// Stores a message.
     fn keep(&mut self, role: &str, text: &str, time: &str) -> Arc<Message> {
         let (role, text, time) = (role.to_string(), text.to_string(), time.to_string());
         let message = Arc::new(Message { number: self.next, role, text, time });
@@ -418,7 +405,7 @@ impl ChatState {
     fn begin(&mut self, prompt: &str, after: u64) -> String {
         self.turns += 1;
         let id = format!("turn_{}", self.turns);
-        let prompt = self.ground.redactor.text(prompt).into_owned();
+        let prompt = self.project.redactor.text(prompt).into_owned();
         let (cancel, since) = (CancellationToken::new(), Instant::now());
         self.running = Some(ActiveTurn { id: id.clone(), prompt, cancel, after, since });
         id
@@ -426,7 +413,7 @@ impl ChatState {
 
     /// Nano-dollars that are left of the conversation's budget; none: there is none.
     fn left(&self) -> Option<u64> {
-        let limit = self.ground.settings.amount(&table::MAX_COST).map(marvin_model::price::nanos)?;
+        let limit = self.project.settings.amount(&table::MAX_COST).map(marvin_model::price::nanos)?;
         Some(limit.saturating_sub(self.spent))
     }
 }

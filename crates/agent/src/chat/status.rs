@@ -1,4 +1,4 @@
-//! How a conversation stands, for a status line.
+//! Status of a conversation.
 
 use super::{Chat, lists};
 use crate::project_context::ProjectContext;
@@ -7,55 +7,41 @@ use marvin_model::choose;
 use marvin_model::price::dollars;
 use serde::Serialize;
 
-/// How a conversation stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Status {
-    /// Who answers.
     pub provider: String,
-    /// Which model.
     pub model: String,
-    /// Whose conversation it is.
     pub profile: String,
     /// `chat`, `coding` or `shell`.
     pub mode: String,
-    /// The workspace, if there is one.
     pub workspace: Option<String>,
-    /// Whether something is being answered.
+    /// Whether a prompt is being answered.
     pub busy: bool,
-    /// The turn that is being answered.
     pub turn: Option<String>,
-    /// What is being answered.
     pub prompt: Option<String>,
-    /// The event before the first of that turn: a face that comes late reads on from here.
+    /// The event before the first of that turn: a front end that comes late reads from here.
     pub turn_after: Option<u64>,
-    /// Seconds that it takes already.
+    /// Seconds that the turn has taken.
     pub seconds: u64,
-    /// The prompt that waits.
     pub queued: Option<String>,
-    /// US dollars of this conversation.
     pub cost_usd: f64,
-    /// US dollars that it may cost.
     pub budget_usd: Option<f64>,
-    /// What contains commands.
     pub sandbox: String,
     /// The tools of TURBOTIME, where it is on.
     pub turbotime: Option<Vec<String>>,
-    /// Servitors that work.
     pub servitors: usize,
-    /// What waits for the person.
+    /// Approvals that wait for the person.
     pub approvals: usize,
-    /// Things said.
     pub messages: usize,
-    /// The number of the last event.
     pub seq: u64,
 }
 
-/// Who would answer, without asking anybody.
-pub(super) fn model_of(ground: &ProjectContext) -> (String, String) {
-    let provider = choose::provider_name(&ground.settings, &ground.layout);
-    let given = ground.settings.given(&table::MODEL).map(str::to_string);
+/// Provider and model that would answer; no request is made.
+pub(super) fn model_of(project: &ProjectContext) -> (String, String) {
+    let provider = choose::provider_name(&project.settings, &project.layout);
+    let given = project.settings.given(&table::MODEL).map(str::to_string);
     let usual = || {
-        let all = choose::survey(&ground.settings, &ground.layout, &ground.environment);
+        let all = choose::survey(&project.settings, &project.layout, &project.environment);
         all.into_iter().find(|row| row.provider == provider).map(|row| row.model).unwrap_or_default()
     };
     let model = if provider == "mock" { "mock".into() } else { given.unwrap_or_else(usual) };
@@ -63,13 +49,12 @@ pub(super) fn model_of(ground: &ProjectContext) -> (String, String) {
 }
 
 impl Chat {
-    /// How it stands.
     #[must_use]
     pub fn status(&self) -> Status {
         let (commands, seq) = (self.inner.asking.all().len(), self.inner.log.last());
         let waiting = self.waiting().len();
         let state = self.state();
-        let ground = &state.ground;
+        let project = &state.project;
         let running = state.running.as_ref();
         Status {
             provider: state.provider.clone(),
@@ -77,26 +62,26 @@ impl Chat {
             profile: state.profile.clone(),
             mode: if state.shell {
                 "shell".into()
-            } else if ground.coding {
+            } else if project.coding {
                 "coding".into()
             } else {
                 "chat".into()
             },
-            workspace: ground.workspace.as_ref().map(|workspace| workspace.root().display().to_string()),
+            workspace: project.workspace.as_ref().map(|workspace| workspace.root().display().to_string()),
             busy: running.is_some(),
             turn: running.map(|running| running.id.clone()),
             prompt: running.map(|running| running.prompt.clone()),
             turn_after: running.map(|running| running.after),
             seconds: running.map_or(0, |running| running.since.elapsed().as_secs()),
-            queued: state.queued.as_deref().map(|text| ground.redactor.text(text).into_owned()),
+            queued: state.queued.as_deref().map(|text| project.redactor.text(text).into_owned()),
             cost_usd: dollars(state.spent),
-            budget_usd: ground.settings.amount(&table::MAX_COST),
-            sandbox: marvin_gate::sandbox::chosen(ground.settings.text(&table::CONTAINMENT)).to_string(),
+            budget_usd: project.settings.amount(&table::MAX_COST),
+            sandbox: marvin_gate::sandbox::chosen(project.settings.text(&table::CONTAINMENT)).to_string(),
             turbotime: state
                 .turbotime
                 .as_ref()
                 .map(|selection| selection.names().iter().map(ToString::to_string).collect()),
-            servitors: lists::working(ground),
+            servitors: lists::working(project),
             approvals: commands + waiting,
             messages: state.messages.len(),
             seq,

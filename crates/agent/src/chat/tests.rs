@@ -1,6 +1,6 @@
 use super::*;
 use marvin_base::environment::Environment;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
@@ -35,9 +35,9 @@ impl World {
         let mut flags = vec![("model.script", self.path().join("script.jsonl").display().to_string())];
         flags.extend(more.iter().map(|(key, value)| (*key, (*value).to_string())));
         let person = marvin_base::person::testing::person("ann", &self.path().join("home")).ok();
-        let ground =
+        let project =
             ProjectContext::find(environment, self.path().join("project"), None, coding, flags).unwrap();
-        Chat::open(ChatOptions { ground, person, brings: None }).await.unwrap()
+        Chat::open(ChatOptions { project, person, brings: None }).await.unwrap()
     }
 
     fn log(&self) -> Value {
@@ -120,7 +120,7 @@ async fn an_answer_is_broken_off() {
     wait(&chat, |chat| chat.inner.log.last() > 6).await;
     assert!(chat.cancel());
     idle(&chat).await;
-    assert_eq!(texts(&chat), ["you: wait", "system: broken off"], "the one that waited is gone too");
+    assert_eq!(texts(&chat), ["you: wait", "system: interrupted"], "the one that waited is gone too");
     chat.send("now").unwrap();
     idle(&chat).await;
     assert_eq!(chat.messages().last().unwrap().text, "quick");
@@ -156,7 +156,7 @@ async fn a_command_waits_for_the_person() {
         "{}",
         calls[1]
     );
-    assert_eq!(calls[2]["verdict"]["decision"], "deny", "nobody is asked about that");
+    assert_eq!(calls[2]["verdict"]["decision"], "deny", "no person is asked about that");
     let asked = told.iter().filter(|event| event.kind == "approval.asked").count();
     assert_eq!(asked, 2);
 }
@@ -291,16 +291,16 @@ async fn commands_are_the_same_for_every_face() {
 async fn memory_is_decided_by_the_person() {
     let world = World::new(&[say("x")]);
     let chat = world.chat(true, &[]).await;
-    let ground = chat.ground();
+    let project = chat.project();
     let mut memory = marvin_memory::Memory::open(
-        marvin_memory::Places::from_settings(&ground.layout, &ground.settings),
-        ground.redactor.clone(),
+        marvin_memory::Places::from_settings(&project.layout, &project.settings),
+        project.redactor.clone(),
     );
     let candidate = |text: &str| {
         use marvin_memory::candidate::{Candidate, Source, Type};
         Candidate::new(text, Type::Fact, Source::AssistantInferred, "test")
     };
-    let all = ["the build takes a minute", "tests need a database", "nobody reads this"].map(candidate);
+    let all = ["the build takes a minute", "tests need a database", "no reader needs this"].map(candidate);
     let from = marvin_memory::memory::CandidateOrigin::default();
     memory.propose(all.to_vec(), marvin_memory::proposal::Origin::Think, &from).unwrap();
     chat.state().waiting = None;
@@ -316,7 +316,7 @@ async fn memory_is_decided_by_the_person() {
 }
 
 #[tokio::test]
-async fn nobody_decides_where_nobody_is() {
+async fn no_decision_without_a_person() {
     let world = World::new(&[
         json!({"reply": {"tool_calls": [{"name": "run_command", "arguments": {"command": "xyzzy"}}]}}),
         say("done"),

@@ -1,29 +1,29 @@
-//! One prompt after the other: a session each, and what is kept of it.
+//! Prompts of a conversation, one after the other, each in a session of its own.
 
 use super::approvals::approver;
 use super::broken::Mark;
-use super::events::Teller;
+use super::events::{FailedEvent, Teller};
 use super::{Chat, Message};
+use crate::error::SessionError;
 use crate::history::History;
 use crate::outcome::{Outcome, Status};
 use crate::project_context::ProjectContext;
-use crate::session::{Manner, Session, SessionError, SessionOptions};
+use crate::session::{Manner, Session, SessionOptions};
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_model::price::dollars;
-use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// What is to be done with a prompt.
+/// How a prompt is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It is asked.
+    /// By the model of the conversation.
     Prompt,
-    /// It is asked of this provider, once.
+    /// By this provider, once.
     Of(&'static str),
-    /// Its run is taken up where it broke off.
-    TakenUp(String),
+    /// By resuming its interrupted run.
+    Resumed(String),
 }
 
 impl Chat {
@@ -34,7 +34,7 @@ impl Chat {
             let cancel =
                 self.state().running.as_ref().map(|running| running.cancel.clone()).unwrap_or_default();
             let (chat, asked) = (self.clone(), prompt.clone());
-            // A task of its own: what breaks in there ends the turn, not the conversation.
+            // A task of its own, so that a panic ends the turn and not the conversation.
             let ended = tokio::spawn(async move { chat.one(&asked, kind, cancel).await }).await;
             let failed = match ended {
                 Ok(Ok(())) => None,
@@ -42,9 +42,9 @@ impl Chat {
                 Err(error) => Some(format!("the turn broke: {error}")),
             };
             if let Some(error) = failed {
-                let ground = self.ground();
-                let error = ground.redactor.text(&error).into_owned();
-                self.inner.log.push("turn.failed", json!({ "error": error }));
+                let project = self.project();
+                let error = project.redactor.text(&error).into_owned();
+                self.inner.log.push("turn.failed", &FailedEvent { error: &error });
                 self.record(&[("you", &prompt), ("system", &error)]);
             }
             let mut state = self.state();
@@ -59,23 +59,23 @@ impl Chat {
         }
     }
 
-    /// One turn, from its mark on the disk to what is kept of it.
+    /// Runs one turn, from its mark on disk to the stored messages.
     async fn one(&self, prompt: &str, kind: Kind, cancel: CancellationToken) -> Result<(), SessionError> {
-        let (ground, resume) = self.ground_for(kind)?;
+        let (project, resume) = self.project_for(kind)?;
         let profile = self.state().profile.clone();
-        let open_turns = ground.layout.open_turns(&profile);
+        let open_turns = project.layout.open_turns(&profile);
         let mut mark = Mark::new(
             &open_turns,
             prompt,
-            &ground.layout.runs(),
-            &ground.layout.chat_log(&profile),
-            &ground.redactor,
+            &project.layout.runs(),
+            &project.layout.chat_log(&profile),
+            &project.redactor,
         )?;
-        let mut teller = Teller::new(self.inner.log.clone(), ground.redactor.clone());
-        let brought = self.inner.brings.as_ref().map(|brings| brings(&ground)).unwrap_or_default();
+        let mut teller = Teller::new(self.inner.log.clone(), project.redactor.clone());
+        let brought = self.inner.brings.as_ref().map(|brings| brings(&project)).unwrap_or_default();
         let opened = Session::open_run(
             SessionOptions {
-                ground,
+                project,
                 manner: Manner::Attended,
                 record: None,
                 response_schema: None,
@@ -92,7 +92,7 @@ impl Chat {
         let mut session = match opened {
             Ok(session) => session,
             Err(error) => {
-                // Nothing began: there is nothing to take up.
+                // Nothing began, so there is nothing to resume.
                 mark.done();
                 return Err(error);
             }
@@ -110,7 +110,7 @@ impl Chat {
         match outcome {
             Ok(outcome) => self.keep(prompt, &outcome),
             Err(error) => {
-                // The record broke; that it was asked is told with the error.
+                // The record failed; the error is shown with the prompt.
                 mark.done();
                 return Err(error);
             }
@@ -119,13 +119,13 @@ impl Chat {
         Ok(())
     }
 
-    /// The ground of a turn: the conversation's, its script, and what is left of its budget.
-    fn ground_for(&self, kind: Kind) -> Result<(ProjectContext, Option<String>), SessionError> {
-        let (mut ground, script_state, left) = {
+    /// Project context of a turn: the conversation's, with its script and the rest of its budget.
+    fn project_for(&self, kind: Kind) -> Result<(ProjectContext, Option<String>), SessionError> {
+        let (mut project, script_state, left) = {
             let state = self.state();
-            (state.ground.clone(), state.script_state.clone(), state.left())
+            (state.project.clone(), state.script_state.clone(), state.left())
         };
-        let mut settings = ground.settings.as_ref().clone();
+        let mut settings = project.settings.as_ref().clone();
         if let (Some(path), true) = (script_state, settings.given(&table::SCRIPT).is_some()) {
             settings = settings.with(&table::SCRIPT_STATE, &path.display().to_string())?;
         }
@@ -136,18 +136,18 @@ impl Chat {
         match kind {
             Kind::Prompt => {}
             Kind::Of(provider) => settings = settings.with(&table::PROVIDER, provider)?,
-            Kind::TakenUp(run) => resume = Some(run),
+            Kind::Resumed(run) => resume = Some(run),
         }
-        ground.settings = Arc::new(settings);
-        Ok((ground, resume))
+        project.settings = Arc::new(settings);
+        Ok((project, resume))
     }
 
-    /// Shows what the session kept, and keeps why there is no answer.
+    /// Shows what the session stored, and records why it did not succeed.
     fn keep(&self, prompt: &str, outcome: &Outcome) {
         self.shown(&[("you", prompt), ("assistant", &outcome.text)]);
         if outcome.status != Status::Success {
             let why = match outcome.status {
-                Status::Interrupted => "broken off".to_string(),
+                Status::Interrupted => "interrupted".to_string(),
                 status => {
                     let why = outcome.error.clone().unwrap_or_else(|| outcome.reason.to_string());
                     format!("{}: {why}", status.name())
@@ -159,16 +159,16 @@ impl Chat {
 
     /// Adds to the chat log, and shows it.
     pub(super) fn record(&self, said: &[(&str, &str)]) {
-        let (ground, profile) = {
+        let (project, profile) = {
             let state = self.state();
-            (state.ground.clone(), state.profile.clone())
+            (state.project.clone(), state.profile.clone())
         };
         let clean: Vec<(&str, String)> =
-            said.iter().map(|(role, text)| (*role, ground.redactor.text(text).into_owned())).collect();
+            said.iter().map(|(role, text)| (*role, project.redactor.text(text).into_owned())).collect();
         let said: Vec<(&str, &str)> = clean.iter().map(|(role, text)| (*role, text.as_str())).collect();
         let (limit, target) =
-            (ground.settings.count(&table::HISTORY_COMPACT), ground.settings.count(&table::HISTORY_TARGET));
-        let path = ground.layout.chat_log(&profile);
+            (project.settings.count(&table::HISTORY_COMPACT), project.settings.count(&table::HISTORY_TARGET));
+        let path = project.layout.chat_log(&profile);
         if let Err(error) = History::record(&path, &said, limit, target) {
             self.say(&format!("{} was not updated: {error}", path.display()));
         }
@@ -178,7 +178,7 @@ impl Chat {
     /// Shows what was added to the chat log.
     fn shown(&self, said: &[(&str, &str)]) {
         let mut state = self.state();
-        let redactor = state.ground.redactor.clone();
+        let redactor = state.project.redactor.clone();
         let now = crate::history::time_now();
         let mut kept: Vec<Arc<Message>> = Vec::new();
         for (role, text) in said {
@@ -188,15 +188,15 @@ impl Chat {
         }
         drop(state);
         for message in kept {
-            self.inner.log.push("message", json!(*message));
+            self.inner.log.push("message", &*message);
         }
     }
 
-    /// Runs a command of the shell that the person typed, and keeps it with what it said.
+    /// Runs a shell command that the person typed, and stores it with its output.
     pub(super) async fn shell(&self, line: &str) -> String {
-        let text = match super::lists::run(&self.ground(), line).await {
+        let text = match super::lists::run(&self.project(), line).await {
             Ok(text) => text,
-            Err(error) => error,
+            Err(error) => error.to_string(),
         };
         let shown = if text.trim().is_empty() { "(it said nothing)".to_string() } else { text };
         self.record(&[("you", &format!("!{line}")), ("assistant", &shown)]);

@@ -1,6 +1,6 @@
-//! What a person typed before, to be called back: `profiles/<name>/history`.
+//! Input history of a person: `profiles/<name>/history`.
 //!
-//! The first line is `_HiStOrY_V2_`; a line of it is a line that was typed, with `\` and what is no plain character written as
+//! The first line is `_HiStOrY_V2_`; each further line is one that was typed, with `\` and control characters written as
 //! `\ooo`. The last thousand are kept.
 
 use marvin_base::atomic::{self, WriteError};
@@ -14,7 +14,7 @@ const HEAD: &str = "_HiStOrY_V2_";
 const MAX_HISTORY_LINES: usize = 1_000;
 const MAX_HISTORY_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// What was typed, oldest first.
+/// Lines that were typed, oldest first.
 #[derive(Debug, Clone, Default)]
 pub struct InputHistory {
     path: PathBuf,
@@ -22,7 +22,7 @@ pub struct InputHistory {
 }
 
 impl InputHistory {
-    /// Reads what was typed; a file that cannot be read is an empty one.
+    /// Reads the history; a file that cannot be read is an empty one.
     #[must_use]
     pub fn read(path: &Path) -> Self {
         let text = files::read(path, MAX_HISTORY_FILE_BYTES, Links::Follow)

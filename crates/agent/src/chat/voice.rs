@@ -1,4 +1,4 @@
-//! Speech: recorded by a program of the system, turned into text by a provider. Without either it says what is missing.
+//! Speech input: recorded by a program of the system, transcribed by a provider.
 
 use super::Chat;
 use marvin_base::child::{self, Child, Ending};
@@ -9,70 +9,71 @@ use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Recorders, the first that is there is used; `SECONDS` and `FILE` are put in.
-const RECORDERS: [(&str, &[&str]); 4] = [
-    ("arecord", &["-q", "-f", "S16_LE", "-r", "16000", "-c", "1", "-d", "SECONDS", "FILE"]),
-    ("rec", &["-q", "-r", "16000", "-c", "1", "FILE", "trim", "0", "SECONDS"]),
-    (
-        "ffmpeg",
-        &[
-            "-loglevel",
-            "error",
-            "-f",
-            "pulse",
-            "-i",
-            "default",
-            "-t",
-            "SECONDS",
-            "-ar",
-            "16000",
-            "-ac",
-            "1",
-            "-y",
-            "FILE",
-        ],
-    ),
-    ("parecord", &["--file-format=wav", "--rate=16000", "--channels=1", "FILE"]),
+/// Recorders in order of preference, with placeholders `SECONDS` and `FILE`.
+const RECORDERS: [(&str, &str); 4] = [
+    ("arecord", "-q -f S16_LE -r 16000 -c 1 -d SECONDS FILE"),
+    ("rec", "-q -r 16000 -c 1 FILE trim 0 SECONDS"),
+    ("ffmpeg", "-loglevel error -f pulse -i default -t SECONDS -ar 16000 -ac 1 -y FILE"),
+    ("parecord", "--file-format=wav --rate=16000 --channels=1 FILE"),
 ];
 /// A recording larger than this is not sent.
 const MAX_RECORDING_BYTES: u64 = 24 * 1024 * 1024;
 
+/// Why speech could not be turned into text.
+#[derive(Debug, thiserror::Error)]
+pub enum VoiceError {
+    #[error(
+        "no recorder was found\n  hint: install one of arecord (alsa-utils), parecord (pulseaudio-utils), rec (sox), ffmpeg"
+    )]
+    NoRecorder,
+    #[error("nothing can be recorded: {0}")]
+    Directory(std::io::Error),
+    #[error("{0}")]
+    Recorder(String),
+    #[error("{0}")]
+    Transcription(String),
+}
+
 impl Chat {
-    /// Records so many seconds and gives what was said.
-    ///
-    /// # Errors
-    /// What is missing, or what went wrong.
-    pub async fn listen(&self, seconds: u64) -> Result<String, String> {
-        let ground = self.ground();
+    /// Records speech and gives its text.
+    pub async fn listen(&self, seconds: u64) -> Result<String, VoiceError> {
+        let project = self.project();
         let found = RECORDERS.iter().find_map(|(name, words)| {
-            Some((*name, choose::find_program(name, &ground.environment)?, *words))
+            Some((*name, choose::find_program(name, &project.environment)?, *words))
         });
-        let (name, program, words) = found.ok_or_else(|| {
-            "there is no recorder\n  hint: install one of arecord (alsa-utils), parecord (pulseaudio-utils), rec (sox), ffmpeg".to_string()
-        })?;
-        let transcriber = speech::transcriber(&ground.settings, &ground.layout)?;
-        let directory = tempfile::tempdir().map_err(|error| format!("nothing can be recorded: {error}"))?;
+        let (name, program, words) = found.ok_or(VoiceError::NoRecorder)?;
+        let transcriber = speech::transcriber(&project.settings, &project.layout)
+            .map_err(|error| VoiceError::Transcription(error.to_string()))?;
+        let directory = tempfile::tempdir().map_err(VoiceError::Directory)?;
         let file = directory.path().join("speech.wav");
         record(name, &program, words, seconds, &file).await?;
         let sound = files::read(&file, MAX_RECORDING_BYTES, Links::Refuse)
-            .map_err(|error| format!("{name} recorded nothing: {error}"))?;
-        let text = transcriber.text(sound).await?;
+            .map_err(|error| VoiceError::Recorder(format!("{name} recorded nothing: {error}")))?;
+        let text = transcriber.text(sound).await;
+        let text = text.map_err(|error| VoiceError::Transcription(error.to_string()))?;
         Ok(text.trim().to_string())
     }
 }
 
-async fn record(name: &str, program: &Path, words: &[&str], seconds: u64, file: &Path) -> Result<(), String> {
-    let put = |word: &&str| {
+async fn record(
+    name: &str,
+    program: &Path,
+    words: &str,
+    seconds: u64,
+    file: &Path,
+) -> Result<(), VoiceError> {
+    let put = |word: &str| {
         word.replace("SECONDS", &seconds.to_string()).replace("FILE", &file.display().to_string())
     };
-    let mut recorder = Child::new(program).args(words.iter().map(put));
+    let mut recorder = Child::new(program).args(words.split_whitespace().map(put));
     // parecord records until it is ended.
     recorder.deadline = Duration::from_secs(if name == "parecord" { seconds } else { seconds + 10 });
     let outcome = child::run(recorder, &CancellationToken::new()).await;
-    let outcome = outcome.map_err(|error| format!("{name} cannot be started: {error}"))?;
+    let outcome =
+        outcome.map_err(|error| VoiceError::Recorder(format!("{name} cannot be started: {error}")))?;
     match outcome.ending {
         Ending::Exited(0) => Ok(()),
         _ if name == "parecord" && file.exists() => Ok(()),
-        _ => Err(format!("{name} did not record: {}", outcome.stderr.text().trim())),
+        _ => Err(VoiceError::Recorder(format!("{name} did not record: {}", outcome.stderr.text().trim()))),
     }
 }

@@ -1,5 +1,4 @@
-//! The text of an assertion, understood strictly: what is not clear is refused when it is added, not guessed at when it
-//! is verified.
+//! Parser of assertions. It is strict: an unclear text is refused when it is added, not guessed at when it is verified.
 //!
 //! | kind | text |
 //! |---|---|
@@ -10,109 +9,94 @@
 //! | `tests_pass` | `RUNNER WORDS…`: auto, pytest, cargo, go, node, or `command LINE` |
 
 use super::commitment::Kind;
+use super::error::InvalidCommitment;
+use marvin_base::truncate;
 use marvin_gate::shell;
 use marvin_tools::command::Runner;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Bytes of an assertion.
 const MAX_ASSERTION_BYTES: usize = 16 * 1024;
 
-/// An assertion that was understood.
+/// A parsed assertion.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Assertion {
     /// A command line that must end with exit code 0.
-    Shell {
-        /// The line.
-        line: String,
-    },
-    /// Something that must be there.
-    FileExists {
-        /// Where.
-        path: String,
-        /// Whether it must be a directory.
-        directory: bool,
-    },
+    Shell { line: String },
+    /// A file or directory that must exist.
+    FileExists { path: String, directory: bool },
     /// A file that must hold a text.
-    FileContains {
-        /// Where.
-        path: String,
-        /// What.
-        text: String,
-    },
+    FileContains { path: String, text: String },
     /// A value in a JSON file that must be equal to another.
     JsonEquals {
-        /// Where.
         path: String,
-        /// The place in it, as a JSON pointer.
+        /// JSON pointer into the file.
         pointer: String,
-        /// What it must be.
         value: Value,
     },
     /// Tests of which at least one must run and none may fail.
     TestsPass {
-        /// What runs them.
         runner: Runner,
-        /// Its words.
+        /// Arguments of the runner.
         words: Vec<String>,
-        /// The line, for a runner of one's own.
+        /// Command line, where the runner is a command.
         line: Option<String>,
     },
 }
 
-/// `KIND:ASSERTION`, as it stands on a command line.
+/// Splits `KIND:ASSERTION`, as it stands on a command line.
 ///
 /// # Errors
-/// When there is no such kind.
-pub fn split(text: &str) -> Result<(Kind, &str), String> {
+/// When the kind is missing or unknown.
+pub fn split(text: &str) -> Result<(Kind, &str), InvalidCommitment> {
     let kinds = || Kind::ALL.map(Kind::word).join(", ");
     let Some((word, assertion)) = text.split_once(':') else {
-        return Err(format!(
-            "`{}` names no kind\n  hint: write KIND:ASSERTION, for example 'shell:pytest -q'; kinds: {}",
-            marvin_base::truncate::line(text, 60),
-            kinds()
+        return Err(InvalidCommitment::new(
+            format!("`{}` names no kind", truncate::line(text, 60)),
+            format!("write KIND:ASSERTION, for example 'shell:pytest -q'; kinds: {}", kinds()),
         ));
     };
     let word = word.trim();
     match Kind::ALL.into_iter().find(|kind| kind.word() == word) {
         Some(kind) => Ok((kind, assertion.trim())),
-        None => Err(format!(
-            "there is no kind `{}` of commitment\n  hint: kinds: {}",
-            marvin_base::truncate::line(word, 40),
-            kinds()
+        None => Err(InvalidCommitment::new(
+            format!("unknown kind `{}` of commitment", truncate::line(word, 40)),
+            format!("kinds: {}", kinds()),
         )),
     }
 }
 
 impl Assertion {
-    /// Understands the text of an assertion.
+    /// Parses the text of an assertion.
     ///
     /// # Errors
-    /// What is wrong with it, and the mend.
-    pub fn parse(kind: Kind, text: &str) -> Result<Assertion, String> {
+    /// When the text is not clear, or checks nothing.
+    pub fn parse(kind: Kind, text: &str) -> Result<Assertion, InvalidCommitment> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(
-                "it is empty: it checks nothing\n  hint: write KIND:ASSERTION, for example 'shell:pytest -q'"
-                    .into(),
-            );
+            return Err(InvalidCommitment::new(
+                "it is empty: it checks nothing",
+                "write KIND:ASSERTION, for example 'shell:pytest -q'",
+            ));
         }
         if text.len() > MAX_ASSERTION_BYTES {
-            return Err(format!(
-                "it is longer than {MAX_ASSERTION_BYTES} bytes\n  hint: put it into a script and run that"
+            return Err(InvalidCommitment::new(
+                format!("it is longer than {MAX_ASSERTION_BYTES} bytes"),
+                "put it into a script and run that",
             ));
         }
         if text.contains('\0') {
-            return Err("it holds a zero byte".into());
+            return Err(InvalidCommitment::new("it holds a zero byte", ""));
         }
         match kind {
             Kind::Shell => {
-                shell::check_assertion(text).map_err(|refusal| refusal.to_string())?;
+                shell::check_assertion(text)
+                    .map_err(|refusal| InvalidCommitment::new(refusal.to_string(), ""))?;
                 Ok(Assertion::Shell { line: text.to_string() })
             }
             Kind::FileExists => {
                 let path = text.trim_end_matches('/');
-                is_work(path)?;
+                check_is_work(path)?;
                 Ok(Assertion::FileExists { path: path.to_string(), directory: text.ends_with('/') })
             }
             Kind::FileContains => contains(text),
@@ -122,24 +106,24 @@ impl Assertion {
     }
 }
 
-/// Is this path a piece of work? The project's directory is always there, and the record and git's own files are written by
-/// Marvin and by git. An absolute path is the gate's to refuse.
-fn is_work(path: &str) -> Result<(), String> {
-    const HINT: &str = "\n  hint: name a file of the work itself";
+/// Refuses a path that cannot be the work of an agent: the project's directory always exists, and Marvin and git write their own files.
+/// Absolute paths are left to the gate.
+fn check_is_work(path: &str) -> Result<(), InvalidCommitment> {
+    let always = |reason: &str| Err(InvalidCommitment::new(reason, "name a file of the work itself"));
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
         match part {
-            // Out of the project: the gate's to refuse, too.
+            // Outside the project: left to the gate, too.
             ".." if parts.last().is_none_or(|last| *last == "..") => parts.push(part),
             ".." => drop(parts.pop()),
             part => parts.push(part),
         }
     }
     match parts.as_slice() {
-        [] => Err(format!("the project's directory is always there{HINT}")),
-        [".git", ..] => Err(format!("`.git` is git's own, and there in every repository{HINT}")),
+        [] => always("the project's directory is always there"),
+        [".git", ..] => always("`.git` is git's own, and there in every repository"),
         [".marvin"] | [".marvin", "agents" | "runs" | "security", ..] => {
-            Err(format!("`.marvin` holds what Marvin itself writes down, this promise too{HINT}"))
+            always("`.marvin` holds what Marvin itself writes down, this promise too")
         }
         _ => Ok(()),
     }
@@ -152,18 +136,19 @@ struct Contains {
     text: String,
 }
 
-fn contains(text: &str) -> Result<Assertion, String> {
-    const FORM: &str = "\n  hint: write `PATH: TEXT`, or {\"path\": \"…\", \"text\": \"…\"}";
+fn contains(text: &str) -> Result<Assertion, InvalidCommitment> {
+    const FORM: &str = "write `PATH: TEXT`, or {\"path\": \"…\", \"text\": \"…\"}";
+    let wrong = |reason: String| InvalidCommitment::new(reason, FORM);
     let Contains { path, text } = if text.starts_with('{') {
-        serde_json::from_str(text).map_err(|error| format!("it is not understood: {error}{FORM}"))?
+        serde_json::from_str(text).map_err(|error| wrong(format!("it cannot be parsed: {error}")))?
     } else {
-        let (path, text) = text.split_once(": ").ok_or_else(|| format!("it names no text{FORM}"))?;
+        let (path, text) = text.split_once(": ").ok_or_else(|| wrong("it names no text".into()))?;
         Contains { path: path.trim().to_string(), text: text.to_string() }
     };
     if path.is_empty() || text.is_empty() {
-        return Err(format!("every file holds the empty text{FORM}"));
+        return Err(wrong("every file holds the empty text".into()));
     }
-    is_work(&path)?;
+    check_is_work(&path)?;
     Ok(Assertion::FileContains { path, text })
 }
 
@@ -175,31 +160,32 @@ struct Equals {
     value: Value,
 }
 
-fn equals(text: &str) -> Result<Assertion, String> {
-    const FORM: &str = "\n  hint: write `PATH: /POINTER = VALUE` with VALUE as JSON, for example `package.json: /version = \"1.2.0\"`, \
+fn equals(text: &str) -> Result<Assertion, InvalidCommitment> {
+    const FORM: &str = "write `PATH: /POINTER = VALUE` with VALUE as JSON, for example `package.json: /version = \"1.2.0\"`, \
                         or {\"path\": \"…\", \"pointer\": \"/…\", \"value\": …}";
+    let wrong = |reason: String| InvalidCommitment::new(reason, FORM);
     let Equals { path, pointer, value } = if text.starts_with('{') {
-        serde_json::from_str(text).map_err(|error| format!("it is not understood: {error}{FORM}"))?
+        serde_json::from_str(text).map_err(|error| wrong(format!("it cannot be parsed: {error}")))?
     } else {
         let parts = text.split_once(": ").and_then(|(path, rest)| Some((path, rest.split_once(" = ")?)));
-        let (path, (pointer, value)) = parts.ok_or_else(|| format!("it is not understood{FORM}"))?;
+        let (path, (pointer, value)) = parts.ok_or_else(|| wrong("it cannot be parsed".into()))?;
         let value = serde_json::from_str(value.trim())
-            .map_err(|error| format!("its value is not JSON: {error}{FORM}"))?;
+            .map_err(|error| wrong(format!("its value is not JSON: {error}")))?;
         Equals { path: path.trim().to_string(), pointer: pointer.trim().to_string(), value }
     };
     if path.is_empty() {
-        return Err(format!("it names no file{FORM}"));
+        return Err(wrong("it names no file".into()));
     }
-    is_work(&path)?;
+    check_is_work(&path)?;
     if !pointer.is_empty() && !pointer.starts_with('/') {
-        return Err(format!(
-            "`{pointer}` is no JSON pointer: it begins with `/`, or is empty for the whole file{FORM}"
-        ));
+        return Err(wrong(format!(
+            "`{pointer}` is not a JSON pointer: it begins with `/`, or is empty for the whole file"
+        )));
     }
     Ok(Assertion::JsonEquals { path, pointer, value })
 }
 
-fn tests(text: &str) -> Result<Assertion, String> {
+fn tests(text: &str) -> Result<Assertion, InvalidCommitment> {
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
     let runner = match word {
@@ -210,26 +196,28 @@ fn tests(text: &str) -> Result<Assertion, String> {
         "node" => Runner::Node,
         "command" => {
             if rest.is_empty() {
-                return Err(
-                    "the runner `command` needs a line\n  hint: write `tests_pass:command make test`".into(),
-                );
+                return Err(InvalidCommitment::new(
+                    "the runner `command` needs a line",
+                    "write `tests_pass:command make test`",
+                ));
             }
-            shell::check_test_command(rest).map_err(|refusal| refusal.to_string())?;
+            shell::check_test_command(rest)
+                .map_err(|refusal| InvalidCommitment::new(refusal.to_string(), ""))?;
             let line = Some(rest.to_string());
             return Ok(Assertion::TestsPass { runner: Runner::Command, words: Vec::new(), line });
         }
         _ => {
-            return Err(format!(
-                "there is no runner `{}`\n  hint: runners: auto, pytest, cargo, go, node, or `command LINE`",
-                marvin_base::truncate::line(word, 40)
+            return Err(InvalidCommitment::new(
+                format!("unknown runner `{}`", truncate::line(word, 40)),
+                "runners: auto, pytest, cargo, go, node, or `command LINE`",
             ));
         }
     };
-    let words = words(rest).ok_or("a quote in it is not closed")?;
+    let words = words(rest).ok_or_else(|| InvalidCommitment::new("a quote in it is not closed", ""))?;
     Ok(Assertion::TestsPass { runner, words, line: None })
 }
 
-/// Words with quotes around what belongs together; nothing else of a shell.
+/// Splits a text into words; quotes and backslashes are the only shell syntax.
 fn words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -260,7 +248,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn parse(text: &str) -> Result<Assertion, String> {
+    fn parse(text: &str) -> Result<Assertion, InvalidCommitment> {
         let (kind, text) = split(text)?;
         Assertion::parse(kind, text)
     }
@@ -308,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unclear_or_always_holds_is_refused_with_its_mend() {
+    fn an_assertion_that_is_unclear_or_always_holds_is_refused_with_a_hint() {
         for text in [
             "pytest",
             "magic:x",
@@ -359,7 +347,7 @@ mod tests {
         ] {
             assert!(parse(text).is_err(), "{text}");
         }
-        assert!(parse("shell:pytest || true").unwrap_err().contains("hint: leave `|| true` out"));
+        assert!(parse("shell:pytest || true").unwrap_err().to_string().contains("hint: leave `|| true` out"));
         assert!(parse(&format!("shell:{}", "a".repeat(20_000))).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The project at the beginning of a turn, kept in memory: commitments of a turn are judged by it, whatever is written later.
+//! Baseline of a turn: the project when it began, kept in memory, by which its commitments are judged.
 
 use super::assertion::Assertion;
 use super::check::{self, Beginning};
@@ -18,14 +18,14 @@ pub struct TurnBaseline {
 }
 
 impl TurnBaseline {
-    /// Takes the baseline: with `project` of the project's own commitments too. The tree is copied only where tests are to be
+    /// Takes the baseline, `with_project` also of the project's own commitments. The tree is copied only where tests are to be
     /// verified; without it the names of tests are compared by their sources alone.
     #[must_use]
-    pub fn take(ground: &ProjectContext, project: bool, has_tests: bool) -> Self {
-        let context = ground.tool_context(CancellationToken::new(), None);
+    pub fn take(project: &ProjectContext, with_project: bool, has_tests: bool) -> Self {
+        let context = project.tool_context(CancellationToken::new(), None);
         let mut baseline = TurnBaseline::default();
-        if project {
-            baseline.seal_project(ground, &context);
+        if with_project {
+            baseline.seal_project(project, &context);
         }
         if has_tests || !baseline.seals.is_empty() {
             baseline.tree = BaselineTree::take(&context).ok().map(Arc::new);
@@ -33,15 +33,15 @@ impl TurnBaseline {
         baseline
     }
 
-    fn seal_project(&mut self, ground: &ProjectContext, context: &ToolContext) {
-        let Some(document) = Store::from_layout(&ground.layout).and_then(|store| store.read(PROJECT).ok())
+    fn seal_project(&mut self, project: &ProjectContext, context: &ToolContext) {
+        let Some(document) = Store::from_layout(&project.layout).and_then(|store| store.read(PROJECT).ok())
         else {
             return;
         };
         for commitment in &document.commitments {
             let assertion = Assertion::parse(commitment.kind, &commitment.assertion).ok();
             let input = assertion.and_then(|assertion| check::tests_input(&assertion, commitment.timeout_s));
-            // What cannot be sealed is judged by the seal that the commitment has of its own.
+            // Without a seal here, the commitment is judged by its own.
             if let Some(seal) = input.and_then(|input| TestSeal::take(&input, true, context).ok()) {
                 self.seals.insert((PROJECT.to_string(), commitment.id.clone()), seal);
             }

@@ -1,44 +1,38 @@
-//! Promises are made, taken back, and their oracles looked at again.
+//! Adding and dropping commitments, and rehashing their oracles.
 
 use super::assertion::{self, Assertion};
 use super::commitment::{Commitment, Kind, MAX_TIMEOUT_SECS, Oracle, Source, Status, TIMEOUT};
 use super::document::{self, Document};
-use super::store::{DocumentCommitment, PROJECT, Store, StoreError};
+use super::error::{ChangeError, InvalidCommitment, StoreError};
+use super::seal::{Entry, EntryKind};
+use super::store::{DocumentCommitment, PROJECT, Store};
 use super::{check, oracle, seal};
 use crate::project_context::ProjectContext;
 use marvin_base::{clock, ids};
 use marvin_gate::{Decision, Intent, Verdict, judge};
 use marvin_tools::command::TestSeal;
-use serde_json::{Map, json};
+use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
-/// A commitment that is to be made.
+/// A commitment that is to be added.
 #[derive(Debug, Clone)]
 pub struct Draft {
     /// The document; else the project's own.
     pub document: Option<String>,
-    /// How it is verified.
     pub kind: Kind,
-    /// What is verified.
     pub assertion: String,
-    /// What it means.
     pub description: String,
-    /// Seconds that it has.
     pub timeout_s: Option<u64>,
     /// Files that must stay as they are.
     pub oracles: Vec<String>,
     /// Files that steer the tests and that the agent may change all the same.
     pub may_change: Vec<String>,
-    /// Who promises it.
     pub source: Source,
 }
 
 impl Draft {
-    /// What is asked of whoever is given work: each `KIND:ASSERTION`, judged by the same oracles.
-    ///
-    /// # Errors
-    /// What is wrong with one of them.
-    pub fn all(texts: &[String], oracles: &[String]) -> Result<Vec<Draft>, String> {
+    /// Drafts of the commitments that a task is given, each `KIND:ASSERTION`, all with the same oracles.
+    pub fn all(texts: &[String], oracles: &[String]) -> Result<Vec<Draft>, InvalidCommitment> {
         let draft = |text: &String| {
             let (kind, line) = assertion::split(text)?;
             Ok(Draft {
@@ -62,12 +56,10 @@ impl Draft {
     }
 }
 
-/// A commitment that was made.
 #[derive(Debug, Clone)]
 pub struct AddedCommitment {
     /// The document that it stands in.
     pub document: String,
-    /// The commitment.
     pub commitment: Commitment,
     /// Whether it stood there already.
     pub known: bool,
@@ -75,29 +67,15 @@ pub struct AddedCommitment {
     pub doubt: Option<Verdict>,
 }
 
-/// Why something was not done, as a sentence with its mend, and whether the gate refused it.
-#[derive(Debug, thiserror::Error)]
-pub enum ChangeError {
-    /// The input was wrong.
-    #[error("{0}")]
-    Usage(String),
-    /// The gate refused.
-    #[error("{0}")]
-    Refused(String),
-    /// The store could not be read or written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-fn store(ground: &ProjectContext) -> Result<Store, ChangeError> {
-    Store::from_layout(&ground.layout).ok_or_else(|| {
+fn store(project: &ProjectContext) -> Result<Store, ChangeError> {
+    Store::from_layout(&project.layout).ok_or_else(|| {
         ChangeError::Usage(
-            "there is no project here\n  hint: cd to its directory, or name it with --working-dir".into(),
+            "no project was found here\n  hint: cd to its directory, or name it with --working-dir".into(),
         )
     })
 }
 
-/// A promise that may be made.
+/// A commitment that may be added.
 #[derive(Debug, Clone)]
 pub struct VettedCommitment {
     /// The commitment as it would be written.
@@ -106,28 +84,26 @@ pub struct VettedCommitment {
     pub doubt: Option<Verdict>,
 }
 
-/// Looks at a promise that is to be made; nothing is written.
-///
-/// # Errors
-/// When it cannot fail, or is not understood.
-pub fn examine(ground: &ProjectContext, draft: &Draft) -> Result<VettedCommitment, ChangeError> {
-    let usage = |why: String| ChangeError::Usage(format!("this commitment is refused: {why}"));
+/// Vets a commitment; nothing is written.
+pub fn examine(project: &ProjectContext, draft: &Draft) -> Result<VettedCommitment, ChangeError> {
     let timeout_s = draft.timeout_s.unwrap_or(TIMEOUT);
     if !(1..=MAX_TIMEOUT_SECS).contains(&timeout_s) {
-        return Err(usage(format!("its timeout is {timeout_s} s\n  hint: between 1 and {MAX_TIMEOUT_SECS}")));
+        let hint = format!("between 1 and {MAX_TIMEOUT_SECS}");
+        return Err(InvalidCommitment::new(format!("its timeout is {timeout_s} s"), hint).into());
     }
     let assertion = draft.assertion.trim().to_string();
-    let understood = Assertion::parse(draft.kind, &assertion).map_err(usage)?;
+    let understood = Assertion::parse(draft.kind, &assertion)?;
     let whole = format!("{assertion} {}", draft.description);
-    if ground.redactor.finds(&whole) {
-        let why = "it holds what looks like a secret, and it is written down as it is";
-        return Err(usage(format!(
-            "{why}\n  hint: let a script of the project read the secret where it is needed"
-        )));
+    if project.redactor.finds(&whole) {
+        return Err(InvalidCommitment::new(
+            "it holds what looks like a secret, and it is written down as it is",
+            "let a script of the project read the secret where it is needed",
+        )
+        .into());
     }
-    let doubt = doubt(ground, &understood)?;
-    let oracles = oracles(ground, &draft.oracles).map_err(usage)?;
-    let seal = test_seal(ground, &understood, timeout_s).map_err(usage)?;
+    let doubt = doubt(project, &understood)?;
+    let oracles = oracles(project, &draft.oracles)?;
+    let seal = test_seal(project, &understood, timeout_s)?;
     let now = clock::now_stamp();
     let commitment = Commitment {
         id: format!("c-{}", ids::short(6)),
@@ -150,51 +126,41 @@ pub fn examine(ground: &ProjectContext, draft: &Draft) -> Result<VettedCommitmen
     Ok(VettedCommitment { commitment, doubt })
 }
 
-/// The state of what steers the tests, for `tests_pass`.
+/// Seal of what steers the tests, for assertions that run some.
 fn test_seal(
-    ground: &ProjectContext,
+    project: &ProjectContext,
     assertion: &Assertion,
     timeout_s: u64,
-) -> Result<Option<TestSeal>, String> {
+) -> Result<Option<TestSeal>, InvalidCommitment> {
     let Some(input) = check::tests_input(assertion, timeout_s) else { return Ok(None) };
-    let context = ground.tool_context(CancellationToken::new(), None);
+    let context = project.tool_context(CancellationToken::new(), None);
     let seal = TestSeal::take(&input, true, &context);
-    seal.map(Some).map_err(|why| format!("what steers its tests cannot be read: {why}"))
+    seal.map(Some)
+        .map_err(|why| InvalidCommitment::new(format!("what steers its tests cannot be read: {why}"), ""))
 }
 
-/// Writes a new document together with everything that it promises: it is there whole, or not at all.
-///
-/// # Errors
-/// When there is one already, or it cannot be written.
-pub fn create(ground: &ProjectContext, document: &Document) -> Result<(), ChangeError> {
-    let store = store(ground)?;
+/// Writes a new document together with its commitments: completely, or not at all.
+pub fn create(project: &ProjectContext, document: &Document) -> Result<(), ChangeError> {
+    let store = store(project)?;
     store.create(document)?;
-    // Found in the document without a line here, a commitment is still verified.
+    // A commitment that the ledger does not know is still verified.
     for commitment in &document.commitments {
-        seal::append(&store, &ground.redactor, seal::build_entry("added", &document.id, commitment))?;
+        seal::append(&store, &project.redactor, &Entry::about(EntryKind::Added, &document.id, commitment))?;
     }
     Ok(())
 }
 
-/// Closes a document: its work is proved, or was given up by whoever asked for it. What it promised stays written down,
-/// and is no longer part of what must hold in the project.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn close(ground: &ProjectContext, document: &str) -> Result<(), ChangeError> {
-    let store = store(ground)?;
-    seal::append(&store, &ground.redactor, json!({"type": "closed", "document": document}))?;
+/// Closes a document: its work is proved, or its parent gave it up. Its commitments stay on record and no longer apply to the
+/// project.
+pub fn close(project: &ProjectContext, document: &str) -> Result<(), ChangeError> {
+    let store = store(project)?;
+    seal::append(&store, &project.redactor, &Entry::new(EntryKind::Closed, document, ""))?;
     Ok(())
 }
 
-/// Makes a promise.
-///
-/// # Errors
-/// When it cannot fail, is not understood, or cannot be written.
-pub fn add(ground: &ProjectContext, draft: Draft) -> Result<AddedCommitment, ChangeError> {
-    let store = store(ground)?;
-    let usage = |why: String| ChangeError::Usage(format!("this commitment is refused: {why}"));
-    let VettedCommitment { mut commitment, doubt } = examine(ground, &draft)?;
+pub fn add(project: &ProjectContext, draft: Draft) -> Result<AddedCommitment, ChangeError> {
+    let store = store(project)?;
+    let VettedCommitment { mut commitment, doubt } = examine(project, &draft)?;
     // It is verified on other machines and after other installations.
     commitment.seal = commitment.seal.map(TestSeal::lasting);
     let id = draft.document.unwrap_or_else(|| PROJECT.to_string());
@@ -214,27 +180,28 @@ pub fn add(ground: &ProjectContext, draft: Draft) -> Result<AddedCommitment, Cha
             return Ok((known.clone(), true));
         }
         if document.commitments.len() >= document::MAX_COMMITMENTS {
-            return Err(format!("there are {} commitments in `{id}` already", document::MAX_COMMITMENTS));
+            let reason = format!("there are {} commitments in `{id}` already", document::MAX_COMMITMENTS);
+            return Err(InvalidCommitment::new(reason, ""));
         }
         document.commitments.push(commitment.clone());
         document.set("updatedAt", &now);
         Ok((commitment, false))
     })?;
-    let (commitment, known) = added.map_err(usage)?;
+    let (commitment, known) = added?;
     if !known {
-        seal::append(&store, &ground.redactor, seal::build_entry("added", &id, &commitment))?;
+        seal::append(&store, &project.redactor, &Entry::about(EntryKind::Added, &id, &commitment))?;
     }
     Ok(AddedCommitment { document: id, commitment, known, doubt })
 }
 
-/// What the gate says of the command; a denial is an error.
-fn doubt(ground: &ProjectContext, assertion: &Assertion) -> Result<Option<Verdict>, ChangeError> {
+/// Verdict of the gate on the command, unless it allows it; a denial is an error.
+fn doubt(project: &ProjectContext, assertion: &Assertion) -> Result<Option<Verdict>, ChangeError> {
     let line = match assertion {
         Assertion::Shell { line } => line,
         Assertion::TestsPass { line: Some(line), .. } => line,
         _ => return Ok(None),
     };
-    let mut context = ground.tool_context(CancellationToken::new(), None);
+    let mut context = project.tool_context(CancellationToken::new(), None);
     context.attended = true;
     context.access = marvin_gate::Access::Full;
     let verdict = judge(&Intent::Command { line: line.clone() }, &context.gate());
@@ -248,14 +215,15 @@ fn doubt(ground: &ProjectContext, assertion: &Assertion) -> Result<Option<Verdic
     }
 }
 
-fn oracles(ground: &ProjectContext, paths: &[String]) -> Result<Vec<Oracle>, String> {
-    let workspace = ground.workspace.as_deref().ok_or("there is no working directory")?;
+fn oracles(project: &ProjectContext, paths: &[String]) -> Result<Vec<Oracle>, InvalidCommitment> {
+    let workspace = project.workspace.as_deref();
+    let workspace = workspace.ok_or_else(|| InvalidCommitment::new("no working directory is set", ""))?;
     let mut found: Vec<Oracle> = Vec::new();
     for path in paths {
         let path = path.trim_start_matches("./").trim_end_matches('/').to_string();
         let sha256 = oracle::hash(workspace, &path).map_err(|why| {
-            let root = workspace.root().display();
-            format!("its oracle `{path}` cannot be read: {why}\n  hint: give a path inside of {root}, relative to it")
+            let hint = format!("give a path inside of {}, relative to it", workspace.root().display());
+            InvalidCommitment::new(format!("its oracle `{path}` cannot be read: {why}"), hint)
         })?;
         if !found.iter().any(|one| one.path == path) {
             found.push(Oracle { path, sha256 });
@@ -265,23 +233,17 @@ fn oracles(ground: &ProjectContext, paths: &[String]) -> Result<Vec<Oracle>, Str
 }
 
 /// Every commitment with its document, and why other documents cannot be read.
-///
-/// # Errors
-/// When there is no project.
-pub fn all(ground: &ProjectContext) -> Result<(Vec<DocumentCommitment>, Vec<StoreError>), ChangeError> {
-    Ok(store(ground)?.commitments())
+pub fn all(project: &ProjectContext) -> Result<(Vec<DocumentCommitment>, Vec<StoreError>), ChangeError> {
+    Ok(store(project)?.commitments())
 }
 
 /// The commitment of this id, with its document.
-///
-/// # Errors
-/// When there is none, or more than one.
 pub fn find(
-    ground: &ProjectContext,
+    project: &ProjectContext,
     document: Option<&str>,
     id: &str,
 ) -> Result<DocumentCommitment, ChangeError> {
-    let (pairs, _) = all(ground)?;
+    let (pairs, _) = all(project)?;
     let mut found = pairs
         .into_iter()
         .filter(|(of, commitment)| commitment.id == id && document.is_none_or(|document| document == of));
@@ -291,21 +253,18 @@ pub fn find(
             "several documents have a commitment `{id}`\n  hint: name the document with --agent"
         ))),
         (None, _) => Err(ChangeError::Usage(format!(
-            "there is no commitment `{id}`\n  hint: `marvin commitments list` shows what there is"
+            "unknown commitment `{id}`\n  hint: `marvin commitments list` shows what there is"
         ))),
     }
 }
 
-/// Takes a promise back. One whose document is gone can be taken back too.
-///
-/// # Errors
-/// When there is none, or it cannot be written.
-pub fn drop_one(ground: &ProjectContext, document: Option<&str>, id: &str) -> Result<String, ChangeError> {
-    let store = store(ground)?;
-    let of = match find(ground, document, id) {
+/// Drops a commitment, also one whose document is gone.
+pub fn drop_one(project: &ProjectContext, document: Option<&str>, id: &str) -> Result<String, ChangeError> {
+    let store = store(project)?;
+    let of = match find(project, document, id) {
         Ok((of, commitment)) => {
-            // Written down first: found in the document without a line here, it would still be verified.
-            seal::append(&store, &ground.redactor, seal::build_entry("dropped", &of, &commitment))?;
+            // The ledger comes first: a commitment that only the document has would still be verified.
+            seal::append(&store, &project.redactor, &Entry::about(EntryKind::Dropped, &of, &commitment))?;
             store.change(&of, |document| {
                 document.commitments.retain(|commitment| commitment.id != id);
                 document.set("updatedAt", &clock::now_stamp());
@@ -319,27 +278,24 @@ pub fn drop_one(ground: &ProjectContext, document: Option<&str>, id: &str) -> Re
             found.map(|(of, _)| of).ok_or(error)?
         }
     };
-    seal::append(&store, &ground.redactor, json!({"type": "dropped", "document": of, "id": id}))?;
+    seal::append(&store, &project.redactor, &Entry::new(EntryKind::Dropped, &of, id))?;
     Ok(of)
 }
 
-/// Takes the oracles of a commitment as they are now.
-///
-/// # Errors
-/// When there is none, one cannot be read, or it cannot be written.
-pub fn rehash(ground: &ProjectContext, document: Option<&str>, id: &str) -> Result<Commitment, ChangeError> {
-    let store = store(ground)?;
-    let (of, commitment) = find(ground, document, id)?;
+/// Hashes the oracles of a commitment again, as they are now.
+pub fn rehash(project: &ProjectContext, document: Option<&str>, id: &str) -> Result<Commitment, ChangeError> {
+    let store = store(project)?;
+    let (of, commitment) = find(project, document, id)?;
     let sealed = Assertion::parse(commitment.kind, &commitment.assertion);
-    let sealed = sealed.and_then(|assertion| test_seal(ground, &assertion, commitment.timeout_s));
-    let sealed = sealed.map_err(ChangeError::Usage)?.map(TestSeal::lasting);
+    let sealed = sealed.and_then(|assertion| test_seal(project, &assertion, commitment.timeout_s));
+    let sealed = sealed.map_err(|error| ChangeError::Usage(error.to_string()))?.map(TestSeal::lasting);
     if commitment.oracles.is_empty() && sealed.is_none() {
         return Err(ChangeError::Usage(format!(
             "the commitment `{id}` has no oracles\n  hint: `marvin commitments add … --oracle PATH` protects a file"
         )));
     }
     let paths: Vec<String> = commitment.oracles.iter().map(|oracle| oracle.path.clone()).collect();
-    let fresh = oracles(ground, &paths).map_err(ChangeError::Usage)?;
+    let fresh = oracles(project, &paths).map_err(|error| ChangeError::Usage(error.to_string()))?;
     let changed = store.change(&of, |document| {
         document.set("updatedAt", &clock::now_stamp());
         let commitment = document.commitment(id)?;
@@ -352,6 +308,6 @@ pub fn rehash(ground: &ProjectContext, document: Option<&str>, id: &str) -> Resu
         Some(commitment.clone())
     })?;
     let commitment = changed.ok_or_else(|| ChangeError::Usage(format!("the commitment `{id}` is gone")))?;
-    seal::append(&store, &ground.redactor, seal::build_entry("rehashed", &of, &commitment))?;
+    seal::append(&store, &project.redactor, &Entry::about(EntryKind::Rehashed, &of, &commitment))?;
     Ok(commitment)
 }

@@ -21,7 +21,7 @@ const TAIL: usize = 1_500;
 /// Bytes of a file that is looked into.
 const MAX_CHECKED_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What came of it.
+/// Outcome of one check.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) status: Status,
@@ -33,9 +33,7 @@ pub(super) struct Outcome {
 /// How many tests a check ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Tests {
-    /// Those that passed.
     pub passed: u64,
-    /// Those that did not.
     pub failed: u64,
 }
 
@@ -58,7 +56,7 @@ impl Outcome {
     }
 }
 
-/// What is known of the beginning of the turn besides what a commitment itself holds.
+/// Baseline of the turn, besides what a commitment itself holds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Beginning<'a> {
     pub(super) seal: Option<&'a TestSeal>,
@@ -122,7 +120,7 @@ pub(super) async fn check(
     }
 }
 
-/// Puts a line to the gate, which logs the verdict as every other.
+/// Verdict of the gate on a line, which logs it like any other.
 async fn judged(line: &str, context: &ToolContext) -> Result<JudgedCommand, Outcome> {
     decide_command(line, &context.gate()).await.map_err(|verdict| {
         Outcome::could_not_run(format!(
@@ -157,7 +155,7 @@ async fn shell(line: &str, deadline: Duration, context: &ToolContext) -> Outcome
     outcome.with(evidence)
 }
 
-/// Who changes the record while it is verified has something to hide.
+/// A check that changes the record fails: it could hide what it did.
 fn tampered(changed: &[String]) -> Option<String> {
     let ours: Vec<&str> =
         changed.iter().map(String::as_str).filter(|path| path.starts_with(".marvin")).collect();
@@ -224,7 +222,7 @@ async fn tests(
     Outcome { tests: counted, ..outcome.with(evidence) }
 }
 
-/// The place of a file, if the gate lets it be looked at.
+/// Path of a file, if the gate lets it be read.
 fn place(workspace: &Workspace, path: &str, context: &ToolContext) -> Result<WorkspacePath, Outcome> {
     let verdict = judge(&Intent::Read { path: path.to_string() }, &context.gate());
     if !verdict.is_allowed() {
@@ -291,7 +289,7 @@ fn json_equals(
     }
 }
 
-/// What was said, without secrets and control characters, its beginning and its end.
+/// Beginning and end of an output, redacted and without control characters.
 fn evidence(text: &str, context: &ToolContext) -> String {
     let clean = context.redactor.text(text);
     let mut plain = String::with_capacity(clean.len());

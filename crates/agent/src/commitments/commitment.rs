@@ -1,9 +1,10 @@
-//! What a commitment is.
+//! The commitment and its parts.
 
 use marvin_base::signature;
 use marvin_tools::command::TestSeal;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Seconds that an assertion has, unless it says otherwise.
 pub const TIMEOUT: u64 = 120;
@@ -13,19 +14,16 @@ pub const MAX_TIMEOUT_SECS: u64 = 86_400;
 /// One thing that must hold before work is done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Commitment {
-    /// Its name, which never changes.
+    /// Never changes.
     pub id: String,
     /// What it means, for people.
     #[serde(default)]
     pub description: String,
-    /// How it is verified.
     pub kind: Kind,
-    /// What is verified; see [`super::assertion`].
+    /// See [`super::assertion`].
     pub assertion: String,
-    /// Seconds that it has.
     #[serde(default = "timeout")]
     pub timeout_s: u64,
-    /// Who promised it.
     #[serde(default)]
     pub source: Source,
     /// Files that must stay as they were when it was added.
@@ -37,25 +35,21 @@ pub struct Commitment {
     /// What steered the tests when it was added, for `tests_pass`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<TestSeal>,
-    /// How it stands.
     #[serde(default)]
     pub status: Status,
-    /// Why it stands so, unless it passed.
+    /// Why it has this status, unless it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What was seen, within bounds.
+    /// Output of the last check, shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// How long the last verification took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// When it was added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// When it last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
-    /// Keys of others, kept as they are.
+    /// Unknown keys, kept as they are.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -65,8 +59,9 @@ fn timeout() -> u64 {
 }
 
 /// How a commitment is verified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "KindChoice", description = "How a commitment is verified, for the schema.")]
 pub enum Kind {
     /// A command line that must end with exit code 0.
     Shell,
@@ -81,11 +76,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind.
     pub const ALL: [Kind; 5] =
         [Kind::Shell, Kind::FileExists, Kind::FileContains, Kind::JsonEquals, Kind::TestsPass];
 
-    /// As it is written.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -98,18 +91,17 @@ impl Kind {
     }
 }
 
-/// Who promised it. Only the parent may take it back.
+/// Who added a commitment. An agent cannot drop any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// Whoever gave the work: a person, or the agent above.
+    /// The parent of the work: a person, or the agent above.
     #[default]
     Parent,
-    /// The agent itself.
     Agent,
 }
 
-/// How a commitment stands.
+/// Status of a commitment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -118,16 +110,14 @@ pub enum Status {
     Pending,
     /// Being verified; found after a crash, it means nothing.
     Verifying,
-    /// It holds.
     Passed,
-    /// It does not hold.
     Failed,
     /// Whether it holds could not be found out; never a pass.
     CouldNotRun,
 }
 
 impl Status {
-    /// As it is written.
+    /// Word in files.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -139,7 +129,7 @@ impl Status {
         }
     }
 
-    /// As people read it.
+    /// Words for people.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -171,7 +161,7 @@ pub struct Oracle {
 }
 
 impl Commitment {
-    /// What it means, or the assertion where nobody said.
+    /// Its description, or the assertion where it has none.
     #[must_use]
     pub fn title(&self) -> String {
         if self.description.trim().is_empty() { self.whole() } else { self.description.clone() }
@@ -183,31 +173,42 @@ impl Commitment {
         format!("{}: {}", self.kind.word(), self.assertion)
     }
 
-    /// A hash of everything that says what is verified, and how.
+    /// Hash of what is verified, and how.
     #[must_use]
     pub fn definition(&self) -> String {
-        let mut definition = self.promise();
-        // Commitments of earlier versions have none, and keep their hash.
-        if let (Some(seal), Value::Object(map)) = (&self.seal, &mut definition) {
-            map.insert("seal".into(), json!(seal));
-        }
-        signature::hash(&definition)
+        // Commitments of earlier versions have no seal, and keep their hash.
+        signature::hash(&Definition { seal: self.seal.as_ref(), ..self.promise() })
     }
 
-    /// Whether another promises the same, whatever the tests were steered by when each was added.
+    /// Whether another asserts the same; the seals may differ.
     #[must_use]
     pub fn is_same_promise(&self, other: &Commitment) -> bool {
         self.promise() == other.promise()
     }
 
-    fn promise(&self) -> Value {
-        let mut promise = json!({
-            "kind": self.kind, "assertion": self.assertion, "timeout_s": self.timeout_s, "source": self.source,
-            "oracles": self.oracles,
-        });
-        if let (false, Value::Object(map)) = (self.may_change.is_empty(), &mut promise) {
-            map.insert("may_change".into(), json!(self.may_change));
+    fn promise(&self) -> Definition<'_> {
+        Definition {
+            kind: self.kind,
+            assertion: &self.assertion,
+            timeout_s: self.timeout_s,
+            source: self.source,
+            oracles: &self.oracles,
+            may_change: &self.may_change,
+            seal: None,
         }
-        promise
     }
+}
+
+/// Fields that define what a commitment verifies.
+#[derive(PartialEq, Serialize)]
+struct Definition<'a> {
+    kind: Kind,
+    assertion: &'a str,
+    timeout_s: u64,
+    source: Source,
+    oracles: &'a [Oracle],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    may_change: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seal: Option<&'a TestSeal>,
 }

@@ -1,28 +1,24 @@
 //! One document of the store: frontmatter with sorted keys, then Markdown.
 //!
-//! The commitments stand in the frontmatter, one JSON object a line, and once more below `## Commitments` for people. That
-//! list and the lines of our own keys are all that is ever rewritten: other keys, comments, other text and line endings stay
-//! as they are, byte for byte.
+//! The commitments stand in the frontmatter, one JSON object per line, and again below `## Commitments` for people. Only that
+//! list and the lines of our own keys are ever rewritten: other keys, comments, other text and line endings stay byte for byte.
 
 use super::commitment::{Commitment, MAX_TIMEOUT_SECS};
 use marvin_base::redact::Redactor;
 use marvin_base::truncate;
 
-/// Bytes of a document.
 pub const MAX_DOCUMENT_BYTES: u64 = 4 * 1024 * 1024;
-/// Commitments of one document.
 pub const MAX_COMMITMENTS: usize = 200;
 
 const FENCE: &str = "---";
 const KEY: &str = "commitments";
 const HEADING: &str = "## Commitments";
 
-/// Why a document is not understood: the line, and what is wrong with it.
+/// A line of a document that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// The line, from 1.
+    /// Counted from 1.
     pub line: usize,
-    /// What is wrong.
     pub problem: String,
 }
 
@@ -39,12 +35,10 @@ struct Field {
     raw: String,
 }
 
-/// A document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     /// Its name, which is that of its file.
     pub id: String,
-    /// What is to be proved.
     pub commitments: Vec<Commitment>,
     fields: Vec<Field>,
     /// Comments at the end of the frontmatter.
@@ -55,7 +49,6 @@ pub struct Document {
 }
 
 impl Document {
-    /// A new one.
     #[must_use]
     pub fn new(id: &str, title: &str, assignment: &str, now: &str) -> Self {
         let mut document = Document {
@@ -75,9 +68,6 @@ impl Document {
     }
 
     /// Reads the bytes of a file.
-    ///
-    /// # Errors
-    /// The line, and what is wrong with it.
     pub fn parse(id: &str, bytes: &[u8]) -> Result<Document, Damage> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
@@ -124,7 +114,7 @@ impl Document {
         ))
     }
 
-    /// Takes one line. `open` is the number of the line of the list that may go on.
+    /// Parses one line. `open` is the line of a list that may continue.
     fn frontmatter_line(
         &mut self,
         number: usize,
@@ -168,8 +158,9 @@ impl Document {
             if value.is_empty() {
                 *open = Some(number);
             } else {
-                let list: Vec<serde_json::Value> = serde_json::from_str(value)
-                    .map_err(|error| Damage::at(number, format!("`commitments` is no JSON list: {error}")))?;
+                let list: Vec<serde_json::Value> = serde_json::from_str(value).map_err(|error| {
+                    Damage::at(number, format!("`commitments` is not a JSON list: {error}"))
+                })?;
                 for item in list {
                     self.push(number, &item.to_string())?;
                 }
@@ -187,7 +178,7 @@ impl Document {
             let shown = truncate::line(&commitment.id, 40);
             return Err(Damage::at(
                 number,
-                format!("`{shown}` is no id: letters, digits, `-` and `_`, at most 64"),
+                format!("`{shown}` is not an id: letters, digits, `-` and `_`, at most 64"),
             ));
         }
         if !(1..=MAX_TIMEOUT_SECS).contains(&commitment.timeout_s) {
@@ -235,7 +226,6 @@ impl Document {
         }
     }
 
-    /// The commitment of this id.
     pub fn commitment(&mut self, id: &str) -> Option<&mut Commitment> {
         self.commitments.iter_mut().find(|commitment| commitment.id == id)
     }
@@ -417,11 +407,11 @@ mod tests {
             (b"---\ncommitments:\n  - {\"id\":\"c\"}\n---\n", 3, "kind"),
             (b"---\ncommitments:\n  - {oops\n---\n", 3, "not understood"),
             (b"---\ncommitments:\n  id: c\n---\n", 3, "one JSON object"),
-            (b"---\ncommitments: {\"a\": 1}\n---\n", 2, "no JSON list"),
+            (b"---\ncommitments: {\"a\": 1}\n---\n", 2, "not a JSON list"),
             (
                 b"---\ncommitments:\n  - {\"id\":\"../x\",\"kind\":\"shell\",\"assertion\":\"x\"}\n---\n",
                 3,
-                "no id",
+                "not an id",
             ),
             (b"---\nid: a\n\xff\xfe---\n", 3, "UTF-8"),
         ];

@@ -3,12 +3,12 @@
 //! A [`Commitment`] stands in the frontmatter of a [`document::Document`] under `.marvin/agents/`: the project's own in
 //! `project.md`, an agent's in its document. It is refused when it is added if it cannot fail ([`assertion`]). Every claim
 //! that work is done verifies all of them again from scratch ([`verify_all`]), outside the agent's session, judged by the
-//! gate and in the box of the operating system; only all passed is done. What was promised is also written to a ledger
-//! ([`seal`]), so that a document that was edited by hand to promise less is found out. A document is closed when its work is over; those of single
-//! turns (`turn-…`) and closed ones are no part of what must hold in the project.
+//! gate and in the sandbox; work is done only when all pass. What was promised is also written to a ledger
+//! ([`seal`]), so that a document that was edited by hand to promise less is detected. A document is closed when its work is
+//! over; closed ones and those of single turns (`turn-…`) do not apply to the project.
 //!
-//! Limits: an assertion proves what it says and no more; what a script does inside cannot be seen. Who can write the whole
-//! directory, outside the box and past the gate, can forge both the document and the ledger.
+//! Limits: an assertion proves what it says and no more; what a script does inside cannot be seen. A process that can write the
+//! whole directory, outside the sandbox and past the gate, can forge both the document and the ledger.
 
 pub mod assertion;
 mod beginning;
@@ -16,6 +16,7 @@ mod change;
 mod check;
 pub mod commitment;
 pub mod document;
+pub mod error;
 mod oracle;
 mod report;
 mod seal;
@@ -27,20 +28,20 @@ mod verify;
 pub use assertion::Assertion;
 pub use beginning::TurnBaseline;
 pub use change::{
-    AddedCommitment, ChangeError, Draft, VettedCommitment, add, all, close, create, drop_one, examine, find,
-    rehash,
+    AddedCommitment, Draft, VettedCommitment, add, all, close, create, drop_one, examine, find, rehash,
 };
 pub use check::Tests;
 pub use commitment::{Commitment, Kind, Oracle, Source, Status};
 pub use document::Document;
-pub use report::{CommitmentResult, Report};
-pub use store::{PROJECT, Store, StoreError, TURN};
-pub use verify::{Notice, verify, verify_all, verify_documents};
+pub use error::{ChangeError, InvalidCommitment, StoreError};
+pub use report::{CommitmentResult, Notice, Report};
+pub use store::{PROJECT, Store, TURN};
+pub use verify::{verify, verify_all, verify_documents};
 
 use marvin_base::layout::Layout;
 
-/// Is there anything to verify in this project? Cheap enough to be asked at every end of a turn. What cannot be read
-/// counts as something: the verification says what is wrong with it.
+/// Whether the project has commitments. Cheap enough for every end of a turn. A document that cannot be read counts: the
+/// verification says what is wrong with it.
 #[must_use]
 pub fn exists(layout: &Layout) -> bool {
     Store::from_layout(layout).is_some_and(|store| store.has_commitments())
@@ -53,7 +54,7 @@ pub fn runs_tests(commitment: &Commitment) -> bool {
         .is_ok_and(|assertion| check::tests_input(&assertion, commitment.timeout_s).is_some())
 }
 
-/// Was anything promised in this document? What cannot be read counts.
+/// Whether a document has commitments. One that cannot be read counts.
 #[must_use]
 pub fn promises(layout: &Layout, document: &str) -> bool {
     let Some(store) = Store::from_layout(layout) else { return false };

@@ -1,10 +1,10 @@
 //! Hashes of files and directories that assertions judge by.
 //!
-//! Of a directory everything counts, what is added as well; only what running the tests leaves behind does not.
+//! In a directory every file counts, added ones too, except what test runs leave behind.
 
 use super::commitment::Oracle;
 use marvin_base::signature;
-use marvin_gate::{DirectoryEntryKind, Workspace};
+use marvin_gate::{DirectoryEntryKind, Refusal, Workspace};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -17,29 +17,49 @@ const MAX_ORACLE_DEPTH: usize = 24;
 const LEFTOVERS: [&str; 6] =
     ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", "node_modules", "target"];
 
-/// The hash of a file or directory.
-///
-/// # Errors
-/// Why there is none.
-pub(super) fn hash(workspace: &Workspace, path: &str) -> Result<String, String> {
-    let place = workspace.path(path).map_err(|refusal| refusal.to_string())?;
-    let facts = workspace.metadata(&place).map_err(|refusal| refusal.reason)?;
+/// Why an oracle cannot be hashed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OracleError {
+    #[error("{0}")]
+    Path(Refusal),
+    #[error("{}", .0.reason)]
+    Open(Refusal),
+    #[error("cannot {doing} `{path}`: {reason}")]
+    Io { doing: &'static str, path: String, reason: String },
+    #[error("`{0}` is larger than {MAX_ORACLE_FILE_BYTES} bytes")]
+    TooLarge(String),
+    #[error("`{0}` is nested too deep")]
+    TooDeep(String),
+    #[error("it holds more than {MAX_ORACLE_FILES} files")]
+    TooMany,
+}
+
+impl OracleError {
+    fn io(doing: &'static str, path: &str, error: &impl ToString) -> Self {
+        OracleError::Io { doing, path: path.to_string(), reason: error.to_string() }
+    }
+}
+
+/// Hashes a file or directory.
+pub(super) fn hash(workspace: &Workspace, path: &str) -> Result<String, OracleError> {
+    let place = workspace.path(path).map_err(OracleError::Path)?;
+    let facts = workspace.metadata(&place).map_err(OracleError::Open)?;
     if facts.is_dir() {
         let mut found = BTreeMap::new();
         directory(workspace, place.as_path(), 0, &mut found)?;
         return Ok(signature::hash(&found));
     }
-    let file = workspace.open_read(&place).map_err(|refusal| refusal.reason)?;
+    let file = workspace.open_read(&place).map_err(OracleError::Open)?;
     of_file(file, path)
 }
 
-fn of_file(file: std::fs::File, path: &str) -> Result<String, String> {
+fn of_file(file: std::fs::File, path: &str) -> Result<String, OracleError> {
     let mut bytes = Vec::new();
     file.take(MAX_ORACLE_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| format!("cannot read `{path}`: {error}"))?;
+        .map_err(|error| OracleError::io("read", path, &error))?;
     if bytes.len() as u64 > MAX_ORACLE_FILE_BYTES {
-        return Err(format!("`{path}` is larger than {MAX_ORACLE_FILE_BYTES} bytes"));
+        return Err(OracleError::TooLarge(path.to_string()));
     }
     Ok(signature::hash_bytes(&bytes))
 }
@@ -49,11 +69,11 @@ fn directory(
     path: &Path,
     depth: usize,
     found: &mut BTreeMap<String, String>,
-) -> Result<(), String> {
+) -> Result<(), OracleError> {
     let shown = path.display().to_string();
-    let entries = workspace.list_plain(path).map_err(|error| format!("cannot list `{shown}`: {error}"))?;
+    let entries = workspace.list_plain(path).map_err(|error| OracleError::io("list", &shown, &error))?;
     if depth > MAX_ORACLE_DEPTH {
-        return Err(format!("`{shown}` is nested too deep"));
+        return Err(OracleError::TooDeep(shown));
     }
     for entry in entries {
         let name = entry.name.to_string_lossy();
@@ -61,7 +81,7 @@ fn directory(
             continue;
         }
         if found.len() >= MAX_ORACLE_FILES {
-            return Err(format!("it holds more than {MAX_ORACLE_FILES} files"));
+            return Err(OracleError::TooMany);
         }
         let inner: PathBuf = path.join(&entry.name);
         let key = inner.display().to_string();
@@ -69,7 +89,7 @@ fn directory(
             DirectoryEntryKind::Directory => directory(workspace, &inner, depth + 1, found)?,
             DirectoryEntryKind::File => {
                 let (file, _) =
-                    workspace.open_plain(&inner).map_err(|error| format!("cannot read `{key}`: {error}"))?;
+                    workspace.open_plain(&inner).map_err(|error| OracleError::io("read", &key, &error))?;
                 let hash = of_file(file, &key)?;
                 found.insert(key, hash);
             }
@@ -85,7 +105,7 @@ fn directory(
     Ok(())
 }
 
-/// What is wrong with an oracle, if anything is.
+/// First oracle that changed or cannot be read, as a sentence.
 pub(super) fn changed(workspace: &Workspace, oracles: &[Oracle]) -> Option<String> {
     oracles.iter().find_map(|oracle| match hash(workspace, &oracle.path) {
         Ok(hash) if hash == oracle.sha256 => None,

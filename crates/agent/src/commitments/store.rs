@@ -1,10 +1,11 @@
 //! The documents under `.marvin/agents/`: one file each, written whole, changed under a lock.
 //!
-//! No link is followed: the directory is held open, and a document is opened by its name in it. Hidden files and files of
-//! other kinds are left alone.
+//! Links are not followed: the directory is held open, and a document is opened by its name in it. Hidden files and files of
+//! other kinds are ignored.
 
 use super::commitment::Commitment;
 use super::document::{self, Document};
+use super::error::StoreError;
 use super::seal;
 use marvin_base::atomic;
 use marvin_base::files::{self, Links};
@@ -19,10 +20,9 @@ use std::time::{Duration, Instant};
 /// The document with the project's own commitments.
 pub const PROJECT: &str = "project";
 
-/// How the names of documents begin that belong to one turn. They live as long as it does.
+/// Prefix of documents that belong to one turn and end with it.
 pub const TURN: &str = "turn-";
 
-/// Documents of one project.
 const MAX_DOCUMENTS: usize = 20_000;
 /// How long a change waits for another one.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,43 +30,6 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const LOCK: &str = ".lock";
 /// Taken while commitments are verified.
 const VERIFYING: &str = ".verifying";
-
-/// Why a document cannot be had or kept.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// There is no such document.
-    #[error("there is no document `{0}`\n  hint: `marvin commitments list` shows what there is")]
-    Missing(String),
-    /// There is one already.
-    #[error("there is a document `{0}` already")]
-    Exists(String),
-    /// The name cannot be a file's.
-    #[error("`{0}` cannot be the name of a document\n  hint: letters, digits, `-` and `_`, at most 64")]
-    Name(String),
-    /// What stands in it is not understood.
-    #[error("{path}:{line}: {problem}\n  hint: mend that line, or take the file away")]
-    Damaged {
-        /// The file.
-        path: String,
-        /// The line.
-        line: usize,
-        /// What is wrong.
-        problem: String,
-    },
-    /// The operating system refused.
-    #[error("cannot {doing} {path}: {reason}")]
-    Io {
-        /// What was tried.
-        doing: &'static str,
-        /// The file.
-        path: String,
-        /// Why not.
-        reason: String,
-    },
-    /// Somebody else is at it.
-    #[error("{0} is held by another process\n  hint: wait for it to end, and try again")]
-    Busy(String),
-}
 
 /// A commitment with the name of its document.
 pub type DocumentCommitment = (String, Commitment);
@@ -78,7 +41,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store of a project; none where there is no project.
+    /// Store of a project; none outside a project.
     #[must_use]
     pub fn from_layout(layout: &Layout) -> Option<Store> {
         layout.agents().map(|directory| Store { directory })
@@ -124,9 +87,6 @@ impl Store {
     }
 
     /// The names of all documents, sorted.
-    ///
-    /// # Errors
-    /// When the directory cannot be read.
     pub fn list(&self) -> Result<Vec<String>, StoreError> {
         let Some(held) = self.held()? else { return Ok(Vec::new()) };
         let entries =
@@ -137,7 +97,7 @@ impl Store {
         };
         let mut names: Vec<String> = entries.filter_map(name).take(MAX_DOCUMENTS + 1).collect();
         if names.len() > MAX_DOCUMENTS {
-            // What is not read is not verified: that must not happen unseen.
+            // A document that is not read is not verified, so this is an error.
             let reason = format!("there are more than {MAX_DOCUMENTS} documents");
             return Err(StoreError::Io { doing: "list", path: self.directory.display().to_string(), reason });
         }
@@ -145,10 +105,6 @@ impl Store {
         Ok(names)
     }
 
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// When there is none, or it is not understood.
     pub fn read(&self, id: &str) -> Result<Document, StoreError> {
         if !document::is_name(id) {
             return Err(StoreError::Name(id.to_string()));
@@ -158,9 +114,6 @@ impl Store {
     }
 
     /// The file of a document, to be shown as it is.
-    ///
-    /// # Errors
-    /// When there is none, or it is a link or no file.
     pub fn open_raw(&self, id: &str) -> Result<File, StoreError> {
         if !document::is_name(id) {
             return Err(StoreError::Name(id.to_string()));
@@ -214,9 +167,6 @@ impl Store {
     }
 
     /// Writes a new document.
-    ///
-    /// # Errors
-    /// When there is one already, or it cannot be written.
     pub fn create(&self, document: &Document) -> Result<(), StoreError> {
         if !document::is_name(&document.id) {
             return Err(StoreError::Name(document.id.clone()));
@@ -229,7 +179,7 @@ impl Store {
         }
     }
 
-    /// Changes a document while nobody else does.
+    /// Changes a document under the store's lock.
     ///
     /// # Errors
     /// When there is none, or it cannot be read or written; then it is as it was.
@@ -288,7 +238,7 @@ impl Store {
         }
     }
 
-    /// Takes the lock of verifications, if nobody has it.
+    /// Takes the lock of verifications, if it is free.
     pub(super) fn try_verifying(&self) -> Result<Option<File>, StoreError> {
         let file = self.lock_file(&self.made()?, VERIFYING)?;
         match file.try_lock() {
@@ -298,7 +248,7 @@ impl Store {
         }
     }
 
-    /// Is there anything to verify? What cannot be read counts.
+    /// Whether there is anything to verify. A document that cannot be read counts.
     pub(super) fn has_commitments(&self) -> bool {
         let Ok(seals) = seal::read(self) else { return true };
         let is_open = |document: &str| seals.is_open(document);
@@ -310,9 +260,6 @@ impl Store {
     }
 
     /// Takes a document out of the store; gives its text.
-    ///
-    /// # Errors
-    /// When there is none, or it cannot be removed.
     pub fn remove(&self, id: &str) -> Result<String, StoreError> {
         let held = self.held()?.ok_or_else(|| StoreError::Missing(id.to_string()))?;
         let _lock = self.lock(&held)?;
@@ -322,7 +269,6 @@ impl Store {
         Ok(text)
     }
 
-    /// Everything that was promised and stands in a document, as (document, commitment).
     #[must_use]
     pub fn commitments(&self) -> (Vec<DocumentCommitment>, Vec<StoreError>) {
         let (documents, errors) = self.read_all();

@@ -1,4 +1,4 @@
-//! Lines of the shell that run a test runner.
+//! Shell lines that run a test runner.
 //!
 //! `shell:pytest -q` proves no more than what can steer pytest. Such a line is therefore verified like `tests_pass`: sealed, and in a
 //! fresh copy of the project. A line that only looks at files or at what was built runs in the project itself.

@@ -1,7 +1,7 @@
-//! Commitments as tools: an agent promises what must hold, looks at what was promised, and has it verified.
+//! Tools for commitments: add one, list them, verify them.
 //!
-//! What an agent promises is its own ([`Source::Agent`]): it may add, and never take back. Verification runs outside the
-//! agent's session whatever the agent may do itself, so the tool is one that runs programs.
+//! An agent may add commitments of its own ([`Source::Agent`]) and drop none. Verification runs programs outside the agent's
+//! session, whatever the agent itself may do, so the tool counts as one that executes.
 
 use super::{
     AddedCommitment, ChangeError, Commitment, CommitmentResult, Draft, Kind, Report, Source, TurnBaseline,
@@ -19,10 +19,10 @@ use std::sync::Arc;
 /// Characters of evidence that a tool hands back for one commitment.
 const EVIDENCE: usize = 2_000;
 
-/// Whose commitments these tools keep.
+/// Commitments that these tools work on.
 #[derive(Debug, Clone)]
 pub struct Keeper {
-    ground: Arc<ProjectContext>,
+    project: Arc<ProjectContext>,
     document: Option<String>,
     source: Source,
 }
@@ -30,11 +30,10 @@ pub struct Keeper {
 impl Keeper {
     /// The commitments of a document; of none, the project's own.
     #[must_use]
-    pub fn new(ground: Arc<ProjectContext>, document: Option<String>, source: Source) -> Self {
-        Keeper { ground, document, source }
+    pub fn new(project: Arc<ProjectContext>, document: Option<String>, source: Source) -> Self {
+        Keeper { project, document, source }
     }
 
-    /// The tools.
     #[must_use]
     pub fn tools(&self) -> Vec<Arc<dyn DynTool>> {
         vec![
@@ -60,34 +59,6 @@ impl From<ChangeError> for ToolError {
     }
 }
 
-/// How a commitment is verified, for the schema.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum KindChoice {
-    /// A command line that must end with exit code 0.
-    Shell,
-    /// A file or directory that must be there.
-    FileExists,
-    /// A file that must hold a text.
-    FileContains,
-    /// A value in a JSON file that must be equal to another.
-    JsonEquals,
-    /// Tests of which at least one must run and none may fail.
-    TestsPass,
-}
-
-impl From<KindChoice> for Kind {
-    fn from(kind: KindChoice) -> Self {
-        match kind {
-            KindChoice::Shell => Kind::Shell,
-            KindChoice::FileExists => Kind::FileExists,
-            KindChoice::FileContains => Kind::FileContains,
-            KindChoice::JsonEquals => Kind::JsonEquals,
-            KindChoice::TestsPass => Kind::TestsPass,
-        }
-    }
-}
-
 /// Promises something.
 #[derive(Debug, Clone)]
 pub struct AddCommitment(Keeper);
@@ -97,7 +68,7 @@ pub struct AddCommitment(Keeper);
 #[serde(deny_unknown_fields)]
 pub struct AddInput {
     /// How it is verified.
-    kind: KindChoice,
+    kind: Kind,
     /// What is verified: a command line; PATH; `PATH: TEXT`; `PATH: /POINTER = VALUE`; or a test runner and its words.
     assertion: String,
     /// What it means, for people.
@@ -140,7 +111,7 @@ impl Tool for AddCommitment {
     async fn call(&self, input: AddInput, context: &ToolContext) -> Result<Output<AddedFact>, ToolError> {
         let draft = Draft {
             document: self.0.document(context),
-            kind: input.kind.into(),
+            kind: input.kind,
             assertion: input.assertion,
             description: input.description,
             timeout_s: input.timeout_s,
@@ -149,7 +120,7 @@ impl Tool for AddCommitment {
             may_change: Vec::new(),
             source: self.0.source,
         };
-        let AddedCommitment { document, commitment, known, doubt } = add(&self.0.ground, draft)?;
+        let AddedCommitment { document, commitment, known, doubt } = add(&self.0.project, draft)?;
         let word = if known { "known already" } else { "added" };
         let summary = format!("{word}: {} {}", commitment.id, truncate::line(&commitment.title(), 120));
         let doubt = doubt.map(|verdict| {
@@ -232,7 +203,7 @@ impl Tool for ListCommitments {
         _input: NoInput,
         context: &ToolContext,
     ) -> Result<Output<CommitmentList>, ToolError> {
-        let (pairs, errors) = all(&self.0.ground)?;
+        let (pairs, errors) = all(&self.0.project)?;
         let mine = pairs.into_iter().filter(|(document, _)| self.0.is_mine(document, context));
         let commitments: Vec<Listing> = mine.map(listing).collect();
         let problems: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -243,7 +214,7 @@ impl Tool for ListCommitments {
         let mut lines: Vec<String> = commitments.iter().map(row).collect();
         lines.extend(problems.iter().map(|problem| format!("problem: {problem}")));
         let summary = match commitments.len() {
-            0 => "there are no commitments here".to_string(),
+            0 => "no commitments here".to_string(),
             1 => "1 commitment".to_string(),
             many => format!("{many} commitments"),
         };
@@ -272,7 +243,7 @@ pub struct VerificationReport {
     summary: String,
     /// Whether everything that was verified holds.
     verified: bool,
-    /// Whether it was broken off.
+    /// Whether it was interrupted.
     interrupted: bool,
     /// How many hold.
     passed: usize,
@@ -356,11 +327,11 @@ impl Tool for Verify {
         input: VerifyInput,
         context: &ToolContext,
     ) -> Result<Output<VerificationReport>, ToolError> {
-        let ground = &self.0.ground;
+        let project = &self.0.project;
         for id in &input.ids {
-            find(ground, None, id)?;
+            find(project, None, id)?;
         }
-        let (known, _) = all(ground)?;
+        let (known, _) = all(project)?;
         let total = if input.ids.is_empty() { known.len() } else { input.ids.len() } as u64;
         let mut done = 0;
         let mut notice = |checked: &CommitmentResult| {
@@ -369,10 +340,10 @@ impl Tool for Verify {
             context.step(done, Some(total.max(done)), &message);
         };
         let report = match context.agent.as_deref() {
-            // An agent of ours proves what was promised for its own work.
+            // An agent of ours verifies the commitments of its own work.
             Some(agent) if input.ids.is_empty() => {
                 verify_documents(
-                    ground,
+                    project,
                     &[(agent, &[])],
                     &TurnBaseline::default(),
                     &context.cancel,
@@ -380,10 +351,10 @@ impl Tool for Verify {
                 )
                 .await
             }
-            _ => verify(ground, &input.ids, &context.cancel, &mut notice).await,
+            _ => verify(project, &input.ids, &context.cancel, &mut notice).await,
         };
         if report.interrupted {
-            return Err(ToolError::Failed(format!("the verification was broken off: {}", report.summary())));
+            return Err(ToolError::Failed(format!("the verification was interrupted: {}", report.summary())));
         }
         let summary = match report.verified() {
             _ if report.is_empty() => "nothing was promised here, so there is nothing to verify".to_string(),

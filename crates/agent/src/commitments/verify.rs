@@ -1,19 +1,19 @@
-//! Verifies everything again, from scratch, one after the other, and writes each outcome down before it counts.
+//! Verification of commitments, one after the other, from scratch; each outcome is written down before it counts.
 //!
-//! One verification at a time works on a project; another waits for it. What is verified is what stood in the documents at
-//! the beginning: a commitment that is changed, removed or added while the others run makes the whole not verified.
+//! One verification at a time works on a project; another waits for it. A commitment that is changed, removed or added while
+//! the others run makes the whole not verified.
 
 use super::beginning::TurnBaseline;
 use super::check::{self, Outcome};
 use super::commitment::{Commitment, Status};
-use super::report::{CommitmentResult, Report};
-use super::seal::{self, Seals};
-use super::store::{DocumentCommitment, Store, StoreError};
+use super::error::StoreError;
+use super::report::{Notice, Report};
+use super::seal::{self, Counts, Entry, Seals};
+use super::store::{DocumentCommitment, Store};
 use crate::project_context::ProjectContext;
 use marvin_base::clock;
 use marvin_gate::Access;
 use marvin_tools::ToolContext;
-use serde_json::json;
 use std::fs::File;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -21,35 +21,32 @@ use tokio_util::sync::CancellationToken;
 /// How long a verification waits for another one.
 const VERIFY_LOCK_TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// Told of each commitment as soon as it is verified.
-pub type Notice<'a> = &'a mut (dyn FnMut(&CommitmentResult) + Send);
-
 /// Verifies every commitment of the project.
-pub async fn verify_all(ground: &ProjectContext, cancel: &CancellationToken) -> Report {
-    verify(ground, &[], cancel, &mut |_| {}).await
+pub async fn verify_all(project: &ProjectContext, cancel: &CancellationToken) -> Report {
+    verify(project, &[], cancel, &mut |_| {}).await
 }
 
 /// Verifies the commitments of these ids; of none, all. What is not verified is not reported.
 pub async fn verify(
-    ground: &ProjectContext,
+    project: &ProjectContext,
     only: &[String],
     cancel: &CancellationToken,
     notice: Notice<'_>,
 ) -> Report {
     let scope = if only.is_empty() { Scope::Project } else { Scope::Ids(only) };
-    verify_scope(ground, scope, &TurnBaseline::default(), cancel, notice).await
+    verify_scope(project, scope, &TurnBaseline::default(), cancel, notice).await
 }
 
-/// Verifies the commitments of these documents. With each stands what the shell itself knows was promised in it: that holds
-/// even if somebody rewrote both the document and the ledger.
+/// Verifies the commitments of these documents. With each stands what the shell itself knows to be in it, which counts even if
+/// both the document and the ledger were rewritten.
 pub async fn verify_documents(
-    ground: &ProjectContext,
+    project: &ProjectContext,
     documents: &[(&str, &[Commitment])],
     baseline: &TurnBaseline,
     cancel: &CancellationToken,
     notice: Notice<'_>,
 ) -> Report {
-    verify_scope(ground, Scope::Documents(documents), baseline, cancel, notice).await
+    verify_scope(project, Scope::Documents(documents), baseline, cancel, notice).await
 }
 
 /// What is verified.
@@ -110,20 +107,20 @@ impl Scope<'_> {
 }
 
 async fn verify_scope(
-    ground: &ProjectContext,
+    project: &ProjectContext,
     scope: Scope<'_>,
     baseline: &TurnBaseline,
     cancel: &CancellationToken,
     notice: Notice<'_>,
 ) -> Report {
     let mut report = Report::default();
-    let Some(store) = Store::from_layout(&ground.layout) else { return report };
+    let Some(store) = Store::from_layout(&project.layout) else { return report };
     if scope.is_all() && !store.has_commitments() {
         return report;
     }
     match take(&store, cancel).await {
         // Held until the end; it goes with this process.
-        Ok(Some(_lock)) => run((&store, ground), scope, baseline, cancel, notice, &mut report).await,
+        Ok(Some(_lock)) => run((&store, project), scope, baseline, cancel, notice, &mut report).await,
         Ok(None) => report.interrupted = true,
         // Without a place to write outcomes to, none counts.
         Err(error) => unrecorded(&store, scope, &error, notice, &mut report),
@@ -161,7 +158,7 @@ fn unrecorded(store: &Store, scope: Scope<'_>, error: &StoreError, notice: Notic
 }
 
 async fn run(
-    (store, ground): (&Store, &ProjectContext),
+    (store, project): (&Store, &ProjectContext),
     scope: Scope<'_>,
     baseline: &TurnBaseline,
     cancel: &CancellationToken,
@@ -180,8 +177,8 @@ async fn run(
     if chosen.is_empty() && report.problems.is_empty() {
         return;
     }
-    // The verifier is the shell itself, whatever the agent that claims to be done may do.
-    let context = ToolContext { access: Access::Full, ..ground.tool_context(cancel.clone(), None) };
+    // The shell itself verifies, with full access, whatever the agent may do.
+    let context = ToolContext { access: Access::Full, ..project.tool_context(cancel.clone(), None) };
     let kept = seal::LedgerBackup::capture(store);
     let begun = begin(store, &chosen);
     for (document, commitment) in &chosen {
@@ -192,11 +189,11 @@ async fn run(
             Some(Outcome::could_not_run(format!("its outcome cannot be written down: {why}")))
         } else if broken.iter().any(|(of, id)| of == document && *id == commitment.id) {
             let why = "it was changed by hand since it was added";
-            let mend = format!(
-                "a person can take it back with `marvin commitments drop {}` and add it again",
+            let hint = format!(
+                "a person can drop it with `marvin commitments drop {}` and add it again",
                 commitment.id
             );
-            Some(Outcome::failed(format!("{why}\n  hint: {mend}")))
+            Some(Outcome::failed(format!("{why}\n  hint: {hint}")))
         } else {
             check::check(commitment, baseline.for_commitment(document, &commitment.id), &context).await
         };
@@ -214,16 +211,20 @@ async fn run(
         return;
     }
     newcomers(store, scope, notice, report);
-    let entry = json!({
-        "type": "verified", "all": scope.is_all(), "verified": report.verified(), "passed": report.count(Status::Passed),
-        "failed": report.count(Status::Failed), "could_not_run": report.count(Status::CouldNotRun),
-    });
-    if let Err(error) = seal::append(store, &ground.redactor, entry) {
+    let counts = Counts {
+        all: scope.is_all(),
+        verified: report.verified(),
+        passed: report.count(Status::Passed),
+        failed: report.count(Status::Failed),
+        could_not_run: report.count(Status::CouldNotRun),
+    };
+    let entry = Entry::verified(counts);
+    if let Err(error) = seal::append(store, &project.redactor, &entry) {
         report.problems.push(error.to_string());
     }
 }
 
-/// Compares the documents with the ledger; gives what is not as it was promised.
+/// Commitments whose definition differs from the ledger; those that are gone become problems of the report.
 fn sealed(
     store: &Store,
     pairs: &[DocumentCommitment],
@@ -239,7 +240,7 @@ fn sealed(
             }
             Some(_) => {}
             None if scope.has(seals, document, id) => report.problems.push(format!(
-                "the commitment {id} is gone from {} although nobody took it back\n  hint: bring the file back, or take it back with `marvin commitments drop {id}`",
+                "the commitment {id} is gone from {} although it was not dropped\n  hint: restore the file, or drop it with `marvin commitments drop {id}`",
                 store.path(document).display()
             )),
             None => {}
@@ -258,9 +259,9 @@ fn begin(store: &Store, chosen: &[DocumentCommitment]) -> Result<(), StoreError>
     })
 }
 
-/// What was not verified is as if it had never begun.
+/// Resets what was not verified to pending.
 fn release(store: &Store, chosen: &[DocumentCommitment]) {
-    // Where it cannot be written it stays as it is, which is no pass either.
+    // Where that cannot be written it stays as it is, which does not count as a pass.
     each(store, chosen, |commitment| {
         if commitment.status == Status::Verifying {
             commitment.status = Status::Pending;
@@ -288,7 +289,7 @@ fn each(
     Ok(())
 }
 
-/// Writes an outcome down. It counts only if it could be written, and if the commitment is still the one that was verified.
+/// Writes an outcome down. It counts only if that succeeds and the commitment is still the one that was verified.
 fn record(store: &Store, document: &str, verified: &Commitment, mut outcome: Outcome, took: u64) -> Outcome {
     let written = store.change(document, |document| {
         let Some(commitment) = document.commitment(&verified.id) else {
@@ -315,7 +316,7 @@ fn record(store: &Store, document: &str, verified: &Commitment, mut outcome: Out
     }
 }
 
-/// What was added meanwhile was not verified.
+/// Reports commitments that were added meanwhile as not verified.
 fn newcomers(store: &Store, scope: Scope<'_>, notice: Notice<'_>, report: &mut Report) {
     let (pairs, errors) = scope.commitments(store);
     let seals = scope.seals(store).unwrap_or_default();

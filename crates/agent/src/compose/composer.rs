@@ -1,4 +1,4 @@
-//! Where the state of a prompt lies, and how it is read anew.
+//! The composer: reads the state that a system message is made of.
 
 use super::{Coding, PromptExtra, PromptInputs, SystemPrompt, access_sentence};
 use crate::commitments::{PROJECT, Status, Store};
@@ -10,72 +10,66 @@ use marvin_base::layout::Layout;
 use marvin_base::settings::table;
 use marvin_base::{clock, truncate};
 use marvin_gate::{Access, Workspace};
+use marvin_tools::ToolContext;
 use std::sync::Arc;
 
 /// Commitments that a prompt lists; there are rarely more than ten.
 const MAX_LISTED_COMMITMENTS: usize = 100;
 
-/// Everything that says which state a prompt is made of. Cheap to clone.
+/// Description of the state that a system message is made of. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Composer {
-    /// The directories.
     pub layout: Layout,
-    /// The workspace, if there is one.
     pub workspace: Option<Arc<Workspace>>,
-    /// The profile.
     pub profile: String,
-    /// What was said before, shortened.
+    /// Earlier messages, shortened.
     pub history: Vec<String>,
     /// Present while coding.
     pub coding: Option<Coding>,
     /// The day of the run.
     pub date: String,
-    /// What the agent is there for.
     pub role: Role,
-    /// The step of a workflow.
     pub step: Option<String>,
     /// Whether another agent gave it the work.
     pub has_parent: bool,
     /// The documents with its commitments.
     pub documents: Vec<String>,
-    /// What a recorded run was told of its commitments; else they are read.
+    /// Commitments as a recorded run was told them; none: they are read.
     pub recorded: Option<Vec<String>>,
-    /// What others bring.
+    /// Additions of higher layers.
     pub extras: Vec<PromptExtra>,
-    /// Bytes that the message may have; 0: no bound.
+    /// Bytes that the message may have; 0: no limit.
     pub budget: usize,
 }
 
-/// How a commitment stands.
+/// Status of a commitment, as a prompt lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// Its name.
     pub id: String,
-    /// What it says, on one line.
+    /// The commitment on one line.
     pub line: String,
-    /// How it stands.
     pub status: Status,
-    /// Why, where it does not hold; on one line.
+    /// Why it does not hold, on one line.
     pub reason: String,
 }
 
 impl Composer {
-    /// What an agent of this role would be told here, if it began now and nobody brought anything.
+    /// Composer of an agent of this role that would begin now, without additions.
     #[must_use]
-    pub fn here(ground: &ProjectContext, role: Role, step: Option<&str>) -> Self {
-        let settings = &ground.settings;
-        let layout = ground.layout.clone();
+    pub fn here(project: &ProjectContext, role: Role, step: Option<&str>) -> Self {
+        let settings = &project.settings;
+        let layout = project.layout.clone();
         let profile = profile::active(&layout, settings.given(&table::PROFILE));
         let log = History::read(&layout.chat_log(&profile));
-        let coding = ground.coding.then(|| {
+        let coding = project.coding.then(|| {
             Coding::new(
-                ground.workspace.as_deref(),
-                access_sentence(&Access::from_settings(settings), &ground.duty),
+                project.workspace.as_deref(),
+                access_sentence(&Access::from_settings(settings), &project.duty),
             )
         });
         Composer {
             layout,
-            workspace: ground.workspace.clone(),
+            workspace: project.workspace.clone(),
             profile,
             history: log.map(|log| log.compact_lines()).unwrap_or_default(),
             coding,
@@ -90,7 +84,26 @@ impl Composer {
         }
     }
 
-    /// The state as it is now.
+    /// Composer of an agent that works in a project without a conversation: a servitor, or a step.
+    pub(crate) fn of_agent(project: &ProjectContext, context: &ToolContext, role: Role, step: &str) -> Self {
+        let access = access_sentence(&context.access, &context.duty);
+        Composer {
+            layout: project.layout.clone(),
+            workspace: project.workspace.clone(),
+            profile: String::new(),
+            history: Vec::new(),
+            coding: Some(Coding::new(project.workspace.as_deref(), access)),
+            date: String::new(),
+            role,
+            step: Some(step.to_string()),
+            has_parent: false,
+            documents: Vec::new(),
+            recorded: None,
+            extras: Vec::new(),
+            budget: 0,
+        }
+    }
+
     #[must_use]
     pub fn state(&self) -> PromptInputs {
         let profile = Profile::read(&self.layout, &self.profile);
@@ -116,7 +129,7 @@ impl Composer {
         self.state().compose()
     }
 
-    /// The commitments of this agent, as they stand now.
+    /// Commitments of this agent with their current status.
     #[must_use]
     pub fn standing(&self) -> Vec<Standing> {
         if self.coding.is_none() {
@@ -126,19 +139,19 @@ impl Composer {
     }
 }
 
-/// The day, as agents are told it.
+/// Day in the form that prompts use.
 #[must_use]
 pub fn day(moment: jiff::Timestamp) -> String {
     moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%A, %Y-%m-%d").to_string()
 }
 
-/// Bytes that a system message may have: half of what fits before a conversation is rebuilt.
+/// Bytes that a system message may have: half of what fits before a conversation is compacted.
 #[must_use]
 pub fn budget(compact_tokens: usize) -> usize {
     compact_tokens.saturating_mul(4) / 2
 }
 
-/// The commitments of a document. What cannot be read is told when it is verified, not here.
+/// Commitments of a document. One that cannot be read is reported by the verification, not here.
 #[must_use]
 pub fn standing(layout: &Layout, document: &str) -> Vec<Standing> {
     let read = Store::from_layout(layout).and_then(|store| store.read(document).ok());

@@ -1,16 +1,16 @@
-//! Pieces of a prompt, and what is left of them when there is not room for all.
+//! Pieces of a prompt, and how they are fitted into its size.
 //!
 //! A piece has a rank. When the pieces together are too long, the piece of the lowest rank (the last of several) is shortened,
-//! or left out where nothing useful would remain. Pieces of the rank [`ALWAYS`] stay whatever happens. What became of each
-//! piece, and why, is told in the record.
+//! or left out where nothing useful would remain. Pieces of the rank [`ALWAYS`] always stay. The record says for each piece
+//! whether it went in, and why not.
 
 use marvin_base::truncate;
 use serde::Serialize;
 
-/// The rank of what is never cut.
+/// Rank of pieces that are never cut.
 pub const ALWAYS: u8 = 100;
-/// Bytes below which a shortened piece is of no use.
-const LEAST: usize = 1_000;
+/// Bytes below which a shortened piece is useless.
+const MIN_PIECE_BYTES: usize = 1_000;
 
 /// A piece, about to be put into a prompt.
 #[derive(Debug, Clone)]
@@ -23,24 +23,19 @@ pub(super) struct Piece {
     pub(super) why: Option<String>,
 }
 
-/// What became of a piece.
+/// Whether a piece went in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It went in whole.
     Included,
     /// A part of it went in.
     Cut,
-    /// It did not go in.
     LeftOut,
 }
 
-/// A piece as the record tells of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PieceRecord {
-    /// Which piece.
     pub name: String,
-    /// What became of it.
     pub state: Fate,
     /// Bytes that went in.
     pub bytes: usize,
@@ -79,7 +74,7 @@ impl Piece {
     }
 }
 
-/// The pieces as one text of about `budget` bytes (0: no bound), and what became of each.
+/// Joins the pieces to one text of about `budget` bytes (0: no limit), and records each.
 pub(super) fn join(mut pieces: Vec<Piece>, budget: usize) -> (String, Vec<PieceRecord>) {
     pieces.retain(|piece| !piece.text.is_empty());
     let mut total: usize = pieces.iter().map(Piece::bytes).sum();
@@ -89,7 +84,7 @@ pub(super) fn join(mut pieces: Vec<Piece>, budget: usize) -> (String, Vec<PieceR
         let Some(piece) = open.rev().min_by_key(|piece| piece.rank) else { break };
         let (before, over) = (piece.bytes(), total - budget);
         let why = format!("the prompt may have {budget} bytes");
-        if piece.text.len() >= over + LEAST {
+        if piece.text.len() >= over + MIN_PIECE_BYTES {
             let end = truncate::floor(&piece.text, piece.text.len() - over);
             let cut = piece.text.len() - end;
             piece.text.truncate(end);

@@ -1,4 +1,4 @@
-//! Which model a sub-agent or a servitor uses: that of its tier, where the provider has it.
+//! Choice of a model for a sub-agent or servitor: that of its tier, where the provider has it.
 
 use crate::roles::Role;
 use marvin_base::settings::{Origin, Setting, Settings, table};
@@ -34,10 +34,10 @@ impl ModelChoice {
     /// The choice of this name.
     ///
     /// # Errors
-    /// Which names there are.
-    pub(crate) fn find(name: &str) -> Result<Self, String> {
+    /// When the name is unknown; it lists all.
+    pub(crate) fn find(name: &str) -> Result<Self, Error> {
         let text: StrDeserializer<'_, Error> = name.into_deserializer();
-        ModelChoice::deserialize(text).map_err(|error| error.to_string())
+        ModelChoice::deserialize(text)
     }
 
     fn tier(self, role: Role) -> Option<&'static Setting> {
@@ -96,6 +96,6 @@ mod tests {
         assert_eq!(ModelChoice::Codex.model(Role::Chat, "mock", &settings, None).unwrap(), "mine");
         assert_eq!(ModelChoice::Auto.model(Role::Reviewer, "mock", &settings, None), None);
         assert_eq!(ModelChoice::find("plan_gen"), Ok(ModelChoice::PlanGen));
-        assert!(ModelChoice::find("best").unwrap_err().contains("plan_gen"));
+        assert!(ModelChoice::find("best").unwrap_err().to_string().contains("plan_gen"));
     }
 }

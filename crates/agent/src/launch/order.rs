@@ -1,11 +1,11 @@
-//! An order for a sub-agent: what it is to do and within which bounds; and the process that carries it out.
+//! Orders for sub-agents, and the processes that carry them out.
 
-use super::Launcher;
+use super::launcher::Launcher;
 use super::model::ModelChoice;
 use super::report::{self, SubAgentReport};
 use crate::roles::Role;
 use marvin_base::atomic;
-use marvin_base::child::{self, Child, Ending, Outcome};
+use marvin_base::child::{self, Child, Outcome};
 use marvin_base::clock;
 use marvin_base::settings::table;
 use marvin_base::truncate;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Variables that would lead a child's programs to this process's own.
 const REMOVED: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
-/// What a child gets beyond its deadline, to close its record and say how it ended.
+/// Time beyond its deadline in which a child closes its record and reports.
 const GRACE: Duration = Duration::from_secs(20);
 /// Bytes of its output that are kept: one result object.
 const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
@@ -26,35 +26,27 @@ const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 const MAX_LOGGED_PROMPT_CHARS: usize = 500;
 const MAX_LOGGED_STREAM_BYTES: usize = 64 * 1024;
 
-/// What a sub-agent is to do.
+/// Order for a sub-agent.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// What it is there for.
     pub role: Role,
-    /// The task.
     pub prompt: String,
-    /// The directory that it works in.
     pub directory: PathBuf,
-    /// What it may write.
     pub access: Access,
-    /// The ticket that it works on.
     pub ticket: Option<String>,
-    /// Which model.
     pub model: ModelChoice,
     /// Commitments, as `KIND:ASSERTION`.
     pub commitments: Vec<String>,
-    /// How long it may take.
     pub deadline: Duration,
     /// US dollars that it may spend; none: what is left to this process.
     pub budget: Option<f64>,
 }
 
-/// The files that a sub-agent's life is logged in.
+/// Log files of a sub-agent.
 #[derive(Debug)]
 struct Logs {
     /// For people.
     name: String,
-    /// Its calls.
     calls: PathBuf,
 }
 
@@ -76,7 +68,7 @@ impl Launcher {
         let outcome = child::run(child, &context.cancel)
             .await
             .map_err(|error| ToolError::Failed(format!("the sub-agent could not be started: {error}")))?;
-        let mut launched = report::read(order, &outcome);
+        let mut launched = report::read(order.role, order.deadline, &outcome);
         launched.depth = context.settings.whole(&table::DEPTH) + 1;
         launched.model = launched.model.or(model);
         launched.log = self.logs.path().join(&logs.name).display().to_string();
@@ -117,7 +109,7 @@ impl Launcher {
         Ok(child)
     }
 
-    /// What a child is told through its environment; nothing where it must not find what this process found.
+    /// Environment of a child; none for a variable that it must not inherit.
     fn variables(
         &self,
         order: &Order,
@@ -187,18 +179,5 @@ impl Launcher {
         );
         let place = self.logs.place().join(&logs.name);
         atomic::replace(&place, context.redactor.text(&text).as_bytes())
-    }
-}
-
-/// How a process ended, when it did not say so itself.
-pub(super) fn ended(ending: Ending, order: &Order) -> (&'static str, String) {
-    match ending {
-        Ending::Exited(code) => ("failed", format!("it ended with exit code {code} and without a result")),
-        Ending::Signalled(signal) => ("failed", format!("it was ended by signal {signal}")),
-        Ending::Late => {
-            ("failed", format!("it was not done after {} s, so it was ended", order.deadline.as_secs()))
-        }
-        Ending::Cancelled => ("interrupted", "it was cancelled with this run".to_string()),
-        Ending::Crowded => ("failed", "it had too many processes".to_string()),
     }
 }

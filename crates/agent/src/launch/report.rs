@@ -1,11 +1,12 @@
-//! What comes back from a sub-agent: typed, bounded, and never taken for more than it is.
+//! Report of a sub-agent: typed and of bounded size.
 
-use super::order::{Order, ended};
+use crate::roles::Role;
 use marvin_base::child::{Ending, Outcome};
 use marvin_base::truncate;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use std::time::Duration;
 
 /// Begins the questions of a sub-agent; read only at the beginning of a line.
 const QUESTIONS: &str = "QUESTIONS_FOR_PARENT:";
@@ -17,7 +18,7 @@ const MAX_MESSAGE_BYTES: usize = 16_000;
 /// Characters of what it said went wrong.
 const MAX_ERROR_BYTES: usize = 2_000;
 
-/// What came of a sub-agent.
+/// Report of a sub-agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SubAgentReport {
     /// Its role.
@@ -57,7 +58,7 @@ pub struct SubAgentReport {
 }
 
 impl SubAgentReport {
-    /// Did it do the work, as far as anybody verified?
+    /// Whether it did the work, as far as that was verified.
     #[must_use]
     pub fn succeeded(&self) -> bool {
         self.status == "success"
@@ -73,11 +74,10 @@ impl SubAgentReport {
             self.cost_usd,
             self.model_turns,
             self.tool_calls,
-            std::time::Duration::from_millis(self.duration_ms).as_secs_f64()
+            Duration::from_millis(self.duration_ms).as_secs_f64()
         )
     }
 
-    /// What the model reads.
     pub(super) fn text(&self) -> String {
         let mut text = format!("{}.\n", self.summary());
         if let Some(error) = &self.error {
@@ -104,10 +104,10 @@ impl SubAgentReport {
     }
 }
 
-/// Reads what a sub-agent left.
-pub(super) fn read(order: &Order, outcome: &Outcome) -> SubAgentReport {
+/// Report of a sub-agent that ended.
+pub(super) fn read(role: Role, deadline: Duration, outcome: &Outcome) -> SubAgentReport {
     let mut launched = SubAgentReport {
-        role: order.role.name().to_string(),
+        role: role.name().to_string(),
         exit_code: match outcome.ending {
             Ending::Exited(code) => Some(code),
             _ => None,
@@ -118,7 +118,7 @@ pub(super) fn read(order: &Order, outcome: &Outcome) -> SubAgentReport {
     match result(&outcome.stdout.text()).filter(|_| launched.exit_code.is_some()) {
         Some(result) => launched.take(&result),
         None => {
-            let (status, error) = ended(outcome.ending, order);
+            let (status, error) = ended(outcome.ending, deadline);
             launched.status = status.into();
             launched.reason = "no_result".into();
             let said = outcome.stderr.text();
@@ -128,6 +128,19 @@ pub(super) fn read(order: &Order, outcome: &Outcome) -> SubAgentReport {
         }
     }
     launched
+}
+
+/// Status of a process that ended without a result.
+fn ended(ending: Ending, deadline: Duration) -> (&'static str, String) {
+    match ending {
+        Ending::Exited(code) => ("failed", format!("it ended with exit code {code} and without a result")),
+        Ending::Signalled(signal) => ("failed", format!("it was ended by signal {signal}")),
+        Ending::Late => {
+            ("failed", format!("it was not done after {} s, so it was ended", deadline.as_secs()))
+        }
+        Ending::Cancelled => ("interrupted", "it was cancelled with this run".to_string()),
+        Ending::Crowded => ("failed", "it had too many processes".to_string()),
+    }
 }
 
 /// The one result object on standard output.
@@ -195,23 +208,11 @@ pub fn questions(message: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::Role;
     use marvin_base::child::Output;
     use serde_json::json;
-    use std::time::Duration;
 
-    fn order() -> Order {
-        Order {
-            role: Role::Implementer,
-            prompt: "x".into(),
-            directory: "/".into(),
-            access: marvin_gate::Access::Full,
-            ticket: None,
-            model: super::super::model::ModelChoice::Auto,
-            commitments: Vec::new(),
-            deadline: Duration::from_secs(7),
-            budget: None,
-        }
+    fn read(outcome: &Outcome) -> SubAgentReport {
+        super::read(Role::Implementer, Duration::from_secs(7), outcome)
     }
 
     fn outcome(ending: Ending, stdout: &str, stderr: &str) -> Outcome {
@@ -241,13 +242,13 @@ mod tests {
             "cost": {"session_cost": 0.25, "llm_turns": 3}, "tool_calls": 2, "run_path": "/r",
             "verification": {"status": "passed"}})
         .to_string();
-        let launched = read(&order(), &outcome(Ending::Exited(0), &result, ""));
+        let launched = read(&outcome(Ending::Exited(0), &result, ""));
         assert_eq!((launched.status.as_str(), launched.cost_usd, launched.model_turns), ("success", 0.25, 3));
         assert!(launched.text().contains("Verification by the shell: passed"), "{}", launched.text());
-        let liar = read(&order(), &outcome(Ending::Exited(3), &result, ""));
+        let liar = read(&outcome(Ending::Exited(3), &result, ""));
         assert_eq!((liar.succeeded(), liar.status.as_str()), (false, "failed"));
         let asks = result.replace("did it", "QUESTIONS_FOR_PARENT:\\n1. a?");
-        let asks = read(&order(), &outcome(Ending::Exited(0), &asks, ""));
+        let asks = read(&outcome(Ending::Exited(0), &asks, ""));
         assert_eq!((asks.status.as_str(), asks.questions.len()), ("questions", 1));
         assert!(asks.text().contains("1. a?"));
     }
@@ -261,19 +262,19 @@ mod tests {
             (Ending::Signalled(9), "{\"type\":\"result\",\"status\":\"success\"}"),
             (Ending::Late, ""),
         ] {
-            let launched = read(&order(), &outcome(ending, stdout, "marvin: it broke\nMARVIN_COST:{}"));
+            let launched = read(&outcome(ending, stdout, "marvin: it broke\nMARVIN_COST:{}"));
             assert_eq!(launched.status, "failed", "{ending:?} {stdout}");
             let error = launched.error.unwrap();
             assert!(error.contains("it broke") && !error.contains("COST"), "{error}");
         }
-        assert_eq!(read(&order(), &outcome(Ending::Cancelled, "", "")).status, "interrupted");
+        assert_eq!(read(&outcome(Ending::Cancelled, "", "")).status, "interrupted");
     }
 
     proptest::proptest! {
         #[test]
         fn any_output_is_survived(bytes in proptest::collection::vec(proptest::arbitrary::any::<u8>(), 0..200)) {
             let text = String::from_utf8_lossy(&bytes);
-            let launched = read(&order(), &outcome(Ending::Exited(0), &text, &text));
+            let launched = read(&outcome(Ending::Exited(0), &text, &text));
             proptest::prop_assert!(!launched.succeeded());
             proptest::prop_assert!(questions(&text).len() <= MAX_QUESTIONS);
         }

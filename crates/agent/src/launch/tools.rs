@@ -1,6 +1,6 @@
 //! The two tools that start sub-agents.
 
-use super::Launcher;
+use super::launcher::Launcher;
 use super::model::ModelChoice;
 use super::order::Order;
 use super::report::SubAgentReport;
@@ -18,7 +18,6 @@ use std::time::Duration;
 
 /// The longest prompt: what an unattended run takes.
 const MAX_PROMPT_BYTES: usize = 16 * 1024 * 1024;
-/// Commitments and files of one call.
 const MAX_LIST_ITEMS: usize = 200;
 
 /// Starts an agent that works on a ticket.
@@ -74,10 +73,10 @@ impl LaunchInput {
         let usage = |text: String| Err(ToolError::Usage(text));
         let role = match self.role.as_deref() {
             None => Role::Implementer,
-            Some(name) => Role::find(name).map_err(ToolError::Usage)?,
+            Some(name) => Role::find(name).map_err(|error| ToolError::Usage(error.to_string()))?,
         };
         if matches!(role, Role::Chat | Role::Evaluator | Role::Coordinator | Role::Servitor) {
-            return usage(format!("{} is no role for a sub-agent", role.name()));
+            return usage(format!("{} is not a role for a sub-agent", role.name()));
         }
         if self.writable_files.iter().any(|file| file.contains(',') || file.trim().is_empty()) {
             return usage("`writable_files` are names of files, without commas".into());
@@ -126,7 +125,7 @@ impl Tool for LaunchAgent {
         input: LaunchInput,
         context: &ToolContext,
     ) -> Result<Output<SubAgentReport>, ToolError> {
-        let launcher = self.launcher.as_ref().ok_or_else(nobody)?;
+        let launcher = self.launcher.as_ref().ok_or_else(cannot_launch)?;
         let mut order = input.order(context)?;
         let tickets = Tickets::open(&order, context)?;
         order.ticket = Some(tickets.id.clone());
@@ -179,7 +178,7 @@ impl Tool for LaunchResearchAgent {
         input: ResearchInput,
         context: &ToolContext,
     ) -> Result<Output<SubAgentReport>, ToolError> {
-        let launcher = self.launcher.as_ref().ok_or_else(nobody)?;
+        let launcher = self.launcher.as_ref().ok_or_else(cannot_launch)?;
         let order = Order {
             role: Role::Research,
             prompt: prompt(&input.query)?,
@@ -195,8 +194,8 @@ impl Tool for LaunchResearchAgent {
     }
 }
 
-fn nobody() -> ToolError {
-    ToolError::Failed("there is no run that could start a sub-agent".into())
+fn cannot_launch() -> ToolError {
+    ToolError::Failed("no run is open that could start a sub-agent".into())
 }
 
 fn prompt(text: &str) -> Result<String, ToolError> {
@@ -209,7 +208,7 @@ fn prompt(text: &str) -> Result<String, ToolError> {
     Ok(text.to_string())
 }
 
-/// The directory, resolved: a link on the way to it has been judged by where it leads.
+/// The directory, with links resolved.
 fn directory(inside: Option<&str>, context: &ToolContext) -> Result<PathBuf, ToolError> {
     let workspace = context.workspace()?;
     let Some(inside) = inside else { return Ok(workspace.root().to_path_buf()) };

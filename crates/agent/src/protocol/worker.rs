@@ -1,14 +1,15 @@
-//! The protocol of a worker of a workflow: calls as its model makes them, natively or as JSON in text, and at the end one JSON
-//! object with a status. A reply that neither calls nor ends is sent back, and so is a success whose outputs do not fit.
+//! Protocol of a worker of a workflow: calls as its model makes them, natively or as JSON in text, and at the end one JSON object
+//! with a status. A reply that neither calls nor ends is sent back, and so is a success whose outputs do not fit.
 
 use super::{
-    Feedback, JsonText, Native, ParsedReply, ReplyProtocol, WorkerStatus, object_in, understand_object,
+    Feedback, JsonText, Native, ParsedReply, ReplyProtocol, WorkerStatus, append_to_system, object_in,
+    understand_object,
 };
 use marvin_model::{Message, Reply, Request};
 use serde_json::{Map, Value};
 
-/// Keys of a final object that are no outputs.
-const OWN: [&str; 4] = ["outputs", "artifacts", "metrics", "next_actions"];
+/// Keys of a final object beside the outputs.
+const RESERVED: [&str; 4] = ["outputs", "artifacts", "metrics", "next_actions"];
 
 /// How a worker talks.
 #[derive(Debug, Clone)]
@@ -17,7 +18,7 @@ pub struct Worker {
     pub native: bool,
     /// Whether the tools must be written into the system message, where calls are text.
     pub render_tools: bool,
-    /// What the outputs of a success must look like.
+    /// JSON schema of the outputs of a success.
     pub outputs: Option<Value>,
 }
 
@@ -26,7 +27,7 @@ impl Worker {
         JsonText { render_tools: self.render_tools }
     }
 
-    /// What is wrong with the outputs.
+    /// Error of the outputs against their schema.
     fn misfit(&self, data: &Map<String, Value>) -> Option<String> {
         let schema = self.outputs.as_ref()?;
         // Whether it is a schema at all is found out when the workflow is read.
@@ -44,7 +45,7 @@ pub fn outputs(data: &Map<String, Value>) -> Map<String, Value> {
         Some(Value::Object(outputs)) => outputs.clone(),
         _ => data
             .iter()
-            .filter(|(key, _)| !OWN.contains(&key.as_str()))
+            .filter(|(key, _)| !RESERVED.contains(&key.as_str()))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect(),
     }
@@ -66,11 +67,7 @@ impl ReplyProtocol for Worker {
 
     fn prepare(&self, request: Request) -> Request {
         let mut request = if self.native { request } else { self.text().prepare(request) };
-        let contract = include_str!("../../prompts/worker_contract.md");
-        match request.messages.first_mut() {
-            Some(Message::System { content }) => content.push_str(contract),
-            _ => request.messages.insert(0, Message::system(contract)),
-        }
+        append_to_system(&mut request, include_str!("../../prompts/worker_contract.md"));
         request
     }
 
@@ -95,7 +92,7 @@ impl ReplyProtocol for Worker {
             && let Some(problem) = self.misfit(&understood.data)
         {
             let sentence = format!(
-                "The outputs do not fit what this step must give: {problem}. Answer with the whole object again, outputs mended."
+                "The outputs do not fit what this step must give: {problem}. Answer with the whole object again, with corrected outputs."
             );
             understood.invalid = Some(("worker-invalid-outputs", sentence));
         }

@@ -38,9 +38,9 @@ const THEMES: [[&[&str]; 3]; 4] = [
     ],
 ];
 
-/// The first name of the project's theme that nobody has; when all are used up, `Agent-n`.
+/// First unused name of the project's theme; when all are used, `Agent-n`.
 pub(super) fn next(project: &str, used: impl Fn(&str) -> bool) -> String {
-    // Any number that stays the same for the same project.
+    // Stays the same for the same project.
     let sum: usize = project.bytes().map(usize::from).sum();
     let theme = THEMES.get(sum % THEMES.len()).into_iter().flatten();
     let free = theme.flat_map(|tier| tier.iter()).find(|name| !used(name));

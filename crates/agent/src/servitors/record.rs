@@ -1,6 +1,6 @@
-//! The record of a servitor: one line for everything that happened to it, and the way back from the lines to where it stood.
+//! Record of a servitor or of an attempt at a step: one line per event, from which its state is restored.
 //!
-//! Lines are appended before what they say counts. The system message is not kept: it is composed anew from durable state.
+//! A line is appended before its event counts. The system message is not kept: it is composed again from durable state.
 
 use super::state::ServitorState;
 use crate::turn::Start;
@@ -14,76 +14,105 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What happened.
+/// A line of a record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Entry {
-    /// It became something else.
-    State { from: ServitorState, to: ServitorState, reason: String },
-    /// It was to become something that it cannot.
-    Refused { from: ServitorState, to: ServitorState },
-    /// Messages went into the conversation; so many of them from the inbox.
+    State {
+        from: ServitorState,
+        to: ServitorState,
+        reason: String,
+    },
+    Refused {
+        from: ServitorState,
+        to: ServitorState,
+    },
+    /// Messages were added to the conversation; `inbox` letters are part of them.
     Fed {
         messages: Vec<Message>,
         #[serde(default)]
         inbox: usize,
     },
     /// The model asked for calls.
-    Reply { text: String, opaque: Option<Value>, calls: Vec<ToolCall> },
+    Reply {
+        text: String,
+        opaque: Option<Value>,
+        calls: Vec<ToolCall>,
+    },
     /// A call is about to be made.
-    Begun { call: String },
-    /// What came of it.
-    Ended { call: String, ok: bool, text: String },
+    Begun {
+        call: String,
+    },
+    /// Result of a call.
+    Ended {
+        call: String,
+        ok: bool,
+        text: String,
+    },
     /// The model says that it is done.
-    Claim { text: String, opaque: Option<Value> },
-    /// That was verified.
-    Judged { verified: bool, summary: String },
-    /// It stopped unfinished and was told to go on.
-    Prompted { text: String },
-    /// The conversation was rebuilt.
-    Rebuilt { messages: Vec<Message>, opening: usize },
-    /// Somebody sent word.
-    Inbox { from: String, text: String },
+    Claim {
+        text: String,
+        opaque: Option<Value>,
+    },
+    /// A claim was verified.
+    Judged {
+        verified: bool,
+        summary: String,
+    },
+    /// It stopped unfinished and was told to continue.
+    Prompted {
+        text: String,
+    },
+    /// The conversation was compacted.
+    Rebuilt {
+        messages: Vec<Message>,
+        opening: usize,
+    },
+    /// A message arrived.
+    Inbox {
+        from: String,
+        text: String,
+    },
     /// A reply of the model cost this much.
-    Spent { nanos: u64 },
+    Spent {
+        nanos: u64,
+    },
 }
 
-/// Where a servitor stood.
+/// State that a record describes.
 #[derive(Debug, Clone, Default)]
 pub struct ResumePoint {
     /// The last state that was written down.
     pub state: Option<ServitorState>,
     /// The conversation, without the system message.
     pub messages: Vec<Message>,
-    /// With how many messages it begins, without the system message.
+    /// Number of its first messages up to the task, without the system message.
     pub opening: usize,
     /// A reply whose calls were not fed back yet.
     pub pending: Option<(Reply, Vec<ToolCall>)>,
-    /// Calls that were begun.
     pub begun: BTreeSet<String>,
-    /// What came of calls.
+    /// Results of calls.
     pub ended: BTreeMap<String, (bool, String)>,
-    /// A claim that was not judged yet, or a last word of which nothing has come yet.
+    /// A claim that was not judged yet, or a last reply without a consequence yet.
     pub claim: Option<Reply>,
-    /// That last word as the conversation keeps it, once something has come of it.
-    last_word: Option<Message>,
+    /// That last reply as a message, until it has a consequence.
+    last_reply: Option<Message>,
     /// Claims of the current turn that were judged and did not hold.
     pub sent_back: usize,
     /// Tool rounds of the current turn.
     pub acted: usize,
-    /// Tool rounds of its life.
+    /// Tool rounds in total.
     pub rounds: u64,
-    /// Calls of its life that have a result.
+    /// Calls with a result in total.
     pub calls: u64,
-    /// How often it was told to go on.
+    /// How often it was told to continue.
     pub prompted: usize,
-    /// What it spent.
+    /// Nano-dollars that it spent.
     pub nanos: u64,
-    /// Word that it has not heard yet, as (from, text).
+    /// Messages that it has not read yet, as (from, text).
     pub inbox: VecDeque<(String, String)>,
 }
 
-/// A record.
 #[derive(Debug, Clone)]
 pub struct Record {
     path: PathBuf,
@@ -108,10 +137,7 @@ impl Record {
         Ok(())
     }
 
-    /// Where the servitor stood. A line that nobody understands is passed over: it can only be from a later version.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
+    /// Restores the state. A line that cannot be parsed is skipped: it can only be from a later version.
     pub fn restore(&self) -> Result<ResumePoint, LedgerError> {
         if !ledger::is_known(&self.path) {
             return Ok(ResumePoint::default());
@@ -127,7 +153,7 @@ impl Record {
 }
 
 impl ResumePoint {
-    /// What a turn begins with: the system message, and where the record ended.
+    /// Start of a turn that continues after the record.
     pub(crate) fn start(self, system: Message) -> Start {
         let mut messages = vec![system];
         messages.extend(self.messages);
@@ -142,9 +168,9 @@ impl ResumePoint {
         }
     }
 
-    /// Something came of the last word: it is part of the conversation now.
+    /// The last reply had a consequence: it is part of the conversation now.
     fn settle(&mut self) {
-        self.messages.extend(self.last_word.take());
+        self.messages.extend(self.last_reply.take());
         self.claim = None;
     }
 
@@ -162,14 +188,14 @@ impl ResumePoint {
                 self.pending = None;
                 self.begun.clear();
                 self.ended.clear();
-                // Said and fed, and the process ended before anything came of it: whoever takes the record up
-                // hears it again. It is not asked for twice, and not kept twice.
+                // The process ended after this reply and before its consequence: the next process judges the reply
+                // again. It is not requested twice, and not stored twice.
                 if let [Message::Assistant { content, tool_calls, opaque }] = messages.as_slice()
                     && tool_calls.is_empty()
                 {
                     let (text, opaque) = (content.clone(), opaque.clone());
                     self.claim = Some(Reply { text, opaque, ..Reply::default() });
-                    self.last_word = messages.into_iter().next();
+                    self.last_reply = messages.into_iter().next();
                     return;
                 }
                 self.settle();

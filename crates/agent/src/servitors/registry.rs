@@ -1,11 +1,11 @@
-//! Who there is, and what may become of them. One process at a time may hold the registry of a project.
+//! Registry of the servitors of a project and of their states. One process at a time may hold it.
 
-use super::error::RegistryError;
 use super::names;
 use super::record::{Entry, Record};
 use super::servitor::{self, Budget, Servitor};
 use super::state::ServitorState;
 use crate::commitments::{self, Commitment, Draft, PROJECT, Store, StoreError};
+use crate::error::RegistryError;
 use crate::launch::ModelChoice;
 use crate::project_context::ProjectContext;
 use crate::trace::Trace;
@@ -24,88 +24,82 @@ use tokio::sync::watch;
 
 /// Characters of an assignment or a message.
 const MAX_MESSAGE_CHARS: usize = 100_000;
+/// Servitors between one and its coordinator that are followed.
+const MAX_CHAIN: usize = 64;
 
-/// Who asks.
+/// Who makes a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Requester {
-    /// A person.
     Person,
     /// An agent that speaks for the coordinator: a turn, or another program's agent.
     Coordinator,
-    /// A servitor.
     Servitor(String),
 }
 
-/// What is asked for.
+/// Request for a new servitor.
 #[derive(Debug, Clone, Default)]
 pub struct Summons {
-    /// What it is to do; without one it waits for word.
+    /// Its task; without one it waits for a message.
     pub assignment: String,
-    /// Its name; else one is found.
+    /// Its name; else one is chosen.
     pub name: Option<String>,
-    /// The tier of its model.
     pub tier: Option<String>,
-    /// What it may spend.
     pub budget: Budget,
     /// What it may write; else what its parent may.
     pub access: Option<Access>,
     /// The tools that it may use; else those of its parent.
     pub tools: Option<Vec<String>>,
-    /// What must hold.
     pub commitments: Vec<Draft>,
 }
 
 /// The registry of a project.
 #[derive(Debug)]
 pub struct Registry {
-    pub(super) ground: Arc<ProjectContext>,
+    pub(super) project: Arc<ProjectContext>,
     pub(super) store: Store,
     records: PathBuf,
     coordinator: String,
     rights: Access,
     durability: Durability,
-    bodies: Mutex<BTreeMap<String, Servitor>>,
+    servitors: Mutex<BTreeMap<String, Servitor>>,
     spent: Mutex<BTreeMap<String, (u64, u64)>>,
     changed: watch::Sender<u64>,
     trace: OnceLock<Arc<Trace>>,
     _lock: File,
 }
 
-/// Everybody in the store, the dismissed among them, and what cannot be read. Needs no lock.
-///
-/// # Errors
-/// When there is no project.
-pub fn bodies(ground: &ProjectContext) -> Result<(Vec<Servitor>, Vec<StoreError>), RegistryError> {
-    let store = store(ground)?;
+/// Lists all servitors, also dismissed ones, and the documents that cannot be read. Needs no lock.
+pub fn list(project: &ProjectContext) -> Result<(Vec<Servitor>, Vec<StoreError>), RegistryError> {
+    let store = store(project)?;
     let (documents, errors) = store.read_all();
     Ok((documents.iter().filter_map(Servitor::read).collect(), errors))
 }
 
-/// Whether a process looks after the servitors of this project now.
+/// Whether a process holds the registry of this project now.
 #[must_use]
-pub fn is_held(ground: &ProjectContext) -> bool {
-    let path = ground.layout.agent_records().unwrap_or_default().join(".lock");
+pub fn is_held(project: &ProjectContext) -> bool {
+    let path = project.layout.agent_records().unwrap_or_default().join(".lock");
     let mut options = OpenOptions::new();
     let file = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-fn store(ground: &ProjectContext) -> Result<Store, RegistryError> {
-    Store::from_layout(&ground.layout).ok_or_else(|| {
+fn store(project: &ProjectContext) -> Result<Store, RegistryError> {
+    Store::from_layout(&project.layout).ok_or_else(|| {
         RegistryError::Usage(
-            "there is no project here\n  hint: cd to its directory, or name it with --working-dir".into(),
+            "no project was found here\n  hint: cd to its directory, or name it with --working-dir".into(),
         )
     })
 }
 
 impl Registry {
-    /// Takes the registry; `who` is what others are told of this process.
+    /// Takes the registry; `who` describes this process to others.
     ///
     /// # Errors
-    /// When somebody else has it, or it cannot be read.
-    pub fn open(ground: Arc<ProjectContext>, who: &str) -> Result<Self, RegistryError> {
-        let store = store(&ground)?;
-        let records = ground.layout.agent_records().unwrap_or_default();
+    /// When another process holds it, or it cannot be read.
+    pub fn open(project: Arc<ProjectContext>, who: &str) -> Result<Self, RegistryError> {
+        let store = store(&project)?;
+        let records = project.layout.agent_records().unwrap_or_default();
         let io = |doing, error: std::io::Error| StoreError::Io {
             doing,
             path: records.display().to_string(),
@@ -124,50 +118,53 @@ impl Registry {
             LockError::By(holder) => RegistryError::Held(holder),
             LockError::Io(error) => io("lock", error).into(),
         })?;
-        let (bodies, errors) = bodies(&ground)?;
+        let (servitors, errors) = list(&project)?;
         if let Some(error) = errors.into_iter().next() {
             return Err(error.into());
         }
-        let coordinator = names::id_of(ground.settings.text(&table::COORDINATOR));
+        let coordinator = names::id_of(project.settings.text(&table::COORDINATOR));
         let registry = Registry {
-            rights: Access::from_settings(&ground.settings),
-            durability: Durability::from_setting(ground.settings.text(&table::DURABILITY)),
+            rights: Access::from_settings(&project.settings),
+            durability: Durability::from_setting(project.settings.text(&table::DURABILITY)),
             coordinator: if coordinator.is_empty() { "jake".into() } else { coordinator },
             store,
             records,
-            bodies: Mutex::new(bodies.into_iter().map(|body| (body.id.clone(), body)).collect()),
+            servitors: Mutex::new(
+                servitors.into_iter().map(|servitor| (servitor.id.clone(), servitor)).collect(),
+            ),
             spent: Mutex::default(),
             changed: watch::Sender::new(0),
             trace: OnceLock::new(),
-            ground,
+            project,
             _lock: lock,
         };
-        registry.mend()?;
+        registry.catch_up()?;
         Ok(registry)
     }
 
-    /// What was written down first counts: a document that is behind its record is brought up to it.
-    fn mend(&self) -> Result<(), RegistryError> {
-        let all: Vec<Servitor> = self.bodies().values().filter(|body| !body.dismissed).cloned().collect();
-        for body in all {
-            let restored = self.record(&body.id).restore()?;
-            self.spend(&body.id, restored.nanos, restored.rounds);
-            if let Some(state) = restored.state.filter(|state| *state != body.state) {
-                self.write(&body.id, |body| body.state = state)?;
+    /// Updates documents that are behind their record, which is written first.
+    fn catch_up(&self) -> Result<(), RegistryError> {
+        let all: Vec<Servitor> =
+            self.servitors().values().filter(|servitor| !servitor.dismissed).cloned().collect();
+        for servitor in all {
+            let restored = self.record(&servitor.id).restore()?;
+            self.spend(&servitor.id, restored.nanos, restored.rounds);
+            if let Some(state) = restored.state.filter(|state| *state != servitor.state) {
+                self.write(&servitor.id, |servitor| servitor.state = state)?;
             }
         }
         Ok(())
     }
 
-    fn bodies(&self) -> MutexGuard<'_, BTreeMap<String, Servitor>> {
-        self.bodies.lock().unwrap_or_else(PoisonError::into_inner)
+    fn servitors(&self) -> MutexGuard<'_, BTreeMap<String, Servitor>> {
+        self.servitors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn spent(&self) -> MutexGuard<'_, BTreeMap<String, (u64, u64)>> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells what happens to a trace from now on.
+    /// Reports changes to a trace from now on.
     pub(super) fn tell(&self, trace: Arc<Trace>) {
         self.trace.set(trace).ok();
     }
@@ -179,13 +176,13 @@ impl Registry {
         Ok(())
     }
 
-    /// Heard whenever something changes.
+    /// Notified whenever something changes.
     #[must_use]
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
-    pub(super) fn stir(&self) {
+    pub(super) fn notify(&self) {
         self.changed.send_modify(|count| *count += 1);
     }
 
@@ -195,72 +192,69 @@ impl Registry {
         &self.coordinator
     }
 
-    /// Everybody who was not dismissed.
+    /// Servitors that were not dismissed.
     #[must_use]
     pub fn living(&self) -> Vec<Servitor> {
-        self.bodies().values().filter(|body| !body.dismissed).cloned().collect()
+        self.servitors().values().filter(|servitor| !servitor.dismissed).cloned().collect()
     }
 
     /// The servitor of this id or name.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn find(&self, name: &str) -> Result<Servitor, RegistryError> {
         let id = names::id_of(name);
-        let bodies = self.bodies();
-        let living = || bodies.values().filter(|body| !body.dismissed);
+        let servitors = self.servitors();
+        let living = || servitors.values().filter(|servitor| !servitor.dismissed);
         let found = living()
-            .find(|body| body.id == name.trim())
-            .or_else(|| living().find(|body| body.id == id || names::id_of(&body.name) == id));
+            .find(|servitor| servitor.id == name.trim())
+            .or_else(|| living().find(|servitor| servitor.id == id || names::id_of(&servitor.name) == id));
         found.cloned().ok_or_else(|| {
-            let all: Vec<&str> = living().map(|body| body.id.as_str()).take(20).collect();
+            let all: Vec<&str> = living().map(|servitor| servitor.id.as_str()).take(20).collect();
             let all = if all.is_empty() {
                 "there are none".into()
             } else {
                 format!("there are: {}", all.join(", "))
             };
-            RegistryError::Usage(format!("there is no servitor `{}` ({all})", truncate::line(name, 60)))
+            RegistryError::Usage(format!("unknown servitor `{}` ({all})", truncate::line(name, 60)))
         })
     }
 
     pub(super) fn get(&self, id: &str) -> Option<Servitor> {
-        self.bodies().get(id).cloned()
+        self.servitors().get(id).cloned()
     }
 
     /// The record of a servitor.
     #[must_use]
     pub fn record(&self, id: &str) -> Record {
-        Record::new(&self.records, id, self.ground.redactor.clone(), self.durability)
+        Record::new(&self.records, id, self.project.redactor.clone(), self.durability)
     }
 
-    /// Is one the other, or summoned by it over any number of others?
+    /// Whether `id` is `above`, or was summoned by it directly or indirectly.
     #[must_use]
     pub fn is_below(&self, id: &str, above: &str) -> bool {
-        let bodies = self.bodies();
+        let servitors = self.servitors();
         let mut at = id.to_string();
-        for _ in 0..64 {
+        for _ in 0..MAX_CHAIN {
             if at == above {
                 return true;
             }
-            match bodies.get(&at) {
-                Some(body) => at.clone_from(&body.parent),
+            match servitors.get(&at) {
+                Some(servitor) => at.clone_from(&servitor.parent),
                 None => return above == self.coordinator && at == self.coordinator,
             }
         }
         false
     }
 
-    /// Summons a servitor: it is written down, and does not run yet.
+    /// Summons a servitor: writes it down, without running it.
     ///
     /// # Errors
-    /// When its name is taken, it would have more than its parent, or its commitments are refused.
+    /// When its name is taken, it would have more rights than its parent, or its commitments are refused.
     pub fn summon(&self, by: &Requester, summons: &Summons) -> Result<Servitor, RegistryError> {
         let usage = |why: String| Err(RegistryError::Usage(why));
         if summons.assignment.chars().count() > MAX_MESSAGE_CHARS {
             return usage(format!("the assignment is longer than {MAX_MESSAGE_CHARS} characters"));
         }
         if let Some(Err(why)) = summons.tier.as_deref().map(ModelChoice::find) {
-            return usage(format!("there is no such tier of models: {why}"));
+            return usage(format!("unknown tier of models: {why}"));
         }
         let parent = match by {
             Requester::Person | Requester::Coordinator => self.coordinator.clone(),
@@ -268,63 +262,15 @@ impl Registry {
         };
         let (access, tools) = self.rights(&parent, summons)?;
         self.affordable(&parent, summons.budget)?;
-        let mut drafts = Vec::new();
-        for draft in &summons.commitments {
-            drafts.push(commitments::examine(&self.ground, draft)?.commitment);
-        }
-        let mut all: Vec<Commitment> = Vec::new();
-        for one in drafts {
-            if !all.iter().any(|known| known.definition() == one.definition()) {
-                all.push(one);
-            }
-        }
-        let mut bodies = self.bodies();
-        let living = bodies.values().filter(|body| !body.dismissed).count();
-        let most = self.ground.settings.count(&table::SERVITORS);
-        if living >= most {
-            return usage(format!(
-                "there are {living} servitors already, and {most} may live at the same time (agent.servitors)"
-            ));
-        }
-        let depth =
-            std::iter::successors(bodies.get(&parent), |body| bodies.get(&body.parent)).take(64).count();
-        let deepest = self.ground.settings.count(&table::MAX_DEPTH);
-        if depth >= deepest {
-            return Err(RegistryError::Refused(format!(
-                "a servitor of this one would be {} levels deep, and {deepest} are allowed (limits.depth)",
-                depth + 1
-            )));
-        }
-        let taken = |name: &str| {
-            let id = names::id_of(name);
-            id == PROJECT
-                || id == self.coordinator
-                || bodies.values().any(|body| !body.dismissed && names::id_of(&body.name) == id)
-        };
-        let name = match summons.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
-            Some(name) if names::id_of(name).is_empty() => {
-                return usage(format!(
-                    "`{}` cannot be a name: it needs letters or digits",
-                    truncate::line(name, 40)
-                ));
-            }
-            Some(name) if taken(name) => {
-                return usage(format!(
-                    "there is a servitor `{}` already\n  hint: take another name, or none",
-                    truncate::line(name, 60)
-                ));
-            }
-            Some(name) => truncate::line(name, 80),
-            None => {
-                let project = self.ground.layout.project().map(|path| path.display().to_string());
-                names::next(&project.unwrap_or_default(), taken)
-            }
-        };
-        // A body of the same name may lie there: it keeps its document.
+        let commitments = self.vet(&summons.commitments)?;
+        let mut servitors = self.servitors();
+        self.check_limits(&servitors, &parent)?;
+        let name = self.choose_name(&servitors, summons.name.as_deref())?;
+        // A dismissed servitor of the same name keeps its document.
         let stem = names::id_of(&name);
-        let free = |id: &String| !bodies.contains_key(id) && !self.store.path(id).exists();
+        let free = |id: &String| !servitors.contains_key(id) && !self.store.path(id).exists();
         let id = std::iter::once(stem.clone()).chain((2..).map(|n| format!("{stem}-{n}"))).find(free);
-        let body = Servitor {
+        let servitor = Servitor {
             id: id.unwrap_or(stem),
             name,
             state: if summons.assignment.trim().is_empty() {
@@ -340,39 +286,109 @@ impl Registry {
             of_person: *by == Requester::Person,
             tier: summons.tier.clone().unwrap_or_default(),
             budget: summons.budget,
+            failure: String::new(),
             answer: String::new(),
             dismissed: false,
         };
-        let mut document = body.document(&clock::now_stamp());
-        document.commitments = all;
-        commitments::create(&self.ground, &document)?;
-        bodies.insert(body.id.clone(), body.clone());
-        drop(bodies);
+        let mut document = servitor.document(&clock::now_stamp());
+        document.commitments = commitments;
+        commitments::create(&self.project, &document)?;
+        servitors.insert(servitor.id.clone(), servitor.clone());
+        drop(servitors);
         self.event(TraceEvent::ServitorSummoned {
-            agent: body.id.clone(),
-            name: body.name.clone(),
-            parent: body.parent.clone(),
-            state: body.state.word().to_string(),
-            assignment: truncate::head(&body.assignment, 2_000),
+            agent: servitor.id.clone(),
+            name: servitor.name.clone(),
+            parent: servitor.parent.clone(),
+            state: servitor.state.word().to_string(),
+            assignment: truncate::head(&servitor.assignment, 2_000),
             commitments: document.commitments.len(),
         })?;
-        self.stir();
-        Ok(body)
+        self.notify();
+        Ok(servitor)
     }
 
-    /// What a child may have: what was asked for, and never more than its parent.
+    /// Commitments of a new servitor, without repetitions.
+    fn vet(&self, drafts: &[Draft]) -> Result<Vec<Commitment>, RegistryError> {
+        let mut all: Vec<Commitment> = Vec::new();
+        for draft in drafts {
+            let one = commitments::examine(&self.project, draft)?.commitment;
+            if !all.iter().any(|known| known.definition() == one.definition()) {
+                all.push(one);
+            }
+        }
+        Ok(all)
+    }
+
+    fn check_limits(
+        &self,
+        servitors: &BTreeMap<String, Servitor>,
+        parent: &str,
+    ) -> Result<(), RegistryError> {
+        let living = servitors.values().filter(|servitor| !servitor.dismissed).count();
+        let most = self.project.settings.count(&table::SERVITORS);
+        if living >= most {
+            return Err(RegistryError::Usage(format!(
+                "there are {living} servitors already, and {most} may live at the same time (agent.servitors)"
+            )));
+        }
+        let depth = std::iter::successors(servitors.get(parent), |servitor| servitors.get(&servitor.parent))
+            .take(MAX_CHAIN)
+            .count();
+        let deepest = self.project.settings.count(&table::MAX_DEPTH);
+        if depth >= deepest {
+            return Err(RegistryError::Refused(format!(
+                "a servitor of this one would be {} levels deep, and {deepest} are allowed (limits.depth)",
+                depth + 1
+            )));
+        }
+        Ok(())
+    }
+
+    /// Name of a new servitor: the one that is wanted, else one of the project's theme.
+    fn choose_name(
+        &self,
+        servitors: &BTreeMap<String, Servitor>,
+        wanted: Option<&str>,
+    ) -> Result<String, RegistryError> {
+        let taken = |name: &str| {
+            let id = names::id_of(name);
+            id == PROJECT
+                || id == self.coordinator
+                || servitors
+                    .values()
+                    .any(|servitor| !servitor.dismissed && names::id_of(&servitor.name) == id)
+        };
+        match wanted.map(str::trim).filter(|name| !name.is_empty()) {
+            Some(name) if names::id_of(name).is_empty() => Err(RegistryError::Usage(format!(
+                "`{}` cannot be a name: it needs letters or digits",
+                truncate::line(name, 40)
+            ))),
+            Some(name) if taken(name) => Err(RegistryError::Usage(format!(
+                "there is a servitor `{}` already\n  hint: take another name, or none",
+                truncate::line(name, 60)
+            ))),
+            Some(name) => Ok(truncate::line(name, 80)),
+            None => {
+                let directory = self.project.layout.project().map(|path| path.display().to_string());
+                Ok(names::next(&directory.unwrap_or_default(), taken))
+            }
+        }
+    }
+
+    /// Rights of a child: what was requested, and never more than its parent has.
     fn rights(
         &self,
         parent: &str,
         summons: &Summons,
     ) -> Result<(Access, Option<Vec<String>>), RegistryError> {
         let above = self.get(parent);
-        let (access, tools) =
-            above.as_ref().map_or((&self.rights, None), |body| (&body.access, body.tools.as_ref()));
+        let (access, tools) = above
+            .as_ref()
+            .map_or((&self.rights, None), |servitor| (&servitor.access, servitor.tools.as_ref()));
         let wanted = summons.access.clone().unwrap_or_else(|| access.clone());
         if !servitor::is_within(&wanted, access) {
             return Err(RegistryError::Refused(format!(
-                "a servitor cannot have more access than whoever summons it: {}",
+                "a servitor cannot have more access than its parent: {}",
                 access.describe()
             )));
         }
@@ -380,7 +396,7 @@ impl Registry {
             (None, all) => Ok((wanted, all.cloned())),
             (Some(some), Some(all)) if some.iter().any(|tool| !all.contains(tool)) => {
                 Err(RegistryError::Refused(format!(
-                    "a servitor cannot have more tools than whoever summons it: {}",
+                    "a servitor cannot have more tools than its parent: {}",
                     all.join(", ")
                 )))
             }
@@ -388,21 +404,24 @@ impl Registry {
         }
     }
 
-    /// What is left for somebody: the least of its own budget and those above it.
+    /// Budget that is left: the least of its own and those above it.
     #[must_use]
     pub fn left(&self, id: &str) -> Budget {
-        let bodies = self.bodies();
+        let servitors = self.servitors();
         let spent = self.spent();
         let least = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
         let mut left = Budget::default();
-        for body in std::iter::successors(bodies.get(id), |body| bodies.get(&body.parent)).take(64) {
-            // What was spent below counts above.
-            let (nanos, rounds) = spent.get(&body.id).copied().unwrap_or_default();
-            left.nanos = least(left.nanos, body.budget.nanos.map(|budget| budget.saturating_sub(nanos)));
-            left.rounds = least(left.rounds, body.budget.rounds.map(|budget| budget.saturating_sub(rounds)));
+        for servitor in std::iter::successors(servitors.get(id), |servitor| servitors.get(&servitor.parent))
+            .take(MAX_CHAIN)
+        {
+            // Spending below counts above.
+            let (nanos, rounds) = spent.get(&servitor.id).copied().unwrap_or_default();
+            left.nanos = least(left.nanos, servitor.budget.nanos.map(|budget| budget.saturating_sub(nanos)));
+            left.rounds =
+                least(left.rounds, servitor.budget.rounds.map(|budget| budget.saturating_sub(rounds)));
         }
         left
     }
@@ -412,142 +431,144 @@ impl Registry {
         let over =
             |wanted: Option<u64>, left: Option<u64>| matches!((wanted, left), (Some(a), Some(b)) if a > b);
         if left.nanos == Some(0) || left.rounds == Some(0) {
-            return Err(RegistryError::Refused("the budget of whoever summons it is spent".into()));
+            return Err(RegistryError::Refused("the budget of its parent is spent".into()));
         }
         if over(wanted.nanos, left.nanos) || over(wanted.rounds, left.rounds) {
             let dollars = left.nanos.map(|nanos| format!("{} USD", marvin_model::price::dollars(nanos)));
             let rounds = left.rounds.map(|rounds| format!("{rounds} rounds"));
             let left: Vec<String> = [dollars, rounds].into_iter().flatten().collect();
             return Err(RegistryError::Refused(format!(
-                "a servitor cannot have a larger budget than is left for whoever summons it: {}",
+                "a servitor cannot have a larger budget than is left for its parent: {}",
                 left.join(", ")
             )));
         }
         Ok(())
     }
 
-    /// Counts what somebody spent, for it and for all above it. The line in its record was written before.
+    /// Counts spending, for a servitor and all above it. The line in its record was written before.
     pub(super) fn spend(&self, id: &str, nanos: u64, rounds: u64) {
-        let bodies = self.bodies();
+        let servitors = self.servitors();
         let mut spent = self.spent();
-        for body in std::iter::successors(bodies.get(id), |body| bodies.get(&body.parent)).take(64) {
-            let one = spent.entry(body.id.clone()).or_default();
+        for servitor in std::iter::successors(servitors.get(id), |servitor| servitors.get(&servitor.parent))
+            .take(MAX_CHAIN)
+        {
+            let one = spent.entry(servitor.id.clone()).or_default();
             *one = (one.0.saturating_add(nanos), one.1.saturating_add(rounds));
         }
     }
 
-    /// Makes a servitor something else, if that may be.
+    /// Changes the state of a servitor.
     ///
     /// # Errors
-    /// When it may not (that is written down too), or it cannot be written.
+    /// When the change is not allowed (which is recorded too), or it cannot be written.
     pub fn become_state(&self, id: &str, to: ServitorState, reason: &str) -> Result<(), RegistryError> {
-        let body = self.find(id)?;
-        let from = body.state;
+        let servitor = self.find(id)?;
+        let from = servitor.state;
         if !from.may_become(to) {
             self.record(id).append(&Entry::Refused { from, to })?;
             self.event(TraceEvent::ServitorRefused {
                 agent: id.to_string(),
-                name: body.name.clone(),
+                name: servitor.name.clone(),
                 from: from.word().to_string(),
                 to: to.word().to_string(),
             })?;
             return Err(RegistryError::Refused(format!(
                 "{} is {} and cannot become {}",
-                body.name,
+                servitor.name,
                 from.word(),
                 to.word()
             )));
         }
         self.record(id).append(&Entry::State { from, to, reason: reason.to_string() })?;
-        self.write(id, |body| {
-            body.state = to;
-            body.reason = reason.to_string();
+        self.write(id, |servitor| {
+            servitor.state = to;
+            servitor.reason = reason.to_string();
+            if to != ServitorState::Failed {
+                servitor.failure.clear();
+            }
         })?;
         self.event(TraceEvent::ServitorState {
             agent: id.to_string(),
-            name: body.name,
-            parent: body.parent,
+            name: servitor.name,
+            parent: servitor.parent,
             from: from.word().to_string(),
             to: to.word().to_string(),
             reason: truncate::head(reason, 1_000),
         })?;
         if to == ServitorState::Done {
-            // It is proved: what it promised is no longer part of what must hold.
-            commitments::close(&self.ground, id)?;
+            // It is proved: its commitments no longer apply to the project.
+            commitments::close(&self.project, id)?;
         }
-        self.stir();
+        self.notify();
         Ok(())
     }
 
-    /// Writes what changed into the document.
+    /// Changes a servitor and its document.
     pub(super) fn write(&self, id: &str, change: impl FnOnce(&mut Servitor)) -> Result<(), RegistryError> {
-        let mut body = self.find(id)?;
-        change(&mut body);
+        let mut servitor = self.find(id)?;
+        change(&mut servitor);
         self.store.change(id, |document| {
-            document.set("state", body.state.word());
-            document.set("reason", &truncate::head(&body.reason, 4_000));
-            if !body.answer.is_empty() {
-                document.set("answer", &truncate::head(&body.answer, 20_000));
+            document.set("state", servitor.state.word());
+            document.set("reason", &truncate::head(&servitor.reason, 4_000));
+            if !servitor.failure.is_empty() || document.value("failure").is_some() {
+                document.set("failure", &servitor.failure);
+            }
+            if !servitor.answer.is_empty() {
+                document.set("answer", &truncate::head(&servitor.answer, 20_000));
             }
             document.set("updatedAt", &clock::now_stamp());
         })?;
-        self.bodies().insert(id.to_string(), body);
+        self.servitors().insert(id.to_string(), servitor);
         Ok(())
     }
 
-    /// Sends word to a servitor; gives whether it must be started. It is written down before it counts.
-    ///
-    /// # Errors
-    /// When there is no such servitor, its work is done, or it cannot be written.
+    /// Sends a message to a servitor; it is written down before it counts.
     pub fn message(&self, to: &str, from: &str, text: &str) -> Result<Servitor, RegistryError> {
-        let body = self.find(to)?;
+        let servitor = self.find(to)?;
         if text.trim().is_empty() || text.chars().count() > MAX_MESSAGE_CHARS {
             return Err(RegistryError::Usage(format!(
                 "a message has between 1 and {MAX_MESSAGE_CHARS} characters"
             )));
         }
-        if body.state == ServitorState::Done {
+        if servitor.state == ServitorState::Done {
             return Err(RegistryError::Refused(format!(
                 "{} is done\n  hint: summon another servitor for what is left",
-                body.name
+                servitor.name
             )));
         }
-        self.record(&body.id)
+        self.record(&servitor.id)
             .append(&Entry::Inbox { from: from.to_string(), text: text.trim().to_string() })?;
         self.event(TraceEvent::ServitorMessage {
-            agent: body.id.clone(),
+            agent: servitor.id.clone(),
             from: from.to_string(),
             text: truncate::head(text.trim(), 2_000),
         })?;
-        if !body.state.is_active() {
-            self.become_state(&body.id, ServitorState::Working, &format!("word from {from}"))?;
+        if !servitor.state.is_active() {
+            self.become_state(&servitor.id, ServitorState::Working, &format!("word from {from}"))?;
         }
-        self.stir();
-        self.find(&body.id)
+        self.notify();
+        self.find(&servitor.id)
     }
 
-    /// Dismisses a servitor and everybody that it summoned. The documents stay, the names are free. Gives the ids.
-    ///
-    /// # Errors
-    /// When there is none, it is not the caller's, or it cannot be written.
+    /// Dismisses a servitor and all below it. The documents stay, the names are free. Gives the ids.
     pub fn dismiss(&self, by: &Requester, name: &str) -> Result<Vec<String>, RegistryError> {
-        let body = self.find(name)?;
+        let servitor = self.find(name)?;
         if let Requester::Servitor(caller) = by
-            && (*caller == body.id || !self.is_below(&body.id, caller))
+            && (*caller == servitor.id || !self.is_below(&servitor.id, caller))
         {
             return Err(RegistryError::Refused(format!(
-                "{} was not summoned by you; whoever summoned it may dismiss it",
-                body.name
+                "{} was not summoned by you; its parent may dismiss it",
+                servitor.name
             )));
         }
-        if *by == Requester::Coordinator && body.of_person {
+        if *by == Requester::Coordinator && servitor.of_person {
             return Err(RegistryError::Refused(format!(
                 "{} was summoned by a person, who alone may dismiss it\n  hint: `marvin servitors dismiss {}`",
-                body.name, body.id
+                servitor.name, servitor.id
             )));
         }
         let below: Vec<Servitor> =
-            self.living().into_iter().filter(|other| self.is_below(&other.id, &body.id)).collect();
+            self.living().into_iter().filter(|other| self.is_below(&other.id, &servitor.id)).collect();
         let mut gone = Vec::new();
         for one in below {
             let now = clock::now_stamp();
@@ -555,11 +576,11 @@ impl Registry {
                 document.set("dismissedAt", &now);
                 document.set("updatedAt", &now);
             })?;
-            if let Some(known) = self.bodies().get_mut(&one.id) {
+            if let Some(known) = self.servitors().get_mut(&one.id) {
                 known.dismissed = true;
             }
             if one.state != ServitorState::Done {
-                commitments::close(&self.ground, &one.id)?;
+                commitments::close(&self.project, &one.id)?;
             }
             self.event(TraceEvent::ServitorDismissed {
                 agent: one.id.clone(),
@@ -568,7 +589,7 @@ impl Registry {
             })?;
             gone.push(one.id);
         }
-        self.stir();
+        self.notify();
         Ok(gone)
     }
 }
@@ -578,7 +599,7 @@ enum LockError {
     Io(std::io::Error),
 }
 
-/// Takes a lock that says who has it.
+/// Takes a lock file that names its holder.
 fn lock(path: &std::path::Path, who: &str) -> Result<File, LockError> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let mut options = OpenOptions::new();

@@ -1,156 +1,144 @@
-//! Runs servitors as tasks of this process: fairly, however many there are.
+//! Scheduler: runs servitors as tasks of this process, fairly, however many there are.
 //!
-//! Few at a time ask the model and few run tools (`agent.concurrency`), first come, first served; the others wait without
-//! holding anything large. One at a time is verified. Whoever waits for a servitor is woken by its change.
+//! `agent.concurrency` of them ask the model at the same time and as many run tools, first come, first served; the others wait
+//! without holding anything large. One at a time is verified. A caller that waits for a servitor is woken by its change.
 
-use super::error::RegistryError;
+use super::inbox::join_messages;
 use super::record::Entry;
 use super::registry::{Registry, Requester, Summons};
 use super::servitor::{Servitor, access_word};
-use super::state::ServitorState;
-use super::{tools, turn_journal, work};
+use super::work;
+use crate::debug::debug_fields;
+use crate::error::{RegistryError, SessionError};
 use crate::launch::ModelChoice;
+use crate::model_client::TierClients;
 use crate::project_context::ProjectContext;
 use crate::roles::Role;
-use crate::session::{SessionError, model};
-use crate::tool_host::{ToolCallResult, ToolHost};
 use crate::turn::Turn;
-use async_trait::async_trait;
 use marvin_base::settings::table;
-use marvin_base::truncate;
-use marvin_gate::{Touches, Verdict};
-use marvin_model::{ModelClient, ToolCall, ToolSpec};
-use marvin_tools::{Mode, ToolContext, Toolbox};
-use serde_json::json;
+use marvin_model::ModelClient;
+use marvin_tools::{DynTool, Mode, ToolContext, Toolbox};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// What a household needs of the session that it belongs to.
+/// Parts of a session that its servitors use.
 #[derive(Clone)]
 pub(crate) struct Parts {
     pub(crate) turn: Turn,
     pub(crate) context: ToolContext,
     pub(crate) toolbox: Arc<Toolbox>,
+    /// Tools for servitors of its own.
+    pub(crate) servitor_tools: Vec<Arc<dyn DynTool>>,
     pub(crate) date: String,
-    /// Where it is kept how far a script was played; none where everybody must ask the same model.
+    /// How far a script was played; none where all must ask the same model.
     pub(crate) script_state: Option<PathBuf>,
 }
 
-/// Opens the session that lends what servitors need.
+/// Opens the session that the servitors need.
 pub(crate) type Opener = Box<dyn Fn(&Arc<Servitors>) -> Result<(), RegistryError> + Send + Sync>;
 
 /// The servitors of a session. The registry is taken when it is first needed.
 pub struct Servitors {
-    ground: Arc<ProjectContext>,
+    project: Arc<ProjectContext>,
     who: String,
     parts: OnceLock<Parts>,
     opener: OnceLock<Opener>,
-    household: Mutex<Option<Arc<ServitorScheduler>>>,
+    scheduler: Mutex<Option<Arc<ServitorScheduler>>>,
 }
 
-impl std::fmt::Debug for Servitors {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Servitors").field("who", &self.who).finish_non_exhaustive()
-    }
-}
+debug_fields!(Servitors, who);
 
 impl Servitors {
-    /// The servitors of the project; `who` is what others are told of this process.
+    /// Servitors of the project; `who` describes this process to others.
     #[must_use]
-    pub fn new(ground: Arc<ProjectContext>, who: &str) -> Arc<Self> {
+    pub fn new(project: Arc<ProjectContext>, who: &str) -> Arc<Self> {
         Arc::new(Servitors {
-            ground,
+            project,
             who: who.to_string(),
             parts: OnceLock::new(),
             opener: OnceLock::new(),
-            household: Mutex::new(None),
+            scheduler: Mutex::new(None),
         })
     }
 
-    /// The ground.
     #[must_use]
-    pub fn ground(&self) -> &ProjectContext {
-        &self.ground
+    pub fn project(&self) -> &ProjectContext {
+        &self.project
     }
 
     pub(crate) fn lend(&self, parts: Parts) {
         self.parts.set(parts).ok();
     }
 
-    /// The session is opened by this when it is first needed.
+    /// Sets how the session is opened when it is first needed.
     pub(crate) fn when_needed(&self, opener: Opener) {
         self.opener.set(opener).ok();
     }
 
-    /// The household, if somebody opened it.
     #[must_use]
     pub fn opened(&self) -> Option<Arc<ServitorScheduler>> {
-        self.household.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.scheduler.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The household; the registry is taken now.
+    /// Opens the scheduler and takes the registry.
     ///
     /// # Errors
-    /// When somebody else has it, or nothing can run here.
+    /// When another process holds the registry, or no session can run here.
     pub fn open(self: &Arc<Self>) -> Result<Arc<ServitorScheduler>, RegistryError> {
-        let mut household = self.household.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(household) = &*household {
-            return Ok(household.clone());
+        let mut scheduler = self.scheduler.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(scheduler) = &*scheduler {
+            return Ok(scheduler.clone());
         }
-        // Who cannot have the registry needs no session.
-        let registry = Registry::open(self.ground.clone(), &self.who)?;
+        // Without the registry no session is needed.
+        let registry = Registry::open(self.project.clone(), &self.who)?;
         if let (None, Some(opener)) = (self.parts.get(), self.opener.get()) {
             opener(self)?;
         }
         let parts = self.parts.get().cloned().ok_or_else(|| {
             RegistryError::Usage(
-                "nobody can work here: this is one call, and no session\n  hint: `marvin servitors summon`, then `marvin servitors run`"
+                "no servitor can run here: this is a single call without a session\n  hint: `marvin servitors summon`, then `marvin servitors run`"
                     .into(),
             )
         })?;
         registry.tell(parts.turn.trace.clone());
-        let many = self.ground.settings.count(&table::CONCURRENCY);
+        let many = self.project.settings.count(&table::CONCURRENCY);
         let opened = Arc::new(ServitorScheduler {
             registry,
             parts,
-            servitors: Arc::downgrade(self),
             asking: Arc::new(Semaphore::new(many)),
             acting: Arc::new(Semaphore::new(many)),
             proving: Arc::new(Semaphore::new(1)),
-            boxes: Mutex::default(),
-            models: Mutex::default(),
+            toolboxes: Mutex::default(),
+            tier_clients: TierClients::default(),
             tasks: Mutex::default(),
             letters: Mutex::default(),
         });
-        *household = Some(opened.clone());
+        *scheduler = Some(opened.clone());
         Ok(opened)
     }
 }
 
-/// How a servitor ended.
+/// Result of waiting for a servitor.
 #[derive(Debug, Clone)]
 pub struct WaitResult {
-    /// The servitor as it is now.
-    pub body: Servitor,
-    /// Whether the wait was longer than was asked for.
+    pub servitor: Servitor,
+    /// Whether the timeout passed.
     pub late: bool,
 }
 
-/// The servitors that run here.
+/// Scheduler of the servitors that run in this process.
 pub struct ServitorScheduler {
-    /// Who there is.
     pub registry: Registry,
     pub(super) parts: Parts,
-    servitors: Weak<Servitors>,
     pub(super) asking: Arc<Semaphore>,
     pub(super) acting: Arc<Semaphore>,
     pub(super) proving: Arc<Semaphore>,
-    boxes: Mutex<BTreeMap<String, Arc<Toolbox>>>,
-    models: Mutex<BTreeMap<String, Arc<dyn ModelClient>>>,
+    toolboxes: Mutex<BTreeMap<String, Arc<Toolbox>>>,
+    tier_clients: TierClients,
     tasks: Mutex<BTreeMap<String, Task>>,
     letters: Mutex<BTreeMap<String, VecDeque<(String, String)>>>,
 }
@@ -158,15 +146,11 @@ pub struct ServitorScheduler {
 #[derive(Debug)]
 struct Task {
     cancel: CancellationToken,
-    /// Whether it has read its record: from then on it hears word at once.
+    /// Whether it has read its record: from then on it receives messages directly.
     hears: bool,
 }
 
-impl std::fmt::Debug for ServitorScheduler {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Household").field("registry", &self.registry).finish_non_exhaustive()
-    }
-}
+debug_fields!(ServitorScheduler, registry);
 
 impl ServitorScheduler {
     fn tasks(&self) -> MutexGuard<'_, BTreeMap<String, Task>> {
@@ -178,28 +162,22 @@ impl ServitorScheduler {
     }
 
     /// Summons a servitor; one with an assignment begins at once.
-    ///
-    /// # Errors
-    /// When it is refused, or cannot be written.
     pub fn summon(self: &Arc<Self>, by: &Requester, summons: &Summons) -> Result<Servitor, RegistryError> {
-        let body = self.registry.summon(by, summons)?;
-        self.start(&body);
-        Ok(body)
+        let servitor = self.registry.summon(by, summons)?;
+        self.start(&servitor);
+        Ok(servitor)
     }
 
-    /// Sends word to a servitor; one that does nothing begins to work.
-    ///
-    /// # Errors
-    /// When there is no such servitor, or its work is done.
+    /// Sends a message to a servitor; an idle one begins to work.
     pub fn message(self: &Arc<Self>, to: &str, from: &str, text: &str) -> Result<Servitor, RegistryError> {
-        let body = self.registry.message(to, from, text)?;
-        let hears = self.tasks().get(&body.id).is_some_and(|task| task.hears);
+        let servitor = self.registry.message(to, from, text)?;
+        let hears = self.tasks().get(&servitor.id).is_some_and(|task| task.hears);
         if hears {
-            self.post(&body.id, from, text);
+            self.post(&servitor.id, from, text);
         } else {
-            self.start(&body);
+            self.start(&servitor);
         }
-        Ok(body)
+        Ok(servitor)
     }
 
     fn post(&self, to: &str, from: &str, text: &str) {
@@ -209,10 +187,7 @@ impl ServitorScheduler {
             .push_back((from.to_string(), text.trim().to_string()));
     }
 
-    /// Dismisses a servitor and everybody below it; what they do is broken off.
-    ///
-    /// # Errors
-    /// When it is refused, or cannot be written.
+    /// Dismisses a servitor and all below it; their work is interrupted.
     pub fn dismiss(&self, by: &Requester, name: &str) -> Result<Vec<String>, RegistryError> {
         let gone = self.registry.dismiss(by, name)?;
         for id in &gone {
@@ -223,36 +198,36 @@ impl ServitorScheduler {
         Ok(gone)
     }
 
-    /// Starts everybody who has something to do; gives how many.
+    /// Starts all active servitors; gives their number.
     pub fn start_all(self: &Arc<Self>) -> usize {
         let active: Vec<Servitor> =
-            self.registry.living().into_iter().filter(|body| body.state.is_active()).collect();
-        for body in &active {
-            self.start(body);
+            self.registry.living().into_iter().filter(|servitor| servitor.state.is_active()).collect();
+        for servitor in &active {
+            self.start(servitor);
         }
         active.len()
     }
 
-    fn start(self: &Arc<Self>, body: &Servitor) {
-        if !body.state.is_active() || self.tasks().contains_key(&body.id) {
+    fn start(self: &Arc<Self>, servitor: &Servitor) {
+        if !servitor.state.is_active() || self.tasks().contains_key(&servitor.id) {
             return;
         }
         let cancel = self.parts.turn.cancel.child_token();
-        self.tasks().insert(body.id.clone(), Task { cancel: cancel.clone(), hears: false });
-        let (household, id) = (self.clone(), body.id.clone());
+        self.tasks().insert(servitor.id.clone(), Task { cancel: cancel.clone(), hears: false });
+        let (scheduler, id) = (self.clone(), servitor.id.clone());
         tokio::spawn(async move {
-            if let Err(error) = work::work(&household, &id, &cancel).await {
-                // It stays as its record says, and goes on when it is taken up again.
-                let text = format!("the servitor {id} cannot go on: {error}");
-                household.parts.turn.trace.notice(text).ok();
+            if let Err(error) = work::work(&scheduler, &id, &cancel).await {
+                // It stays as its record says, and can be resumed.
+                let text = format!("the servitor {id} cannot continue: {error}");
+                scheduler.parts.turn.trace.notice(text).ok();
             }
-            household.tasks().remove(&id);
-            household.letters().remove(&id);
-            household.registry.stir();
+            scheduler.tasks().remove(&id);
+            scheduler.letters().remove(&id);
+            scheduler.registry.notify();
         });
     }
 
-    /// From now on a servitor hears word at once; these letters it has not heard yet.
+    /// Delivers messages directly to a servitor from now on; these it has not read yet.
     pub(super) fn hear(&self, id: &str, letters: VecDeque<(String, String)>) {
         self.letters().insert(id.to_string(), letters);
         if let Some(task) = self.tasks().get_mut(id) {
@@ -264,45 +239,45 @@ impl ServitorScheduler {
         self.letters().get_mut(id).map(|letters| letters.drain(..).collect()).unwrap_or_default()
     }
 
-    /// Does it run here?
+    /// Whether it runs in this process.
     #[must_use]
     pub fn is_running(&self, id: &str) -> bool {
         self.tasks().contains_key(id)
     }
 
-    /// Tells whoever summoned a servitor how it stands.
-    pub(super) fn report(self: &Arc<Self>, body: &Servitor, text: &str) -> Result<(), RegistryError> {
-        let parent = &body.parent;
+    /// Reports the state of a servitor to its parent.
+    pub(super) fn report(self: &Arc<Self>, servitor: &Servitor, text: &str) -> Result<(), RegistryError> {
+        let parent = &servitor.parent;
         match self.registry.get(parent).filter(|parent| !parent.dismissed) {
             Some(above) if !above.state.is_over() => {
-                self.message(&above.id, &body.name, text)?;
+                self.message(&above.id, &servitor.name, text)?;
             }
             Some(_) => {}
             None => {
                 let coordinator = self.registry.coordinator();
-                let entry = Entry::Inbox { from: body.name.clone(), text: text.to_string() };
+                let entry = Entry::Inbox { from: servitor.name.clone(), text: text.to_string() };
                 self.registry.record(coordinator).append(&entry)?;
-                self.post(coordinator, &body.name, text);
+                self.post(coordinator, &servitor.name, text);
             }
         }
         Ok(())
     }
 
-    /// Waits for news while somebody works for this agent; nothing when nobody does.
-    pub(super) async fn company(&self, id: &str, cancel: &CancellationToken) -> Option<String> {
+    /// Waits for news while servitors of this agent run; none when none does.
+    pub(super) async fn wait_for_news(&self, id: &str, cancel: &CancellationToken) -> Option<String> {
         let mut watch = self.registry.watch();
         loop {
             watch.borrow_and_update();
             let letters = self.take_letters(id);
             if !letters.is_empty() {
                 if self.registry.get(id).is_some() {
-                    // The conversation keeps it: it is heard now.
+                    // It becomes part of the conversation now.
                     let heard = Entry::Fed { messages: Vec::new(), inbox: letters.len() };
                     self.registry.record(id).append(&heard).ok();
                 }
-                return Some(turn_journal::word(&letters));
+                return Some(join_messages(&letters));
             }
-            let works = |body: &Servitor| body.parent == id && self.is_running(&body.id);
+            let works = |servitor: &Servitor| servitor.parent == id && self.is_running(&servitor.id);
             if !self.registry.living().iter().any(works) {
                 return None;
             }
@@ -313,35 +288,33 @@ impl ServitorScheduler {
         }
     }
 
-    /// Waits until a servitor stops working, or for so long.
-    ///
-    /// # Errors
-    /// When there is no such servitor.
+    /// Waits until a servitor stops working, or until the timeout.
     pub async fn wait_for(
         &self,
         name: &str,
-        longest: Duration,
+        timeout: Duration,
         cancel: &CancellationToken,
     ) -> Result<WaitResult, RegistryError> {
         let id = self.registry.find(name)?.id;
         let mut watch = self.registry.watch();
-        let late = tokio::time::sleep(longest);
+        let late = tokio::time::sleep(timeout);
         tokio::pin!(late);
         loop {
             watch.borrow_and_update();
-            let body = self.registry.get(&id).ok_or_else(|| RegistryError::Usage(format!("{id} is gone")))?;
-            if body.dismissed || !body.state.is_active() || !self.is_running(&id) {
-                return Ok(WaitResult { body, late: false });
+            let servitor =
+                self.registry.get(&id).ok_or_else(|| RegistryError::Usage(format!("{id} is gone")))?;
+            if servitor.dismissed || !servitor.state.is_active() || !self.is_running(&id) {
+                return Ok(WaitResult { servitor, late: false });
             }
             tokio::select! {
-                changed = watch.changed() => if changed.is_err() { return Ok(WaitResult { body, late: true }) },
-                () = &mut late => return Ok(WaitResult { body, late: true }),
-                () = cancel.cancelled() => return Ok(WaitResult { body, late: true }),
+                changed = watch.changed() => if changed.is_err() { return Ok(WaitResult { servitor, late: true }) },
+                () = &mut late => return Ok(WaitResult { servitor, late: true }),
+                () = cancel.cancelled() => return Ok(WaitResult { servitor, late: true }),
             }
         }
     }
 
-    /// Waits until nobody runs any more.
+    /// Waits until no servitor runs.
     pub async fn settled(&self) {
         let mut watch = self.registry.watch();
         loop {
@@ -352,116 +325,27 @@ impl ServitorScheduler {
         }
     }
 
-    /// The model of a servitor: that of its tier, where one is set or its provider has the usual one; else its parent's.
-    pub(super) fn model(&self, body: &Servitor) -> Result<Arc<dyn ModelClient>, SessionError> {
-        let own = &self.parts.turn.client;
-        let ground = &self.registry.ground;
-        let choice = ModelChoice::find(&body.tier).unwrap_or_default();
-        let wanted = choice.model(Role::Servitor, own.provider(), &ground.settings, None);
-        let (Some(wanted), Some(state)) = (wanted, &self.parts.script_state) else { return Ok(own.clone()) };
-        if wanted == own.model() {
-            return Ok(own.clone());
-        }
-        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = models.get(&wanted) {
-            return Ok(client.clone());
-        }
-        let mut ground = ProjectContext::clone(ground);
-        ground.settings = Arc::new(ground.settings.with(&table::MODEL, &wanted)?);
-        let client = model::choose_client(&ground, None, Some(state.clone()))?;
-        let turn = &self.parts.turn;
-        model::check_budget(turn.cost.limit(), client.as_ref(), &turn.prices, &ground.layout)?;
-        models.insert(wanted, client.clone());
-        Ok(client)
+    /// Model of a servitor: that of its tier, where one is set or its provider has the usual one; else its parent's.
+    pub(super) fn model(&self, servitor: &Servitor) -> Result<Arc<dyn ModelClient>, SessionError> {
+        let (project, turn) = (&self.registry.project, &self.parts.turn);
+        let Some(script_state) = &self.parts.script_state else { return Ok(turn.client.clone()) };
+        let choice = ModelChoice::find(&servitor.tier).unwrap_or_default();
+        let wanted = choice.model(Role::Servitor, turn.client.provider(), &project.settings, None);
+        self.tier_clients.get(wanted, turn, project, script_state)
     }
 
-    /// The tools of a servitor: those of its access, made once for all that have the same.
-    pub(super) fn toolbox(&self, body: &Servitor) -> Arc<Toolbox> {
-        if body.access == self.parts.context.access {
+    /// Tools of a servitor: those of its access, made once for all with the same access.
+    pub(super) fn toolbox(&self, servitor: &Servitor) -> Arc<Toolbox> {
+        if servitor.access == self.parts.context.access {
             return self.parts.toolbox.clone();
         }
-        let mut boxes = self.boxes.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = boxes.entry(access_word(&body.access)).or_insert_with(|| {
-            let mut toolbox = Toolbox::new(Mode::Coding, &body.access);
-            for tool in tools::all(&self.servitors) {
-                if body.access.offers(tool.touches()) {
-                    toolbox.add(tool);
-                }
-            }
+        let mut toolboxes = self.toolboxes.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = toolboxes.entry(access_word(&servitor.access)).or_insert_with(|| {
+            let mut toolbox = Toolbox::new(Mode::Coding, &servitor.access);
+            let offered = |tool: &&Arc<dyn DynTool>| servitor.access.offers(tool.touches());
+            self.parts.servitor_tools.iter().filter(offered).for_each(|tool| toolbox.add(tool.clone()));
             Arc::new(toolbox)
         });
         made.clone()
-    }
-}
-
-/// The tools of one servitor.
-pub(super) struct ServitorTools {
-    pub(super) toolbox: Arc<Toolbox>,
-    pub(super) context: ToolContext,
-    pub(super) only: Option<Vec<String>>,
-    pub(super) acting: Arc<Semaphore>,
-}
-
-impl ServitorTools {
-    fn may(&self, name: &str) -> bool {
-        let only = self.only.as_ref();
-        self.toolbox
-            .find(name)
-            .is_ok_and(|tool| only.is_none_or(|only| only.iter().any(|one| one == tool.name())))
-    }
-}
-
-#[async_trait]
-impl ToolHost for ServitorTools {
-    fn specs(&self) -> Vec<ToolSpec> {
-        let mut specs = self.toolbox.specs();
-        specs.retain(|spec| self.may(&spec.name));
-        specs
-    }
-
-    fn knows(&self, name: &str) -> bool {
-        self.may(name)
-    }
-
-    fn touches(&self, name: &str) -> Touches {
-        self.toolbox.find(name).map_or(Touches::NOTHING, |tool| tool.touches())
-    }
-
-    async fn call(&self, call: &ToolCall) -> ToolCallResult {
-        if self.toolbox.find(&call.name).is_ok() && !self.may(&call.name) {
-            let why = format!(
-                "`{}` is none of the tools that this servitor may use",
-                truncate::line(&call.name, 60)
-            );
-            let verdict = Verdict::deny("servitor.tools", why.clone(), "Use one of your own tools.");
-            let record = json!({"ok": false, "summary": why});
-            let tool = call.name.clone();
-            return ToolCallResult {
-                tool,
-                verdict,
-                ok: false,
-                text: why,
-                record,
-                notice: None,
-                progress: None,
-            };
-        }
-        // Whoever waits for another must not keep it from working.
-        let waits = call.name == tools::WAIT;
-        let _place = if waits { None } else { self.acting.clone().acquire_owned().await.ok() };
-        self.toolbox.call(&call.name, &call.arguments, &self.context).await.into()
-    }
-}
-
-impl ServitorState {
-    /// As a parent reads it.
-    pub(super) fn sentence(self) -> &'static str {
-        match self {
-            ServitorState::Done => "is done, and everything that was promised holds",
-            ServitorState::Failed => "failed",
-            ServitorState::Waiting => "waits for an answer",
-            ServitorState::Idle => "has nothing to do",
-            ServitorState::Working | ServitorState::Verifying => "is at work",
-        }
     }
 }

@@ -1,68 +1,70 @@
-//! A servitor as its document tells it.
+//! A servitor, as its document describes it.
 
 use super::state::ServitorState;
 use crate::commitments::Document;
 use marvin_gate::Access;
 use marvin_model::price;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
-/// What marks a document as a servitor's.
+/// Mode of a servitor's document.
 const MODE: &str = "servitor";
-/// Who summoned it, where that was a person.
+/// `summonedBy` of a servitor that a person summoned.
 const PERSON: &str = "person";
 
-/// What a servitor may spend over its whole life; children included.
+/// What a servitor may spend in total, children included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Budget {
-    /// Nano-dollars; none: no bound of its own.
+    /// Nano-dollars; none: no limit of its own.
+    #[serde(rename = "budget_usd", serialize_with = "as_dollars")]
     pub nanos: Option<u64>,
-    /// Tool rounds; none: no bound of its own.
+    /// Tool rounds; none: no limit of its own.
+    #[serde(rename = "budget_rounds")]
     pub rounds: Option<u64>,
 }
 
-/// A servitor.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Servitor {
-    /// Its name in the store.
+    /// Name of its document.
     pub id: String,
-    /// Its name among people.
     pub name: String,
-    /// What it is doing.
     pub state: ServitorState,
-    /// Why, where that is worth a word.
     pub reason: String,
-    /// Who summoned it.
+    /// The agent that summoned it.
     pub parent: String,
-    /// What it is to do.
     pub assignment: String,
-    /// What it may write.
+    #[serde(serialize_with = "as_word")]
     pub access: Access,
     /// The tools that it may use; none: all that its access offers.
     pub tools: Option<Vec<String>>,
-    /// Whether a person summoned it, and no agent.
+    /// Whether a person summoned it, rather than an agent.
+    #[serde(skip)]
     pub of_person: bool,
-    /// The tier of its model.
     pub tier: String,
-    /// What it may spend.
+    #[serde(flatten)]
     pub budget: Budget,
-    /// What it said at the end.
+    /// Why it failed, as outcomes of turns name it (`not_verified`); empty where it did not.
+    #[serde(skip)]
+    pub failure: String,
     pub answer: String,
-    /// Whether it was dismissed; then its name is free, and only the document is left.
+    /// Whether it was dismissed: its name is free, and only the document is left.
     pub dismissed: bool,
 }
 
 impl Servitor {
-    /// As programs and pages read it.
+    /// JSON for programs and pages.
     #[must_use]
     pub fn facts(&self) -> Value {
-        json!({
-            "id": self.id, "name": self.name, "state": self.state, "reason": self.reason, "parent": self.parent,
-            "assignment": self.assignment, "access": access_word(&self.access), "tools": self.tools, "tier": self.tier,
-            "budget_usd": self.budget.nanos.map(price::dollars), "budget_rounds": self.budget.rounds,
-            "answer": self.answer, "dismissed": self.dismissed,
-        })
+        serde_json::to_value(self).unwrap_or_default()
     }
+}
+
+fn as_word<S: Serializer>(access: &Access, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&access_word(access))
+}
+
+fn as_dollars<S: Serializer>(nanos: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    nanos.map(price::dollars).serialize(serializer)
 }
 
 /// An access as it is written: `full`, `readonly`, or `files: a, b`.
@@ -70,7 +72,7 @@ impl Servitor {
 pub fn access_word(access: &Access) -> String {
     match access {
         Access::Full => "full".into(),
-        // Nobody hands a scope on; what is not understood is readonly.
+        // A scope is not passed on; unknown access is readonly.
         Access::Readonly | Access::Scoped(_) => "readonly".into(),
         Access::WritableFiles(files) => {
             format!("files: {}", files.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
@@ -91,12 +93,12 @@ pub fn access_named(text: &str) -> Option<Access> {
     }
 }
 
-/// What is written, understood; what nobody understands gives the least.
+/// Parses an access; an unknown one is readonly.
 pub(super) fn access_of(text: &str) -> Access {
     access_named(text).unwrap_or(Access::Readonly)
 }
 
-/// Is one access part of another?
+/// Whether one access is part of another.
 pub(super) fn is_within(child: &Access, parent: &Access) -> bool {
     match (parent, child) {
         (Access::Full, _) | (_, Access::Readonly) => true,
@@ -119,7 +121,7 @@ impl Servitor {
         Some(Servitor {
             id: document.id.clone(),
             name: text("title"),
-            // A state that nobody knows is none that goes on by itself.
+            // An unknown state must not run by itself.
             state: ServitorState::from_word(&text("state")).unwrap_or(ServitorState::Failed),
             reason: text("reason"),
             parent: text("parent"),
@@ -129,6 +131,7 @@ impl Servitor {
             of_person: text("summonedBy") == PERSON,
             tier: text("tier"),
             budget: Budget { nanos: number("budgetNanos"), rounds: number("budgetRounds") },
+            failure: text("failure"),
             answer: text("answer"),
             dismissed: document.value("dismissedAt").is_some(),
         })
@@ -167,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_document_gives_back_the_servitor() {
-        let body = Servitor {
+        let servitor = Servitor {
             id: "vega".into(),
             name: "Vega".into(),
             state: ServitorState::Working,
@@ -179,12 +182,13 @@ mod tests {
             of_person: true,
             tier: "plan".into(),
             budget: Budget { nanos: Some(5), rounds: Some(7) },
+            failure: String::new(),
             answer: String::new(),
             dismissed: false,
         };
-        let text = body.document("2026-02-03T04:05:06.000Z").render();
+        let text = servitor.document("2026-02-03T04:05:06.000Z").render();
         let read = Document::parse("vega", text.as_bytes()).unwrap();
-        assert_eq!(Servitor::read(&read), Some(body));
+        assert_eq!(Servitor::read(&read), Some(servitor));
         assert_eq!(Servitor::read(&Document::new("a", "A", "", "now")), None);
     }
 

@@ -1,26 +1,23 @@
-//! What a servitor can be, and what may become of it.
+//! States of a servitor, and the changes that are allowed.
 
 use serde::{Deserialize, Serialize};
 
-/// What a servitor is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServitorState {
-    /// It has nothing to do.
     Idle,
-    /// It works on its assignment.
     Working,
-    /// It needs something from somebody else.
+    /// It needs an answer.
     Waiting,
     /// It claims to be done, and that is being verified.
     Verifying,
-    /// It is done, and everything that was promised holds.
+    /// It is done, and its commitments hold.
     Done,
     /// It gave up, or what it claims does not hold.
     Failed,
 }
 
-/// Every change that is allowed; there is no other.
+/// All changes that are allowed.
 const TABLE: [(ServitorState, ServitorState); 11] = [
     (ServitorState::Idle, ServitorState::Working),
     (ServitorState::Working, ServitorState::Waiting),
@@ -31,14 +28,13 @@ const TABLE: [(ServitorState, ServitorState); 11] = [
     (ServitorState::Verifying, ServitorState::Done),
     (ServitorState::Verifying, ServitorState::Working),
     (ServitorState::Verifying, ServitorState::Failed),
-    // Whoever sends word to one that failed gives it something new to work with.
+    // A message gives a failed servitor something new to work with.
     (ServitorState::Failed, ServitorState::Working),
-    // Given up by whoever summoned it.
+    // Given up by its parent.
     (ServitorState::Idle, ServitorState::Failed),
 ];
 
 impl ServitorState {
-    /// Every state.
     pub const ALL: [ServitorState; 6] = [
         ServitorState::Idle,
         ServitorState::Working,
@@ -48,7 +44,7 @@ impl ServitorState {
         ServitorState::Failed,
     ];
 
-    /// As it is written.
+    /// Word in files.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -61,28 +57,38 @@ impl ServitorState {
         }
     }
 
-    /// The state of this word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<ServitorState> {
         ServitorState::ALL.into_iter().find(|state| state.word() == word)
     }
 
-    /// May it become that?
+    /// Whether a change is allowed.
     #[must_use]
     pub fn may_become(self, next: ServitorState) -> bool {
         TABLE.contains(&(self, next))
     }
 
-    /// Does it go on by itself?
+    /// Whether it runs by itself.
     #[must_use]
     pub fn is_active(self) -> bool {
         matches!(self, ServitorState::Working | ServitorState::Verifying)
     }
 
-    /// Is its work over?
+    /// Whether its work is over.
     #[must_use]
     pub fn is_over(self) -> bool {
         matches!(self, ServitorState::Done | ServitorState::Failed)
+    }
+
+    /// Predicate of a sentence for its parent.
+    pub(super) fn sentence(self) -> &'static str {
+        match self {
+            ServitorState::Done => "is done, and everything that was promised holds",
+            ServitorState::Failed => "failed",
+            ServitorState::Waiting => "waits for an answer",
+            ServitorState::Idle => "has nothing to do",
+            ServitorState::Working | ServitorState::Verifying => "is at work",
+        }
     }
 }
 

@@ -1,34 +1,34 @@
-//! Servitors as tools: summon, dismiss, list, message and wait.
+//! Tools for servitors: summon, dismiss, list, message and wait.
 //!
-//! Who calls is told by the context (`agent`): a servitor may do this for those below it, and whoever speaks for a person for
-//! all.
+//! The context names the caller (`agent`): a servitor may manage those below it, and an agent that speaks for a person all of
+//! them.
 
-use super::error::RegistryError;
 use super::registry::{self, Requester, Summons};
 use super::scheduler::{ServitorScheduler, Servitors};
 use super::servitor::{Budget, Servitor, access_of, access_word};
-use crate::commitments::Draft;
+use super::tool_host::WAIT;
+use crate::commitments::tools::Keeper;
+use crate::commitments::{Draft, Source};
+use crate::error::RegistryError;
+use crate::project_context::ProjectContext;
 use async_trait::async_trait;
+use marvin_base::settings::table;
 use marvin_base::truncate;
-use marvin_gate::Touches;
+use marvin_gate::{Access, Touches};
 use marvin_model::price;
-use marvin_tools::{DynTool, NoInput, Output, Tool, ToolContext, ToolError};
+use marvin_tools::{DynTool, NoInput, Output, Tool, ToolContext, ToolError, Toolbox};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// The tool that waits: it holds no place among those that work.
-pub(super) const WAIT: &str = "wait_for_servitor";
-
-/// Seconds that a wait has, unless it says otherwise, and at most.
-const USUAL: u64 = 300;
+/// Seconds of a wait, by default and at most.
+const DEFAULT_WAIT_SECS: u64 = 300;
 const MAX_WAIT_SECS: u64 = 86_400;
-/// How long whoever waits hears nothing; clients give up on calls of which they hear nothing for long.
-const PULSE: Duration = Duration::from_secs(10);
+/// Interval of progress reports while waiting; clients give up on calls that report nothing for long.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// All of them.
 #[must_use]
 pub fn all(servitors: &Weak<Servitors>) -> Vec<Arc<dyn DynTool>> {
     let handle = Handle(servitors.clone());
@@ -41,6 +41,23 @@ pub fn all(servitors: &Weak<Servitors>) -> Vec<Arc<dyn DynTool>> {
     ]
 }
 
+/// Adds the tools for servitors and commitments that this access offers. Sub-agents and sessions without a project get none.
+pub fn add_tools(
+    toolbox: &mut Toolbox,
+    project: &Arc<ProjectContext>,
+    servitors: &Arc<Servitors>,
+    access: &Access,
+) {
+    if !project.coding || project.workspace.is_none() || project.settings.whole(&table::DEPTH) > 0 {
+        return;
+    }
+    let keeper = Keeper::new(project.clone(), None, Source::Agent);
+    let all = all(&Arc::downgrade(servitors)).into_iter().chain(keeper.tools());
+    for tool in all.filter(|tool| access.offers(tool.touches())) {
+        toolbox.add(tool);
+    }
+}
+
 /// The way to the servitors of a session.
 #[derive(Debug, Clone)]
 struct Handle(Weak<Servitors>);
@@ -50,7 +67,7 @@ impl Handle {
         self.0.upgrade().ok_or_else(|| ToolError::Failed("the session of these servitors is over".into()))
     }
 
-    fn household(&self) -> Result<Arc<ServitorScheduler>, ToolError> {
+    fn scheduler(&self) -> Result<Arc<ServitorScheduler>, ToolError> {
         Ok(self.servitors()?.open()?)
     }
 }
@@ -61,12 +78,12 @@ impl From<RegistryError> for ToolError {
     }
 }
 
-/// Who calls, and under which name others hear of it.
-fn caller(household: &ServitorScheduler, context: &ToolContext) -> (Requester, String) {
-    let body = context.agent.as_deref().and_then(|id| household.registry.find(id).ok());
-    match body {
-        Some(body) => (Requester::Servitor(body.id), body.name),
-        None => (Requester::Coordinator, household.registry.coordinator().to_string()),
+/// The caller, and its name for others.
+fn caller(scheduler: &ServitorScheduler, context: &ToolContext) -> (Requester, String) {
+    let servitor = context.agent.as_deref().and_then(|id| scheduler.registry.find(id).ok());
+    match servitor {
+        Some(servitor) => (Requester::Servitor(servitor.id), servitor.name),
+        None => (Requester::Coordinator, scheduler.registry.coordinator().to_string()),
     }
 }
 
@@ -92,21 +109,20 @@ pub struct ServitorFact {
 }
 
 impl From<&Servitor> for ServitorFact {
-    fn from(body: &Servitor) -> Self {
+    fn from(servitor: &Servitor) -> Self {
         ServitorFact {
-            id: body.id.clone(),
-            name: body.name.clone(),
-            state: body.state.word(),
-            reason: truncate::head(&body.reason, 1_000),
-            parent: body.parent.clone(),
-            assignment: truncate::head(&body.assignment, 500),
-            access: access_word(&body.access),
-            answer: truncate::head(&body.answer, 4_000),
+            id: servitor.id.clone(),
+            name: servitor.name.clone(),
+            state: servitor.state.word(),
+            reason: truncate::head(&servitor.reason, 1_000),
+            parent: servitor.parent.clone(),
+            assignment: truncate::head(&servitor.assignment, 500),
+            access: access_word(&servitor.access),
+            answer: truncate::head(&servitor.answer, 4_000),
         }
     }
 }
 
-/// Summons a servitor.
 #[derive(Debug, Clone)]
 pub struct SummonServitor(Handle);
 
@@ -158,8 +174,8 @@ impl Tool for SummonServitor {
         input: SummonInput,
         context: &ToolContext,
     ) -> Result<Output<ServitorFact>, ToolError> {
-        let household = self.0.household()?;
-        let (by, _) = caller(&household, context);
+        let scheduler = self.0.scheduler()?;
+        let (by, _) = caller(&scheduler, context);
         let summons = Summons {
             assignment: input.assignment.unwrap_or_default(),
             name: input.name,
@@ -167,10 +183,14 @@ impl Tool for SummonServitor {
             budget: Budget { nanos: input.budget_usd.map(price::nanos), rounds: input.budget_rounds },
             access: input.access.as_deref().map(access_of),
             tools: input.tools,
-            commitments: Draft::all(&input.commitments, &input.oracles).map_err(ToolError::Usage)?,
+            commitments: Draft::all(&input.commitments, &input.oracles)
+                .map_err(|error| ToolError::Usage(error.to_string()))?,
         };
-        let body = household.summon(&by, &summons)?;
-        Ok(Output::line(format!("Summoned {} (id: {})", body.name, body.id), ServitorFact::from(&body)))
+        let servitor = scheduler.summon(&by, &summons)?;
+        Ok(Output::line(
+            format!("Summoned {} (id: {})", servitor.name, servitor.id),
+            ServitorFact::from(&servitor),
+        ))
     }
 }
 
@@ -189,7 +209,7 @@ pub struct DismissInput {
 /// Who is gone.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DismissalReport {
-    /// The ids: the servitor and everybody that it had summoned.
+    /// The ids: the servitor and all below it.
     dismissed: Vec<String>,
 }
 
@@ -198,7 +218,7 @@ impl Tool for DismissServitor {
     type Input = DismissInput;
     type Data = DismissalReport;
     const NAME: &'static str = "dismiss_servitor";
-    const DESCRIPTION: &'static str = "Dismiss a servitor that you summoned, and everybody that it summoned. What it does is broken off; its document stays.";
+    const DESCRIPTION: &'static str = "Dismiss a servitor that you summoned, and all below it. Its work is interrupted; its document stays.";
     const EXAMPLE: &'static str = r#"{"id": "vega"}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("name", "id"), ("servitor", "id")];
     const TOUCHES: Touches = Touches::STORES;
@@ -208,9 +228,9 @@ impl Tool for DismissServitor {
         input: DismissInput,
         context: &ToolContext,
     ) -> Result<Output<DismissalReport>, ToolError> {
-        let household = self.0.household()?;
-        let (by, _) = caller(&household, context);
-        let dismissed = household.dismiss(&by, &input.id)?;
+        let scheduler = self.0.scheduler()?;
+        let (by, _) = caller(&scheduler, context);
+        let dismissed = scheduler.dismiss(&by, &input.id)?;
         Ok(Output::line(format!("Dismissed {}", dismissed.join(", ")), DismissalReport { dismissed }))
     }
 }
@@ -239,29 +259,31 @@ impl Tool for ListServitors {
         let servitors = self.0.servitors()?;
         let opened = servitors.opened();
         let living = match &opened {
-            Some(household) => household.registry.living(),
+            Some(scheduler) => scheduler.registry.living(),
             None => {
-                let (bodies, _) = registry::bodies(servitors.ground())?;
-                bodies.into_iter().filter(|body| !body.dismissed).collect()
+                let (servitors, _) = registry::list(servitors.project())?;
+                servitors.into_iter().filter(|servitor| !servitor.dismissed).collect()
             }
         };
-        let elsewhere = opened.is_none() && registry::is_held(servitors.ground());
-        let nobody = |body: &Servitor| {
-            let here = opened.as_ref().is_some_and(|household| household.is_running(&body.id));
-            body.state.is_active() && !here && !elsewhere
+        let elsewhere = opened.is_none() && registry::is_held(servitors.project());
+        let is_interrupted = |servitor: &Servitor| {
+            let here = opened.as_ref().is_some_and(|scheduler| scheduler.is_running(&servitor.id));
+            servitor.state.is_active() && !here && !elsewhere
         };
-        let row = |body: &Servitor| {
-            let mut line = format!("{} (id: {}) {}", body.name, body.id, body.state.word());
-            if nobody(body) {
-                line.push_str(", broken off: nobody runs it (send it word, or run `marvin servitors run`)");
+        let row = |servitor: &Servitor| {
+            let mut line = format!("{} (id: {}) {}", servitor.name, servitor.id, servitor.state.word());
+            if is_interrupted(servitor) {
+                line.push_str(
+                    ", interrupted: no process runs it (send it a message, or run `marvin servitors run`)",
+                );
             }
-            if !body.reason.is_empty() {
-                line.push_str(&format!(": {}", truncate::line(&body.reason, 120)));
+            if !servitor.reason.is_empty() {
+                line.push_str(&format!(": {}", truncate::line(&servitor.reason, 120)));
             }
             line
         };
         let text = match living.as_slice() {
-            [] => "There are no servitors.".to_string(),
+            [] => "No servitors.".to_string(),
             some => some.iter().map(row).collect::<Vec<_>>().join("\n"),
         };
         let servitors = living.iter().map(ServitorFact::from).collect();
@@ -300,35 +322,37 @@ impl Tool for MessageServitor {
         input: MessageInput,
         context: &ToolContext,
     ) -> Result<Output<ServitorFact>, ToolError> {
-        let household = self.0.household()?;
-        let (_, from) = caller(&household, context);
-        let body = household.message(&input.id, &from, &input.message)?;
-        Ok(Output::line(format!("Told {} (id: {})", body.name, body.id), ServitorFact::from(&body)))
+        let scheduler = self.0.scheduler()?;
+        let (_, from) = caller(&scheduler, context);
+        let servitor = scheduler.message(&input.id, &from, &input.message)?;
+        Ok(Output::line(
+            format!("Told {} (id: {})", servitor.name, servitor.id),
+            ServitorFact::from(&servitor),
+        ))
     }
 }
 
-/// Tells whoever waits how the servitor stands: at once, when that changes, and now and then so that they know it goes on.
-async fn tell(household: &ServitorScheduler, id: &str, context: &ToolContext) -> Infallible {
-    let mut watch = household.registry.watch();
-    let mut pulse = tokio::time::interval(PULSE);
-    let (mut told, mut step) = (None, 0);
+/// Reports the state of a servitor to a waiting caller: at once, at every change, and at intervals.
+async fn tell(scheduler: &ServitorScheduler, id: &str, context: &ToolContext) -> Infallible {
+    let mut watch = scheduler.registry.watch();
+    let mut pulse = tokio::time::interval(PROGRESS_INTERVAL);
+    let (mut reported, mut step) = (None, 0);
     loop {
         let due = tokio::select! {
             _ = watch.changed() => false,
             _ = pulse.tick() => true,
         };
         watch.borrow_and_update();
-        if let Some(body) = household.registry.get(id)
-            && (due || told != Some(body.state))
+        if let Some(servitor) = scheduler.registry.get(id)
+            && (due || reported != Some(servitor.state))
         {
-            told = Some(body.state);
+            reported = Some(servitor.state);
             step += 1;
-            context.step(step, None, &format!("{} (id: {id}) is {}", body.name, body.state.word()));
+            context.step(step, None, &format!("{} (id: {id}) is {}", servitor.name, servitor.state.word()));
         }
     }
 }
 
-/// Waits.
 #[derive(Debug, Clone)]
 pub struct WaitForServitor(Handle);
 
@@ -364,43 +388,43 @@ impl Tool for WaitForServitor {
     const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(&self, input: WaitInput, context: &ToolContext) -> Result<Output<WaitReport>, ToolError> {
-        let household = self.0.household()?;
-        let id = household.registry.find(&input.id)?.id;
-        if context.agent.as_deref().is_some_and(|caller| household.registry.is_below(caller, &id)) {
+        let scheduler = self.0.scheduler()?;
+        let id = scheduler.registry.find(&input.id)?.id;
+        if context.agent.as_deref().is_some_and(|caller| scheduler.registry.is_below(caller, &id)) {
             return Err(ToolError::Usage(format!(
                 "{id} is you, or summoned you: it would wait for you as well."
             )));
         }
-        let seconds = input.timeout_s.unwrap_or(USUAL).min(MAX_WAIT_SECS);
-        let wait = household.wait_for(&id, Duration::from_secs(seconds), &context.cancel);
+        let seconds = input.timeout_s.unwrap_or(DEFAULT_WAIT_SECS).min(MAX_WAIT_SECS);
+        let wait = scheduler.wait_for(&id, Duration::from_secs(seconds), &context.cancel);
         let ended = tokio::select! {
             biased;
             ended = wait => ended?,
-            never = tell(&household, &id, context) => match never {},
+            never = tell(&scheduler, &id, context) => match never {},
         };
-        let body = &ended.body;
-        let mut text = format!("{} (id: {}) {}", body.name, body.id, body.state.sentence());
+        let servitor = &ended.servitor;
+        let mut text = format!("{} (id: {}) {}", servitor.name, servitor.id, servitor.state.sentence());
         if ended.late && context.cancel.is_cancelled() {
-            return Err(ToolError::Failed(format!("{text}; the wait for it was broken off")));
+            return Err(ToolError::Failed(format!("{text}; the wait for it was interrupted")));
         }
         if ended.late {
             text.push_str(&format!(" after {seconds} s"));
-        } else if body.dismissed {
-            text = format!("{} (id: {}) was dismissed", body.name, body.id);
-        } else if body.state.is_active() {
+        } else if servitor.dismissed {
+            text = format!("{} (id: {}) was dismissed", servitor.name, servitor.id);
+        } else if servitor.state.is_active() {
             text = format!(
-                "{} (id: {}) was broken off and nobody runs it\n  hint: send it word, or run `marvin servitors run`",
-                body.name, body.id
+                "{} (id: {}) was interrupted and no process runs it\n  hint: send it a message, or run `marvin servitors run`",
+                servitor.name, servitor.id
             );
         }
-        for part in [&body.reason, &body.answer].into_iter().filter(|part| !part.is_empty()) {
+        for part in [&servitor.reason, &servitor.answer].into_iter().filter(|part| !part.is_empty()) {
             text.push_str(&format!("\n{}", truncate::head(part, 4_000)));
         }
         let summary = truncate::line(&text, 160);
         Ok(Output::new(
             summary,
             text,
-            WaitReport { servitor: ServitorFact::from(body), timed_out: ended.late },
+            WaitReport { servitor: ServitorFact::from(servitor), timed_out: ended.late },
         ))
     }
 }

@@ -1,41 +1,61 @@
-//! The life of a servitor, and of the coordinator, as their turns see it.
+//! Journals of turns: one that is written to a record, and the coordinator's, which only listens.
 
-use super::Servitors;
-use super::error::RegistryError;
+use super::inbox::join_messages;
 use super::record::{Entry, Record, ResumePoint};
-use super::scheduler::ServitorScheduler;
+use super::scheduler::{ServitorScheduler, Servitors};
 use super::state::ServitorState;
+use crate::error::RegistryError;
 use crate::turn_journal::{PriorCall, TurnJournal};
 use crate::verification::VerificationResult;
 use async_trait::async_trait;
 use marvin_base::ledger::LedgerError;
-use marvin_gate::quote;
 use marvin_model::{Message, Reply, ToolCall};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::OwnedSemaphorePermit;
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-/// What is known of calls from an earlier process.
-type Calls = (BTreeSet<String>, BTreeMap<String, (bool, String)>);
-
-/// The life of a servitor.
-pub(super) struct ServitorJournal {
-    household: Arc<ServitorScheduler>,
-    id: String,
+/// Journal of a turn that another process can resume: of a servitor, or of an attempt at a step.
+pub(crate) struct RecordJournal {
     record: Record,
-    calls: Mutex<Calls>,
+    /// Calls that an earlier process began.
+    begun: BTreeSet<String>,
+    /// Results of calls that an earlier process wrote down.
+    ended: BTreeMap<String, (bool, String)>,
+    asking: Arc<Semaphore>,
+    proving: Arc<Semaphore>,
+    /// The servitor; none for a step.
+    servitor: Option<(Arc<ServitorScheduler>, String)>,
 }
 
-impl ServitorJournal {
-    pub(super) fn new(household: Arc<ServitorScheduler>, id: &str, restored: &mut ResumePoint) -> Self {
-        let record = household.registry.record(id);
-        let calls = (std::mem::take(&mut restored.begun), std::mem::take(&mut restored.ended));
-        ServitorJournal { household, id: id.to_string(), record, calls: Mutex::new(calls) }
+impl RecordJournal {
+    /// Journal of an attempt at a step.
+    pub(crate) fn of_step(
+        record: Record,
+        restored: &mut ResumePoint,
+        asking: Arc<Semaphore>,
+        proving: Arc<Semaphore>,
+    ) -> Self {
+        let (begun, ended) = (std::mem::take(&mut restored.begun), std::mem::take(&mut restored.ended));
+        RecordJournal { record, begun, ended, asking, proving, servitor: None }
+    }
+
+    /// Journal of a servitor's turn.
+    pub(super) fn of_servitor(
+        scheduler: &Arc<ServitorScheduler>,
+        id: &str,
+        restored: &mut ResumePoint,
+    ) -> Self {
+        let (asking, proving) = (scheduler.asking.clone(), scheduler.proving.clone());
+        RecordJournal {
+            servitor: Some((scheduler.clone(), id.to_string())),
+            ..RecordJournal::of_step(scheduler.registry.record(id), restored, asking, proving)
+        }
     }
 
     fn become_state(&self, to: ServitorState, reason: &str) -> Result<(), LedgerError> {
-        self.household.registry.become_state(&self.id, to, reason).map_err(ledger_error)
+        let Some((scheduler, id)) = &self.servitor else { return Ok(()) };
+        scheduler.registry.become_state(id, to, reason).map_err(ledger_error)
     }
 }
 
@@ -51,21 +71,12 @@ fn ledger_error(error: RegistryError) -> LedgerError {
     }
 }
 
-/// Word from others, as one message. What another agent says is news, not a rule.
-pub(super) fn word(letters: &[(String, String)]) -> String {
-    let letters: Vec<String> = letters
-        .iter()
-        .map(|(from, text)| format!("[word from {}]\n{}", quote::line(from, 80), text.trim()))
-        .collect();
-    letters.join("\n\n")
-}
-
 #[async_trait]
-impl TurnJournal for ServitorJournal {
+impl TurnJournal for RecordJournal {
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        // A model that answers at once would otherwise let one servitor run to its end before another begins.
+        // A model that answers at once would otherwise let one agent run to its end before another begins.
         tokio::task::yield_now().await;
-        self.household.asking.clone().acquire_owned().await.ok()
+        self.asking.clone().acquire_owned().await.ok()
     }
 
     fn needs_status(&self) -> bool {
@@ -77,31 +88,34 @@ impl TurnJournal for ServitorJournal {
     }
 
     fn spent(&self) -> Option<String> {
-        let left = self.household.registry.left(&self.id);
+        let (scheduler, id) = self.servitor.as_ref()?;
+        let left = scheduler.registry.left(id);
         let is_spent = left.nanos == Some(0) || left.rounds == Some(0);
-        is_spent.then(|| "the servitor's budget, or that of whoever summoned it, is spent".to_string())
+        is_spent.then(|| "the budget of the servitor, or of its parent, is spent".to_string())
     }
 
     fn spend(&self, nanos: u64) -> Result<(), LedgerError> {
-        if nanos > 0 {
+        if let (Some((scheduler, id)), true) = (&self.servitor, nanos > 0) {
             self.record.append(&Entry::Spent { nanos })?;
-            self.household.registry.spend(&self.id, nanos, 0);
+            scheduler.registry.spend(id, nanos, 0);
         }
         Ok(())
     }
 
     fn inbox(&self) -> Result<Option<Message>, LedgerError> {
-        let letters = self.household.take_letters(&self.id);
+        let Some((scheduler, id)) = &self.servitor else { return Ok(None) };
+        let letters = scheduler.take_letters(id);
         if letters.is_empty() {
             return Ok(None);
         }
-        let message = Message::user(word(&letters));
+        let message = Message::user(join_messages(&letters));
         self.record.append(&Entry::Fed { messages: vec![message.clone()], inbox: letters.len() })?;
         Ok(Some(message))
     }
 
-    async fn company(&self, cancel: &CancellationToken) -> Option<String> {
-        self.household.company(&self.id, cancel).await
+    async fn wait_for_news(&self, cancel: &CancellationToken) -> Option<String> {
+        let (scheduler, id) = self.servitor.as_ref()?;
+        scheduler.wait_for_news(id, cancel).await
     }
 
     fn fed(&self, messages: &[Message]) -> Result<(), LedgerError> {
@@ -111,15 +125,16 @@ impl TurnJournal for ServitorJournal {
     fn replied(&self, reply: &Reply, calls: &[ToolCall]) -> Result<(), LedgerError> {
         let (text, opaque, calls) = (reply.text.clone(), reply.opaque.clone(), calls.to_vec());
         self.record.append(&Entry::Reply { text, opaque, calls })?;
-        self.household.registry.spend(&self.id, 0, 1);
+        if let Some((scheduler, id)) = &self.servitor {
+            scheduler.registry.spend(id, 0, 1);
+        }
         Ok(())
     }
 
     fn known(&self, call: &ToolCall) -> PriorCall {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        match calls.1.get(&call.id) {
+        match self.ended.get(&call.id) {
             Some((ok, text)) => PriorCall::Ended(*ok, text.clone()),
-            None if calls.0.contains(&call.id) => PriorCall::Begun,
+            None if self.begun.contains(&call.id) => PriorCall::Begun,
             None => PriorCall::New,
         }
     }
@@ -137,8 +152,9 @@ impl TurnJournal for ServitorJournal {
     }
 
     fn claims(&self, reply: &Reply) -> Result<(), LedgerError> {
-        // One that is verified again after a restart was written down before.
-        if self.household.registry.get(&self.id).is_some_and(|body| body.state == ServitorState::Verifying) {
+        // A servitor's claim that is verified again after a restart was written down before.
+        let servitor = self.servitor.as_ref().and_then(|(scheduler, id)| scheduler.registry.get(id));
+        if servitor.is_some_and(|servitor| servitor.state == ServitorState::Verifying) {
             return Ok(());
         }
         let (text, opaque) = (reply.text.clone(), reply.opaque.clone());
@@ -147,7 +163,7 @@ impl TurnJournal for ServitorJournal {
     }
 
     async fn turn_to_prove(&self) -> Option<OwnedSemaphorePermit> {
-        self.household.proving.clone().acquire_owned().await.ok()
+        self.proving.clone().acquire_owned().await.ok()
     }
 
     fn judged(&self, proved: &VerificationResult, back: bool) -> Result<(), LedgerError> {
@@ -160,19 +176,19 @@ impl TurnJournal for ServitorJournal {
     }
 }
 
-/// The coordinator of a session: it hears from its servitors, and does not end before they do.
+/// Journal of a session's own turn: it hears from its servitors, and does not end before they do.
 pub(crate) struct CoordinatorInbox(pub(crate) Arc<Servitors>);
 
 #[async_trait]
 impl TurnJournal for CoordinatorInbox {
     fn inbox(&self) -> Result<Option<Message>, LedgerError> {
-        let Some(household) = self.0.opened() else { return Ok(None) };
-        let letters = household.take_letters(household.registry.coordinator());
-        Ok((!letters.is_empty()).then(|| Message::user(word(&letters))))
+        let Some(scheduler) = self.0.opened() else { return Ok(None) };
+        let letters = scheduler.take_letters(scheduler.registry.coordinator());
+        Ok((!letters.is_empty()).then(|| Message::user(join_messages(&letters))))
     }
 
-    async fn company(&self, cancel: &CancellationToken) -> Option<String> {
-        let household = self.0.opened()?;
-        household.company(household.registry.coordinator(), cancel).await
+    async fn wait_for_news(&self, cancel: &CancellationToken) -> Option<String> {
+        let scheduler = self.0.opened()?;
+        scheduler.wait_for_news(scheduler.registry.coordinator(), cancel).await
     }
 }

@@ -1,10 +1,11 @@
-//! What is kept of a person's turn: what the model proposes to remember, a trace, what is going on now, and the whole turn.
+//! After a person's turn: candidates for memory, a trace, the conversation state, and the turn itself are stored.
 //!
-//! The line of the turn is written before the state is; whoever finds a turn without its end finishes it (`marvin_memory::open_turns`).
-//! Nothing here can undo a turn: what goes wrong becomes a notice.
+//! The line of the turn is written before the state; the next process completes a turn without its end
+//! (`marvin_memory::open_turns`). Nothing here can undo a turn: errors become notices.
 
+use super::Session;
 use super::before_turn::{GOING_ON, Recollection};
-use super::{Session, SessionError};
+use crate::error::SessionError;
 use crate::outcome::{Outcome, Status};
 use crate::stages::{Notes, Thought};
 use marvin_base::layout::Layout;
@@ -24,11 +25,11 @@ use std::collections::BTreeMap;
 /// Tool calls that a turn's record names, and names in a trace.
 const MAX_RECORDED_CALLS: usize = 50;
 const MAX_TRACE_NAMES: usize = 10;
-/// Characters of what was said that the account of a turn is made from.
-const SAID: usize = 6_000;
+/// Bytes of prompt and answer that the conversation state is made from.
+const MAX_STATE_INPUT_BYTES: usize = 6_000;
 
 impl Session {
-    /// Asks what is going on now, after a turn in which the model thought; none when nobody is to be asked.
+    /// Asks the model for the new conversation state, after a turn in which it gave notes; none otherwise.
     pub(super) async fn account(
         &self,
         prompt: &str,
@@ -42,14 +43,14 @@ impl Session {
         let before = before.map_or("nothing was noted yet", |extra| extra.text.trim());
         let question = format!(
             "# {GOING_ON}\n{before}\n\n# What the person said now\n{}\n\n# What was answered\n{}",
-            truncate::middle(prompt, SAID),
-            truncate::middle(&outcome.text, SAID)
+            truncate::middle(prompt, MAX_STATE_INPUT_BYTES),
+            truncate::middle(&outcome.text, MAX_STATE_INPUT_BYTES)
         );
         let messages = vec![Message::system(include_str!("../../prompts/state.md")), Message::user(question)];
         Ok(self.turn.aside("state", messages).await?)
     }
 
-    /// Keeps the whole turn, and a trace of one that went well.
+    /// Stores the turn, and a trace of one that succeeded.
     pub(super) fn keep(
         &self,
         recollection: &mut Recollection,
@@ -69,7 +70,7 @@ impl Session {
         outcome: &Outcome,
         account: Option<&str>,
     ) -> Result<(), MemoryError> {
-        // Before anything is cut out of them: a part of a secret no longer looks like one.
+        // Redacted before anything is cut: a part of a secret no longer looks like one.
         let (prompt, answer) = (&self.redacted(prompt), self.redacted(&outcome.text));
         let thought = self.turn.stages.as_ref().map(|stages| stages.so_far()).unwrap_or_default();
         let calls =
@@ -125,8 +126,7 @@ impl Session {
         Ok(())
     }
 
-    /// Proposes what the model thinks is worth remembering, and what was needed again and again. A turn that went wrong proposes
-    /// nothing that was thought in it.
+    /// Proposes the candidates of the model and frequently used traces. A turn that failed proposes none of the model's.
     fn propose(
         &self,
         recollection: &mut Recollection,
@@ -152,7 +152,7 @@ impl Session {
                 Ok(candidate) => {
                     let outcomes = memory.propose(vec![candidate.clone()], Origin::Think, &from)?;
                     let source = from.heard.source_of(&candidate);
-                    outcomes.into_iter().map(|outcome| said(json!(outcome), source.word())).collect()
+                    outcomes.into_iter().map(|outcome| with_source(json!(outcome), source.word())).collect()
                 }
             };
             let candidate = self.trace.within(value, 2_000);
@@ -166,20 +166,20 @@ impl Session {
     }
 
     pub(super) fn notice(&self, text: &str) {
-        // A record that broke is told of by whoever writes to it next.
+        // A broken record is reported by the next write to it.
         self.trace.notice(text).ok();
     }
 }
 
-/// What became of a candidate, with the source that was found for it.
-fn said(mut outcome: Value, source: &str) -> Value {
+/// Adds the source that was found for a candidate to its outcome.
+fn with_source(mut outcome: Value, source: &str) -> Value {
     if let Some(map) = outcome.as_object_mut() {
         map.insert("source".into(), source.into());
     }
     outcome
 }
 
-/// What the record of a run knows of a turn whose process died.
+/// What the record of a run contains of a turn whose process died.
 pub(super) fn known_of(layout: &Layout, begun: &TurnStart) -> PartialTurn {
     let Ok(run) = RunDirectory::open(&layout.runs(), &begun.session_id) else {
         return PartialTurn::default();
@@ -195,7 +195,7 @@ pub(super) fn known_of(layout: &Layout, begun: &TurnStart) -> PartialTurn {
     PartialTurn { think: think.join("\n\n"), tools: calls(&events), output: said }
 }
 
-/// The calls that events tell of.
+/// Tool calls among the events of a run.
 fn calls(events: &[Value]) -> Vec<Value> {
     let mut arguments: BTreeMap<String, Value> = BTreeMap::new();
     let mut calls = Vec::new();
@@ -225,7 +225,7 @@ fn calls(events: &[Value]) -> Vec<Value> {
                     },
                     "error": item.get("why"),
                 });
-                // Where the whole is, when the model got a part of it.
+                // Where the whole result is, when the model got a part of it.
                 let place = of("artifact").and_then(|artifact| artifact.get("path"));
                 if let (Some(call), Some(place)) = (call.as_object_mut(), place) {
                     call.insert("result_ref".into(), place.clone());
@@ -238,13 +238,13 @@ fn calls(events: &[Value]) -> Vec<Value> {
     calls
 }
 
-/// What an answer asks.
+/// Questions in an answer.
 fn questions(text: &str) -> Vec<String> {
     let sentences = text.split_inclusive(['?', '.', '!', '\n']).map(str::trim);
     sentences.filter(|sentence| sentence.ends_with('?')).take(3).map(str::to_string).collect()
 }
 
-/// Words that look like names of files or of things in programs.
+/// Words that look like names of files or identifiers.
 fn names_in(text: &str) -> Vec<String> {
     let trimmed = text.split_whitespace().map(|word| word.trim_matches(|char: char| !char.is_alphanumeric()));
     let named = |word: &&str| {

@@ -1,6 +1,6 @@
-//! What runs left behind, to be found again: the beginning of every artifact of the last runs.
+//! Index of artifacts: the beginning of every artifact of the last runs.
 //!
-//! Limits: text of the newest runs only; what is no text is found by its name. An artifact is data that tools gave, never an
+//! Limits: only text of the newest runs; other files are found by their names. An artifact is output of tools, never an
 //! instruction.
 
 use marvin_base::files::{self, Links};
@@ -8,15 +8,14 @@ use marvin_base::layout::Layout;
 use marvin_base::signature;
 use marvin_memory::index::{Document, Kind};
 use marvin_memory::{Memory, MemoryError};
-use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Runs that are looked at, and artifacts of all of them.
+/// Runs that are indexed, and artifacts of all of them.
 const MAX_INDEXED_RUNS: usize = 50;
 const MAX_INDEXED_ARTIFACTS: usize = 300;
 /// Bytes of one artifact that are indexed.
-const BEGINNING: usize = 4_096;
+const MAX_INDEXED_BYTES: usize = 4_096;
 
 struct ArtifactFile {
     path: PathBuf,
@@ -25,15 +24,12 @@ struct ArtifactFile {
     modified: i64,
 }
 
-/// Puts the artifacts of the last runs into the index, unless they are there.
-///
-/// # Errors
-/// When no index can be made.
+/// Adds the artifacts of the last runs to the index, unless they are there.
 pub fn offer(memory: &mut Memory, layout: &Layout) -> Result<(), MemoryError> {
     let found = find(&layout.runs());
     let facts: Vec<(&str, u64, i64)> =
         found.iter().map(|one| (one.id.as_str(), one.bytes, one.modified)).collect();
-    let stamp = signature::hash(&json!(facts));
+    let stamp = signature::hash(&facts);
     memory.offer(Kind::Artifact, &stamp, || found.iter().map(document).collect())
 }
 
@@ -66,7 +62,8 @@ fn find(runs: &Path) -> Vec<ArtifactFile> {
 fn document(found: &ArtifactFile) -> Document {
     let bytes = files::open(&found.path, Links::Refuse).ok().and_then(|file| {
         let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut std::io::Read::take(file, BEGINNING as u64), &mut bytes).ok()?;
+        std::io::Read::read_to_end(&mut std::io::Read::take(file, MAX_INDEXED_BYTES as u64), &mut bytes)
+            .ok()?;
         Some(bytes)
     });
     let text = bytes.filter(|bytes| !bytes.contains(&0)).unwrap_or_default();

@@ -1,6 +1,7 @@
-//! What a session leaves: one `result`, `run.json`, and what its run cost.
+//! Closing a session: one `result`, `run.json`, and the cost of the run.
 
-use super::{Session, SessionError};
+use super::Session;
+use crate::error::SessionError;
 use crate::outcome::Outcome;
 use crate::verification::VerificationResult;
 use marvin_base::run_record::{RunRecord, TurnRecord};

@@ -1,9 +1,10 @@
-//! What a session's conversation begins with, and what is kept of it.
+//! First messages of a session's conversation, and its chat log.
 
-use super::ExtraContext;
-use super::{Manner, Session, SessionError};
+use super::Session;
+use super::options::{ExtraContext, Manner};
 use crate::commitments::{PROJECT, VettedCommitment};
 use crate::compose::{Coding, Composer, PromptExtra, budget};
+use crate::error::SessionError;
 use crate::history::History;
 use crate::turn_commitments::TurnCommitments;
 use marvin_base::settings::table;
@@ -13,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 impl Session {
-    /// Brings a text into the prompts of this session: what packs tell, what memory holds. A run that is taken up keeps what
-    /// was brought when it began.
+    /// Adds a text to the prompts of this session, such as guidance or memories. A resumed run keeps the texts that it began
+    /// with.
     pub fn bring(&mut self, extra: PromptExtra) {
         if self.resumed.is_none() {
             self.extras.push(extra);
@@ -28,7 +29,7 @@ impl Session {
         self.offers.extend(brought.offered);
     }
 
-    /// Adds to the chat log what was said, without secrets. A log that cannot be written does not undo the turn.
+    /// Adds prompt and answer to the chat log, redacted. A log that cannot be written does not undo the turn.
     pub(super) fn remember(&self, prompt: &str, answer: &str) -> Result<(), SessionError> {
         let (prompt, answer) = (self.redactor.text(prompt), self.redactor.text(answer));
         let (limit, target) =
@@ -61,8 +62,8 @@ impl Session {
         }
     }
 
-    /// The conversation, from durable state: unattended turns see the chat log only as lines of the system message. What it
-    /// is made of is told in the record first.
+    /// First messages, from durable state: unattended turns see the chat log only as lines of the system message. The record
+    /// says first what they are made of.
     pub(super) fn compose(
         &mut self,
         prompt: &str,
@@ -121,7 +122,7 @@ impl Session {
         }
     }
 
-    /// Says which promises the gate would ask about: nobody is there to answer.
+    /// Reports commitments that the gate would ask about, since no person is there to answer.
     pub(super) fn warn_of(&self, examined: &[VettedCommitment]) -> Result<(), SessionError> {
         for one in examined {
             if let Some(doubt) = &one.doubt {

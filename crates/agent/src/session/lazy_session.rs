@@ -1,19 +1,20 @@
-//! Servitors without a turn: a session that is opened when somebody first needs it, and that ends when it is told to.
+//! A session for servitors without a turn, opened when it is first needed.
 //!
-//! Whoever serves tools to others (a server that nobody may ever ask for a servitor) makes no run and asks for no model before
-//! the first call that needs them.
+//! A server of tools, which may never be asked for a servitor, makes no run and needs no model before the first call that does.
 
-use super::{Manner, Session, SessionError, SessionOptions};
-use crate::servitors::{RegistryError, Servitors};
+use super::Session;
+use super::options::{Manner, SessionOptions};
+use crate::error::{RegistryError, SessionError};
+use crate::servitors::Servitors;
 use crate::trace::Notice;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Who is told of what happens to the servitors.
+/// Listener to the events of the servitors.
 pub type SharedListener = Arc<dyn Fn(Notice<'_>) + Send + Sync>;
 
-/// Where the servitors of a process without a turn live.
+/// Session of the servitors of a process without a turn.
 #[derive(Debug)]
 pub struct LazySession {
     /// Tools hold them weakly; here they are kept.
@@ -22,7 +23,7 @@ pub struct LazySession {
 }
 
 impl LazySession {
-    /// Quarters for these servitors; `cancel` breaks off what they do.
+    /// Session for these servitors; `cancel` interrupts them.
     #[must_use]
     pub fn new(servitors: Arc<Servitors>, told: SharedListener, cancel: CancellationToken) -> Self {
         let session: Arc<Mutex<Option<Session>>> = Arc::default();
@@ -33,7 +34,7 @@ impl LazySession {
             let place = place.ok_or_else(|| RegistryError::Usage("this process is about to end".into()))?;
             let told = told.clone();
             let mut session = Session::open(SessionOptions {
-                ground: servitors.ground().clone(),
+                project: servitors.project().clone(),
                 manner: Manner::Unattended,
                 record: None,
                 response_schema: None,
@@ -45,28 +46,24 @@ impl LazySession {
                 turbotime: None,
                 approver: None,
             })?;
-            let said = session.is_for_servitors();
+            let said = session.mark_for_servitors();
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
             Ok(said?)
         }));
         LazySession { servitors, session }
     }
 
-    /// Breaks off whoever works, waits for them for so long at most, and closes the record. They stay as they are written
-    /// down, and go on when they are taken up again.
-    ///
-    /// # Errors
-    /// When the record cannot be closed.
-    pub async fn end(&self, longest: Duration) -> Result<(), SessionError> {
+    /// Interrupts the servitors, waits for them until the timeout, and closes the record. They can be resumed.
+    pub async fn end(&self, timeout: Duration) -> Result<(), SessionError> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut session) = session else { return Ok(()) };
         session.turn.cancel.cancel();
-        let mut bodies = Vec::new();
-        if let Some(household) = self.servitors.opened() {
-            tokio::time::timeout(longest, household.settled()).await.ok();
-            bodies = household.registry.living();
+        let mut servitors = Vec::new();
+        if let Some(scheduler) = self.servitors.opened() {
+            tokio::time::timeout(timeout, scheduler.settled()).await.ok();
+            servitors = scheduler.registry.living();
         }
-        let outcome = session.outcome_of(&bodies);
+        let outcome = session.outcome_of(&servitors);
         session.close(&outcome)
     }
 }

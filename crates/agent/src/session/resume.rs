@@ -1,8 +1,8 @@
-//! Taking up a run that broke off: the same directory, the same record, the same budget.
+//! Resuming an interrupted run: the same directory, the same record, the same budget.
 //!
-//! What was done is told to the model from the record; no call is repeated by the shell. A run that ended is not taken up.
+//! The model is given an account of the work from the record; the shell repeats no call. A run that ended cannot be resumed.
 
-use super::SessionError;
+use crate::error::SessionError;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunDirectory;
@@ -10,15 +10,12 @@ use marvin_base::run_record::{RunRecord, RunStatus, TurnRecord};
 use marvin_base::{clock, ledger, truncate};
 use serde_json::Value;
 
-/// A run that broke off.
 #[derive(Debug)]
 pub(crate) struct InterruptedRun {
     pub(crate) run: RunDirectory,
-    /// What `run.json` says.
     pub(crate) record: RunRecord,
     /// The part of it that turns have.
     pub(crate) turn: Box<TurnRecord>,
-    /// Its events.
     pub(crate) events: Vec<Value>,
 }
 
@@ -28,7 +25,7 @@ impl InterruptedRun {
         let wrong = |problem: String| SessionError::Resume(truncate::line(id, 80), problem);
         let id = id.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let run = RunDirectory::open(&layout.runs(), id)
-            .map_err(|error| wrong(format!("there is no such run here ({error})")))?;
+            .map_err(|error| wrong(format!("no such run here ({error})")))?;
         let record = RunRecord::read(run.path()).map_err(|error| wrong(error.to_string()))?;
         if record.status != Some(RunStatus::Running) {
             return Err(wrong(format!("it ended ({})", record.status.map_or("", RunStatus::word))));
@@ -40,16 +37,12 @@ impl InterruptedRun {
         Ok(InterruptedRun { run, record, turn, events })
     }
 
-    /// What was asked.
     pub(crate) fn prompt(&self) -> &str {
         self.turn.prompt.as_deref().unwrap_or_default()
     }
 }
 
-/// Says of a run that broke off that nobody will take it up.
-///
-/// # Errors
-/// When there is no such run, it ended, or that cannot be written.
+/// Closes an interrupted run that will not be resumed.
 pub fn close_broken(layout: &Layout, id: &str) -> Result<(), SessionError> {
     let mut broken = InterruptedRun::find(layout, id)?;
     broken.record.status = Some(RunStatus::Interrupted);
@@ -59,10 +52,7 @@ pub fn close_broken(layout: &Layout, id: &str) -> Result<(), SessionError> {
     Ok(broken.run.save(&broken.record, &Redactor::patterns_only())?)
 }
 
-/// The prompt of a run that broke off.
-///
-/// # Errors
-/// When there is no such run, or it ended.
+/// Prompt of an interrupted run.
 pub fn prompt_of(layout: &Layout, id: &str) -> Result<String, SessionError> {
     Ok(InterruptedRun::find(layout, id)?.prompt().to_string())
 }

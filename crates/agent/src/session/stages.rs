@@ -1,21 +1,27 @@
-//! Which turns have stages: those that a person asks for, in words.
+//! Stages of a session's turns: only those that a person asks for have them.
 
-use super::{Manner, Replay};
+use super::options::{Manner, Replay};
 use crate::compose::render;
 use crate::stages::Stages;
 use crate::turn::Turn;
 use marvin_tools::turbotime::Selection;
-use serde_json::json;
+use serde::Serialize;
 use std::sync::Arc;
 
-/// What is said of goals where the person switched TURBOTIME on; empty where not.
+/// Values of the template `turbotime.md`.
+#[derive(Serialize)]
+struct Tools<'a> {
+    tools: &'a [&'static str],
+}
+
+/// Prompt text about goals where the person switched TURBOTIME on; else empty.
 pub(super) fn framing(selection: Option<&Selection>) -> String {
     let Some(selection) = selection else { return String::new() };
-    let facts = json!({ "tools": selection.names() });
+    let facts = Tools { tools: &selection.names() };
     render("turbotime.md", include_str!("../../prompts/turbotime.md"), &facts).trim().to_string()
 }
 
-/// The stages of a session's turns; none where nobody asks, a sub-agent works, or an answer must have a schema.
+/// Stages of a session's turns; none where no person asks, a sub-agent works, or an answer must have a schema.
 pub(super) fn of_turn(
     turn: &Turn,
     manner: Manner,

@@ -1,8 +1,8 @@
-//! The stages of a person's turn over the one loop: the model thinks (notes in sections, requests, candidates), tools act, it
+//! Stages of a person's turn over the one loop: the model thinks (notes in sections, requests, candidates), tools act, it
 //! answers; then candidates are proposed and the state is committed.
 //!
-//! [`Stages`] sorts every reply of the turn: what stands before the first section is for the person, what stands in sections is for the shell.
-//! A reply without sections is taken as it is, so that a model that only answers gives its answer at once.
+//! [`Stages`] splits every reply of the turn: text before the first section is for the person, sections are for the shell. A
+//! reply without sections is taken as it is, so that a model that only answers gives its answer at once.
 
 mod sections;
 mod sieve;
@@ -11,10 +11,12 @@ pub use sections::Notes;
 pub use sieve::Sieve;
 
 use crate::compose::render;
+use crate::debug::debug_fields;
 use crate::protocol::ParsedReply;
 use marvin_base::truncate;
 use marvin_model::{Message, Reply, Request};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How often a model may give notes and nothing else.
@@ -24,23 +26,40 @@ const MAX_RECORDED_TEXT_BYTES: usize = 20_000;
 /// Results of tools that are kept to compare candidates with.
 const MAX_TOOL_RESULTS: usize = 100;
 
-/// Looks into the short-term memory: one line for each find.
+/// Values of the template `think.md`.
+#[derive(Serialize)]
+struct ThinkValues<'a> {
+    json: bool,
+    framed: bool,
+    framing: &'a str,
+}
+
+/// Values of the template `respond.md`.
+#[derive(Serialize)]
+struct RespondValues<'a> {
+    found: &'a [String],
+    problems: &'a [String],
+    answer: bool,
+    again: bool,
+    json: bool,
+}
+
+/// Searches the short-term memory; one line per result.
 pub type Recaller = Box<dyn Fn(&[String]) -> Vec<String> + Send + Sync>;
 
-/// What came of the stages of one turn.
+/// Notes and tool results of one turn.
 #[derive(Debug, Clone, Default)]
 pub struct Thought {
     /// The notes as they came; empty when the model only answered.
     pub think: String,
-    /// What it proposes to remember; nobody checked it.
+    /// Candidates for memory, not checked.
     pub candidates: Vec<Value>,
-    /// What could not be understood.
+    /// Parts that could not be parsed.
     pub problems: Vec<String>,
-    /// What tools said in this turn.
+    /// Results of tools in this turn.
     pub heard: Vec<String>,
 }
 
-/// The stages of one turn.
 pub struct Stages {
     /// How a goal is framed and planned first; empty: it is not.
     framing: String,
@@ -50,11 +69,7 @@ pub struct Stages {
     thought: Mutex<Thought>,
 }
 
-impl std::fmt::Debug for Stages {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stages").field("json", &self.json).finish_non_exhaustive()
-    }
-}
+debug_fields!(Stages, json);
 
 impl Stages {
     /// The stages of a turn. `framing`: what is said of goals and their tools; empty for an ordinary turn.
@@ -63,7 +78,7 @@ impl Stages {
         Stages { framing, json, recaller: Mutex::default(), thought: Mutex::default() }
     }
 
-    /// Who looks into the short-term memory.
+    /// Sets the search of the short-term memory.
     pub fn recall_by(&self, recaller: Recaller) {
         *self.recaller.lock().unwrap_or_else(PoisonError::into_inner) = Some(recaller);
     }
@@ -72,7 +87,7 @@ impl Stages {
         self.thought.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What came of the turn so far.
+    /// Notes and tool results so far.
     #[must_use]
     pub fn so_far(&self) -> Thought {
         self.thought().clone()
@@ -84,9 +99,9 @@ impl Stages {
         !self.thought().think.is_empty()
     }
 
-    /// Puts into a request how a turn goes, and which stage it is at.
+    /// Adds the contract of the stages and the current stage to a request.
     pub(crate) fn prepare(&self, request: &mut Request) {
-        let facts = json!({"json": self.json, "framed": !self.framing.is_empty(), "framing": self.framing});
+        let facts = ThinkValues { json: self.json, framed: !self.framing.is_empty(), framing: &self.framing };
         let contract = render("think.md", include_str!("../../prompts/think.md"), &facts);
         match request.messages.first_mut() {
             Some(Message::System { content }) => {
@@ -99,7 +114,7 @@ impl Stages {
         request.step.get_or_insert_with(|| stage.to_string());
     }
 
-    /// Sorts a reply: leaves in it what is for the person and what goes back to the model, and gives the notes, if there are some.
+    /// Splits a reply: leaves in it the text for the person and for the model, and gives the notes, if it has some.
     pub(crate) fn sort(&self, reply: &mut Reply, understood: &mut ParsedReply) -> Option<Notes> {
         let apart = match understood.data.get("notes") {
             Some(Value::String(_)) => match understood.data.remove("notes") {
@@ -138,7 +153,7 @@ impl Stages {
         Some(notes)
     }
 
-    /// What a tool said.
+    /// Notes the result of a tool.
     pub(crate) fn heard(&self, text: &str) {
         let mut thought = self.thought();
         if thought.heard.len() < MAX_TOOL_RESULTS {
@@ -146,16 +161,20 @@ impl Stages {
         }
     }
 
-    /// What the model is told after its notes, besides the results of its tools; none when there is nothing to tell.
+    /// Message to the model after its notes, besides the results of its tools; none when it would be empty.
     pub(crate) fn word(&self, notes: &Notes, only_notes: bool, again: bool) -> Option<String> {
         let recaller = self.recaller.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match recaller.as_ref() {
             Some(recall) if !notes.queries.is_empty() => recall(&notes.queries),
             _ => Vec::new(),
         };
-        let facts = json!({
-            "found": found, "problems": notes.problems, "answer": only_notes, "again": again, "json": self.json,
-        });
+        let facts = RespondValues {
+            found: &found,
+            problems: &notes.problems,
+            answer: only_notes,
+            again,
+            json: self.json,
+        };
         let word = render("respond.md", include_str!("../../prompts/respond.md"), &facts);
         let word = word.trim();
         (!word.is_empty()).then(|| word.to_string())
@@ -166,6 +185,7 @@ impl Stages {
 mod tests {
     use super::*;
     use crate::protocol::{JsonText, Native, ReplyProtocol};
+    use serde_json::json;
 
     const NOTES: &str = "SITUATION\n- x\nTOOL REQUESTS\n- NONE\nMEMORY CANDIDATES\n- {\"text\": \"a\"}";
 

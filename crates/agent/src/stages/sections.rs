@@ -1,28 +1,25 @@
-//! What a model thinks before it answers, in sections: a heading alone on its line, then lines.
+//! Parser of a model's notes, which stand in sections: a heading alone on its line, then lines.
 //!
-//! What is well formed counts; what is not is said in the record, and nothing is guessed. Speech is what stands before the first
-//! heading: it is all that a person may see of such a reply.
+//! Well-formed parts count; others are recorded as problems, and nothing is guessed. Speech is the text before the first heading:
+//! all that a person may see of such a reply.
 //!
-//! Limits: a heading is one of ours, alone on its line, perhaps with Markdown around it. Two of them (`TOOL REQUESTS`, `MEMORY CANDIDATES`) and the
-//! line above a request belong to the shell wherever they stand; words that people use too (`PLAN`) are headings only where
+//! Limits: a heading is one of ours, alone on its line, perhaps with Markdown around it. Two of them (`TOOL REQUESTS`,
+//! `MEMORY CANDIDATES`) and the line above a request belong to the shell anywhere; common words (`PLAN`) are headings only where
 //! a text begins with them, or where one of the shell's own follows.
 
 use marvin_model::{Arguments, ToolCall};
 use serde_json::{Map, Value};
 
-/// Candidates of one turn that are looked at.
 pub(super) const MAX_CANDIDATES: usize = marvin_memory::memory::MAX_CANDIDATES_PER_TURN;
-/// Questions to the short-term memory.
+/// Queries of the short-term memory.
 const MAX_QUERIES: usize = 3;
 /// Requests of one reply; with a framed goal fewer.
 const MAX_REQUESTS: usize = 8;
 const MAX_FRAMED_REQUESTS: usize = 2;
-/// Problems of one reply that are told.
 const MAX_PROBLEMS: usize = 8;
 /// The line above a request.
 const REQUEST: &str = "=== TOOL REQUEST ===";
 
-/// A section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Heading {
     Situation,
@@ -49,40 +46,38 @@ const HEADINGS: [(&str, Heading); 9] = [
 ];
 
 impl Heading {
-    /// Is it a word of the shell's, which no answer has?
+    /// Whether only the shell uses this heading, and no answer does.
     fn is_ours(self) -> bool {
         !matches!(self, Heading::Situation | Heading::Plan | Heading::Constraints | Heading::Ambiguity)
     }
 
-    /// Is it taken away before the answer is made?
+    /// Whether it is removed before the answer is requested.
     fn is_removed(self) -> bool {
         matches!(self, Heading::ToolRequests | Heading::MemoryCandidates)
     }
 
-    /// Does it say what the model thinks, so that an answer is still to come?
+    /// Whether it holds thoughts, so that an answer is still to come.
     fn is_thought(self) -> bool {
         !matches!(self, Heading::ToolRequests | Heading::MemoryCandidates | Heading::StmQuery)
     }
 }
 
-/// What a reply in sections says.
+/// A parsed reply in sections.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Notes {
-    /// What stands before the sections: for the person.
+    /// Text before the sections, for the person.
     pub speech: String,
     /// The sections as they came.
     pub whole: String,
-    /// The sections without requests and candidates.
     pub sanitised: String,
     /// Whether it begins with thoughts, rather than with something added to an answer.
     pub thought: bool,
-    /// What to look for in the short-term memory.
+    /// Queries of the short-term memory.
     pub queries: Vec<String>,
-    /// Tools to call.
     pub requests: Vec<ToolCall>,
-    /// What may be remembered; nobody checked it yet.
+    /// Candidates for memory, not checked yet.
     pub candidates: Vec<Value>,
-    /// What could not be understood.
+    /// Parts that could not be parsed.
     pub problems: Vec<String>,
 }
 
@@ -92,7 +87,7 @@ impl Notes {
     pub fn read(text: &str, framed: bool) -> Option<Notes> {
         let begin = beginning(text)?;
         let (speech, whole) = text.split_at_checked(begin)?;
-        // Only the beginning of a fence around the sections is no speech.
+        // The beginning of a fence around the sections does not count as speech.
         let spoken = |line: &str| !line.trim().is_empty() && !is_fence(line);
         let speech = if speech.lines().any(spoken) { speech.trim_end() } else { "" };
         let mut reader = Reader {
@@ -119,12 +114,12 @@ fn heading(line: &str) -> Option<Heading> {
     HEADINGS.iter().find(|(name, _)| *name == line).map(|(_, heading)| *heading)
 }
 
-/// Does a line begin something that is not for people?
+/// Whether a line begins a part that is not for people.
 pub(super) fn is_begun_by(line: &str) -> bool {
     heading(line).is_some() || line.trim() == REQUEST
 }
 
-/// Could a line that is not whole yet become one?
+/// Whether an incomplete line could become such a line.
 pub(super) fn may_become(line: &str) -> bool {
     let (trimmed, start) = (line.trim(), bare(line));
     trimmed.is_empty()
@@ -133,12 +128,11 @@ pub(super) fn may_become(line: &str) -> bool {
         || HEADINGS.iter().any(|(name, _)| name.starts_with(start))
 }
 
-/// A line of a code fence.
 pub(super) fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```")
 }
 
-/// Where the sections begin; none where there are none.
+/// Offset of the first section, if there is one.
 fn beginning(text: &str) -> Option<usize> {
     let mut at = 0;
     let mut first_line = true;
@@ -166,13 +160,12 @@ struct Reader {
     framed: bool,
     notes: Notes,
     section: Option<Heading>,
-    /// A section came.
     seen: bool,
     /// The section said that there is nothing.
     none: bool,
     /// A request that is not closed yet.
     request: Option<Request>,
-    /// A bullet that may go on.
+    /// A bullet that may continue.
     bullet: String,
 }
 
@@ -319,9 +312,9 @@ impl Reader {
                 }
             }
             (Some(Heading::GoalModel), Err(error)) => {
-                self.problem(format!("GOAL MODEL is no JSON object ({error})"));
+                self.problem(format!("GOAL MODEL is not a JSON object ({error})"));
             }
-            (_, Err(error)) => self.problem(format!("a memory candidate is no JSON object ({error})")),
+            (_, Err(error)) => self.problem(format!("a memory candidate is not a JSON object ({error})")),
             (_, Ok(_)) if self.notes.candidates.len() >= MAX_CANDIDATES => {
                 self.problem(format!("more than {MAX_CANDIDATES} memory candidates; the rest was left out"));
             }
@@ -336,7 +329,7 @@ impl Reader {
     }
 }
 
-/// What is wrong with a goal, if something is.
+/// First error of a goal.
 fn wrong_goal(goal: &Map<String, Value>) -> Option<String> {
     for key in ["goal_id", "description", "origin", "status"] {
         if goal.get(key).and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
@@ -348,7 +341,7 @@ fn wrong_goal(goal: &Map<String, Value>) -> Option<String> {
         .then(|| "`origin` is one of user, inferred, carried".to_string())
 }
 
-/// A heading that nobody knows: capitals alone on a line.
+/// Whether a line is an unknown heading: capitals alone on a line.
 fn is_other_heading(line: &str) -> bool {
     let line = line.trim();
     line.len() > 2
@@ -357,7 +350,6 @@ fn is_other_heading(line: &str) -> bool {
         && line != "NONE"
 }
 
-/// The text of a bullet.
 fn bullet(line: &str) -> Option<&str> {
     let line = line.trim_start();
     line.strip_prefix("- ")
@@ -483,7 +475,7 @@ WHATEVER
             "`a` has no ARGS",
             "no TOOL",
             "`open` has no STOP",
-            "no JSON object",
+            "not a JSON object",
             "more than 2 memory",
         ] {
             assert!(said.contains(part), "{part}: {said}");
@@ -501,7 +493,7 @@ WHATEVER
         assert_eq!((good.requests.len(), good.problems.len()), (2, 1), "{:?}", good.problems);
         let bad = Notes::read(&text(&goal.replace("\"user\"", "\"god\"")), true).unwrap();
         assert!(bad.problems[0].contains("origin"), "{:?}", bad.problems);
-        assert!(Notes::read(&text("nonsense"), true).unwrap().problems[0].contains("no JSON object"));
+        assert!(Notes::read(&text("nonsense"), true).unwrap().problems[0].contains("not a JSON object"));
     }
 
     proptest::proptest! {

@@ -1,25 +1,24 @@
-//! Text that arrives piece by piece, and how much of it may be shown already: never a heading of the shell's, nor what follows one.
+//! Filter of streamed text: a heading of the shell and everything after it is never shown.
 //!
-//! From a line on that could begin a section, everything is held until the reply is whole; then it is known what it was.
+//! From a line that could begin a section, everything is held back until the reply is complete.
 
 use super::sections::{is_begun_by, is_fence, may_become};
 
-/// Holds back what may not be for a person.
+/// Holds back text that may not be for a person.
 #[derive(Debug, Default)]
 pub struct Sieve {
     text: String,
     /// Where the last line begins.
     line: usize,
-    /// Bytes that were handed on.
+    /// Bytes that were passed on.
     told: usize,
-    /// Something that is no fence stands before the last line.
+    /// Text other than a fence stands before the last line.
     begun: bool,
-    /// A heading came.
     closed: bool,
 }
 
 impl Sieve {
-    /// Takes a piece; gives what may be shown now, perhaps nothing.
+    /// Takes a piece; gives the text that may be shown now.
     pub fn take(&mut self, piece: &str) -> &str {
         self.text.push_str(piece);
         if self.closed {
@@ -43,7 +42,7 @@ impl Sieve {
         self.upto(self.text.len())
     }
 
-    /// What may be shown up to here, without space at its end.
+    /// Text that may be shown up to here, without space at its end.
     fn upto(&mut self, end: usize) -> &str {
         let end = self.text.get(..end).unwrap_or_default().trim_end().len();
         let from = self.told.min(end);
@@ -51,7 +50,7 @@ impl Sieve {
         self.text.get(from..end).unwrap_or_default()
     }
 
-    /// Bytes that were handed on.
+    /// Bytes that were passed on.
     #[must_use]
     pub fn told(&self) -> usize {
         self.told

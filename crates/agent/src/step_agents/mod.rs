@@ -2,186 +2,138 @@
 //!
 //! [`StepAgents`] belongs to a run that its caller opened: trace, budget and directory are the run's. A [`Job`] is one
 //! attempt at one step; it is a [`Turn`] like every other, with the role's prompt and rights, and with the worker protocol
-//! ([`crate::protocol::Worker`]). It is written down under its key before it counts: a process that takes the same key up again goes on where
-//! the other ended, makes no call twice whose result is known, and gives back what was done already.
+//! ([`crate::protocol::Worker`]). It is recorded under its key before it counts: a process that resumes the same key continues
+//! where the other ended, makes no call twice whose result is known, and returns what was done already.
 //!
-//! Limits: what a call did between its begin and a crash is not known, only that it began. Workers start no agents of
+//! Limits: the effect of a call that was interrupted by a crash is unknown, only that it began. Workers start no agents of
 //! their own.
 
-mod commitments;
 mod job;
-mod turn_journal;
 
-pub use commitments::StepCommitments;
+pub use crate::turn_commitments::TurnCommitments;
+pub(crate) use job::file_name;
 pub use job::{Job, JobResult, Rights};
 
-use crate::compose::{self, Coding, Composer, access_sentence, budget};
-use crate::evaluator;
+use crate::compose::{self, Composer, budget};
+use crate::error::SessionError;
 use crate::launch::ModelChoice;
+use crate::model_client::{TierClients, check_budget, choose_client};
 use crate::outcome::{Outcome, Status};
-use crate::project_context::{ProjectContext, usage_reporter};
+use crate::project_context::ProjectContext;
 use crate::protocol::Worker;
 use crate::roles::Role;
-use crate::servitors::{Entry, Record, ResumePoint};
-use crate::session::{SessionError, model};
+use crate::run_parts::{RunParts, RunScope, cost_limit, script_state};
+use crate::servitors::{Entry, Record, RecordJournal, ResumePoint};
 use crate::tool_host::LiveTools;
 use crate::trace::Trace;
-use crate::turn::{Bounds, Turn};
-use crate::{compaction::Window, protocol};
-use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
+use crate::turn::Turn;
+use marvin_base::ledger::{self, Ledger, LedgerError};
 use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
-use marvin_base::signature;
 use marvin_base::trace_event::TraceEvent;
 use marvin_gate::{Access, Workspace, ticket};
 use marvin_model::cost::CostLedger;
-use marvin_model::price::{self, Prices};
+use marvin_model::price::Prices;
 use marvin_model::{Message, ModelClient};
 use marvin_tools::{Mode, ToolContext};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use serde::Serialize;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use turn_journal::JobJournal;
 
-/// The workers of one run.
+/// Type of the entry with the result of a key.
+const RESULT_ENTRY: &str = "kept";
+
+#[derive(Serialize)]
+struct KeptEntry<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    value: &'a Value,
+}
+
+/// Agents of the steps of one run.
 pub struct StepAgents {
-    ground: Arc<ProjectContext>,
-    run: RunDirectory,
+    parts: RunParts,
     /// What every turn has in common.
     turn: Turn,
     context: ToolContext,
     date: String,
-    script_state: PathBuf,
-    durability: Durability,
-    models: Mutex<BTreeMap<String, Arc<dyn ModelClient>>>,
+    tier_clients: TierClients,
     asking: Arc<Semaphore>,
     proving: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for StepAgents {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Crew").field("run", &self.run.id()).finish_non_exhaustive()
+        formatter.debug_struct("StepAgents").field("run", &self.parts.run.id()).finish_non_exhaustive()
     }
 }
 
 impl StepAgents {
-    /// A crew for a run: chooses the model, opens the account of the run.
-    ///
-    /// # Errors
-    /// When the run is nested too deep, a model cannot be had, a budget cannot be kept, or the record cannot be written.
+    /// Opens the agents of a run: chooses the model and opens the cost ledger.
     pub fn open(
-        ground: &ProjectContext,
+        project: &ProjectContext,
         run: &RunDirectory,
         trace: &Trace,
         cancel: &CancellationToken,
     ) -> Result<Self, SessionError> {
-        let ProjectContext { settings, layout, redactor, workspace, .. } = ground;
-        ground.depth()?;
-        let prices = Arc::new(Prices::load(Some(&layout.prices()))?);
-        let durability = Durability::from_setting(settings.text(&table::DURABILITY));
-        let script_state =
-            settings.given(&table::SCRIPT_STATE).map_or_else(|| run.script_state(), PathBuf::from);
-        let client = model::choose_client(ground, None, Some(script_state.clone()))?;
-        let limit = settings.amount(&table::MAX_COST).map(price::nanos);
-        model::check_budget(limit, client.as_ref(), &prices, layout)?;
-        let cost_path = settings.given(&table::COST_LEDGER).map_or_else(|| run.cost(), PathBuf::from);
-        let above: Vec<u32> =
-            settings.list(&table::LINEAGE).iter().filter_map(|id| id.parse().ok()).collect();
-        let cost = Arc::new(CostLedger::open(&cost_path, &above, limit, durability, redactor.clone())?);
-        let (layers, unjudged) = evaluator::layers(ground, &cost, &prices, script_state.clone(), cancel);
-        if let Some(text) = unjudged {
+        project.depth()?;
+        let project = Arc::new(project.clone());
+        let prices = Prices::load(Some(&project.layout.prices()))?;
+        let client = choose_client(&project, Some(script_state(&project.settings, run)))?;
+        check_budget(cost_limit(&project.settings), client.as_ref(), &prices, &project.layout)?;
+        let parts = RunParts::open(&project, run, RunScope::Tree, prices, cancel)?;
+        if let Some(text) = &parts.unjudged {
             trace.notice(text)?;
         }
-        let mut context = ground.context(
-            cancel.clone(),
-            Some(run.artifacts().clone()),
-            usage_reporter(cost.clone(), layout.usage()),
-        );
-        context.layers = Arc::new(layers);
-        let turn = Turn {
-            client,
-            protocol: Arc::new(protocol::Native),
-            tools: Arc::new(LiveTools::new(ground.toolbox(Mode::Coding, &Access::Readonly), context.clone())),
-            trace: Arc::new(trace.about(serde_json::Map::new())),
-            cost,
-            prices,
-            redactor: redactor.clone(),
-            bounds: Bounds {
-                rounds: settings.count(&table::WORKER_ROUNDS),
-                no_progress: settings.count(&table::NO_PROGRESS),
-                window: Window {
-                    warn: settings.count(&table::CONTEXT_WARN),
-                    compact: settings.count(&table::CONTEXT_COMPACT),
-                    hard: settings.count(&table::CONTEXT_HARD),
-                },
-            },
-            cancel: cancel.clone(),
-            late: CancellationToken::new(),
-            workspace: workspace.as_ref().map(|workspace| workspace.root().to_path_buf()),
-            logs: run.logs().clone(),
-            role: Role::Implementer.name().to_string(),
-            step: None,
-            response_schema: None,
-            composer: None,
-            stages: None,
-            proof: None,
-            life: None,
-        };
-        let many = settings.count(&table::CONCURRENCY);
+        let context = parts.tool_context();
+        let tools = LiveTools::new(project.toolbox(Mode::Coding, &Access::Readonly), context.clone());
+        let trace = Arc::new(trace.about(serde_json::Map::new()));
+        let concurrency = project.settings.count(&table::CONCURRENCY);
         Ok(StepAgents {
-            ground: Arc::new(ground.clone()),
+            turn: parts.turn(client, trace, Arc::new(tools), Role::Implementer, &table::WORKER_ROUNDS),
             date: compose::day(run.started()),
-            run: run.clone(),
-            turn,
+            parts,
             context,
-            script_state,
-            durability,
-            models: Mutex::default(),
-            asking: Arc::new(Semaphore::new(many)),
+            tier_clients: TierClients::default(),
+            asking: Arc::new(Semaphore::new(concurrency)),
             proving: Arc::new(Semaphore::new(1)),
         })
     }
 
-    /// What the run costs.
     #[must_use]
     pub fn cost(&self) -> &Arc<CostLedger> {
         &self.turn.cost
     }
 
-    /// The ground that it works on.
     #[must_use]
-    pub fn ground(&self) -> &Arc<ProjectContext> {
-        &self.ground
+    pub fn project(&self) -> &Arc<ProjectContext> {
+        &self.parts.project
     }
 
-    /// The trace of the run.
     #[must_use]
     pub fn trace(&self) -> &Arc<Trace> {
         &self.turn.trace
     }
 
-    /// Ends everybody's work: what was begun goes on when the run is taken up again.
+    /// Interrupts all agents; they continue when the run is resumed.
     pub fn stop(&self) {
         self.turn.cancel.cancel();
     }
 
-    /// Where something beside the record of a key is kept.
+    /// Path of a file beside the record of a key.
     #[must_use]
     pub fn beside(&self, key: &str, name: &str) -> PathBuf {
-        self.run.logs().place().join(format!("{}-{name}", file_name(key)))
+        self.parts.run.logs().place().join(format!("{}-{name}", file_name(key)))
     }
 
-    /// Makes one attempt, or goes on with it.
-    ///
-    /// # Errors
-    /// When what it needs is refused, or the record cannot be written.
+    /// Makes one attempt, or resumes it.
     pub async fn work(&self, job: &Job, cancel: &CancellationToken) -> Result<JobResult, SessionError> {
         let started = Instant::now();
-        let ground = at(&self.ground, job.workspace.as_deref())?;
+        let project = at(&self.parts.project, job.workspace.as_deref())?;
         let record = self.record(&job.key);
         let mut restored = record.restore()?;
         let before = (restored.calls, restored.replies());
@@ -191,14 +143,14 @@ impl StepAgents {
             restored.messages.push(message);
             restored.opening = 1;
         }
-        let promise = StepCommitments::make(&ground, &self.run, &job.key, &job.commitments)?;
-        let outcome = self.turn(job, &ground, promise.as_ref(), &record, restored, cancel).await?;
+        let promise = TurnCommitments::of_step(&project, &self.parts.run, &job.key, &job.commitments)?;
+        let outcome = self.turn(job, &project, promise.as_ref(), &record, restored, cancel).await?;
         let mut done = JobResult::from_outcome(outcome, before);
         if let Some(promise) = &promise {
             if done.needs_measure() && !cancel.is_cancelled() {
                 done.count(&promise.verify(cancel).await);
             }
-            promise.settle(&self.run)?;
+            promise.settle(&self.parts.run)?;
         }
         done.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(done)
@@ -207,8 +159,8 @@ impl StepAgents {
     async fn turn(
         &self,
         job: &Job,
-        ground: &Arc<ProjectContext>,
-        promise: Option<&StepCommitments>,
+        project: &Arc<ProjectContext>,
+        promise: Option<&TurnCommitments>,
         record: &Record,
         mut restored: ResumePoint,
         cancel: &CancellationToken,
@@ -228,152 +180,122 @@ impl StepAgents {
             context.duty = duty.clone();
         }
         let access = context.access.clone();
-        context.workspace = ground.workspace.clone();
+        context.workspace = project.workspace.clone();
         context.cancel = cancel.clone();
         context.agent = promise.map(|promise| promise.document().into());
-        let coding = Coding::new(ground.workspace.as_deref(), access_sentence(&access, &context.duty));
         let composer = Composer {
-            layout: ground.layout.clone(),
-            workspace: ground.workspace.clone(),
-            profile: String::new(),
-            history: Vec::new(),
-            coding: Some(coding),
             date: self.date.clone(),
-            role: job.role,
-            step: Some(job.step.clone()),
             has_parent: true,
             documents: promise.map(|promise| promise.document().to_string()).into_iter().collect(),
-            recorded: None,
             extras: job.extras.clone(),
             budget: budget(self.turn.bounds.window.compact),
+            ..Composer::of_agent(project, &context, job.role, &job.step)
         };
         let trace = Arc::new(self.turn.trace.about(job.about()));
         let composed = composer.compose();
         trace.event(TraceEvent::PromptComposed(composed.record("step", &job.task)))?;
-        let rounds = ground.settings.count(&table::VERIFY_ROUNDS);
-        let proof = promise.map(|promise| Arc::new(promise.proof(rounds)));
+        let rounds = project.settings.count(&table::VERIFY_ROUNDS);
+        let proof = promise.map(|promise| Arc::new(promise.verifier(rounds)));
         let client = self.model(job.role, job.rights.model)?;
         let protocol = Worker {
-            native: client.native_tools() && ground.settings.text(&table::PROTOCOL) != "json",
+            native: client.native_tools() && project.settings.text(&table::PROTOCOL) != "json",
             render_tools: client.native_tools(),
             outputs: job.outputs_schema.clone(),
         };
-        let mut toolbox = ground.toolbox(Mode::Coding, &access);
+        let mut toolbox = project.toolbox(Mode::Coding, &access);
         if let Some(tools) = &job.rights.tools {
             toolbox.keep(tools);
         }
-        let life = JobJournal::new(record.clone(), &mut restored, self.asking.clone(), self.proving.clone());
+        let journal =
+            RecordJournal::of_step(record.clone(), &mut restored, self.asking.clone(), self.proving.clone());
         let turn = Turn {
             client,
             protocol: Arc::new(protocol),
             tools: Arc::new(LiveTools::new(toolbox, context)),
             trace,
             cancel: cancel.clone(),
-            workspace: ground.workspace.as_ref().map(|workspace| workspace.root().to_path_buf()),
+            workspace: project.workspace.as_ref().map(|workspace| workspace.root().to_path_buf()),
             role: job.role.name().to_string(),
             step: Some(job.step.clone()),
             composer: Some(Arc::new(composer)),
             proof,
-            life: Some(Arc::new(life)),
+            journal: Some(Arc::new(journal)),
             ..self.turn.clone()
         };
-        Ok(turn.take_up(restored.start(Message::system(composed.text))).await?)
+        Ok(turn.resume(restored.start(Message::system(composed.text))).await?)
     }
 
-    /// The model of a role: that of its tier, where one is set or its provider has the usual one; else the run's.
+    /// Model of a role: that of its tier, where one is set or its provider has the usual one; else the run's.
     fn model(&self, role: Role, choice: ModelChoice) -> Result<Arc<dyn ModelClient>, SessionError> {
-        let own = &self.turn.client;
-        let wanted = choice.model(role, own.provider(), &self.ground.settings, None);
-        let Some(wanted) = wanted.filter(|wanted| wanted != own.model()) else { return Ok(own.clone()) };
-        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = models.get(&wanted) {
-            return Ok(client.clone());
-        }
-        let mut ground = ProjectContext::clone(&self.ground);
-        ground.settings = Arc::new(ground.settings.with(&table::MODEL, &wanted)?);
-        let client = model::choose_client(&ground, None, Some(self.script_state.clone()))?;
-        model::check_budget(self.turn.cost.limit(), client.as_ref(), &self.turn.prices, &ground.layout)?;
-        models.insert(wanted, client.clone());
-        Ok(client)
+        let project = &self.parts.project;
+        let wanted = choice.model(role, self.turn.client.provider(), &project.settings, None);
+        self.tier_clients.get(wanted, &self.turn, project, &self.parts.script_state)
     }
 
-    /// The record of what is done under a key.
     fn record(&self, key: &str) -> Record {
-        Record::new(&self.run.logs().place(), &file_name(key), self.ground.redactor.clone(), self.durability)
+        Record::new(
+            &self.parts.run.logs().place(),
+            &file_name(key),
+            self.parts.project.redactor.clone(),
+            self.parts.durability,
+        )
     }
 
     fn record_path(&self, key: &str) -> PathBuf {
-        self.run.logs().place().join(format!("{}.jsonl", file_name(key)))
+        self.parts.run.logs().place().join(format!("{}.jsonl", file_name(key)))
     }
 
-    /// Writes down what came of everything under a key, so that it is not done again.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Records the result of a key, so that it is not computed again.
     pub fn keep(&self, key: &str, value: &Value) -> Result<(), LedgerError> {
         let path = self.record_path(key);
-        let mut ledger = Ledger::open_shared_chained(&path, self.durability, self.ground.redactor.clone())?;
-        ledger.append(&json!({"type": "kept", "value": value})).map(|_| ())
+        let mut ledger =
+            Ledger::open_shared_chained(&path, self.parts.durability, self.parts.project.redactor.clone())?;
+        ledger.append(&KeptEntry { kind: RESULT_ENTRY, value }).map(|_| ())
     }
 
-    /// What came of everything under a key, if that is known.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
+    /// Recorded result of a key, if there is one.
     pub fn kept(&self, key: &str) -> Result<Option<Value>, LedgerError> {
         let path = self.record_path(key);
         if !ledger::is_known(&path) {
             return Ok(None);
         }
-        let is_kept = |entry: &Value| entry.get("type").and_then(Value::as_str) == Some("kept");
+        let is_kept = |entry: &Value| entry.get("type").and_then(Value::as_str) == Some(RESULT_ENTRY);
         let mut entries = ledger::read_chained(&path)?.entries;
         entries.retain(is_kept);
         Ok(entries.pop().and_then(|mut entry| entry.get_mut("value").map(Value::take)))
     }
 }
 
-/// The ground with another workspace: a worktree of the project. The record stays the project's.
-///
-/// # Errors
-/// When it cannot be a workspace.
+/// Project context with another workspace: a worktree of the project. The record stays the project's.
 pub fn at(
-    ground: &Arc<ProjectContext>,
+    project: &Arc<ProjectContext>,
     workspace: Option<&Path>,
 ) -> Result<Arc<ProjectContext>, SessionError> {
     let same = |path: &Path| {
-        let root = ground.workspace.as_ref().map(|workspace| workspace.root());
+        let root = project.workspace.as_ref().map(|workspace| workspace.root());
         root == Some(path) || path.canonicalize().is_ok_and(|path| root == Some(path.as_path()))
     };
     match workspace {
         Some(path) if !same(path) => {
-            let workspace = Workspace::open(path, ground.layout.home())?;
+            let workspace = Workspace::open(path, project.layout.home())?;
             Ok(Arc::new(ProjectContext {
                 workspace: Some(Arc::new(workspace)),
-                ..ProjectContext::clone(ground)
+                ..ProjectContext::clone(project)
             }))
         }
-        _ => Ok(ground.clone()),
+        _ => Ok(project.clone()),
     }
 }
 
-/// A key as the name of a file: what can stand in one, and enough of its signature to tell it apart.
-fn file_name(key: &str) -> String {
-    let plain =
-        |char: char| if char.is_ascii_alphanumeric() || char == '-' || char == '_' { char } else { '-' };
-    let words: String = key.chars().take(60).map(plain).collect();
-    let signature = signature::hash_bytes(key.as_bytes());
-    format!("worker-{words}-{}", signature.get(..12).unwrap_or_default())
-}
-
 impl ResumePoint {
-    /// Requests to the model that were answered, as far as the record tells: rounds of calls, and claims that were judged.
+    /// Replies of the model on record: rounds of calls, and judged claims.
     fn replies(&self) -> u64 {
         self.rounds + self.sent_back as u64
     }
 }
 
 impl JobResult {
-    /// Is it worth counting tests although nothing was claimed?
+    /// Whether tests are counted although nothing was claimed.
     fn needs_measure(&self) -> bool {
         matches!(self.outcome.status, Status::Failed | Status::Partial)
             && self.outcome.verification.proved.is_empty()

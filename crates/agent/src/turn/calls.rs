@@ -1,4 +1,4 @@
-//! The calls of a reply: made, recorded, fed back.
+//! Tool calls of a reply: made, recorded, fed back.
 
 use super::{Course, Halt, Turn};
 use crate::compaction;
@@ -9,15 +9,14 @@ use crate::tool_host::ToolCallResult;
 use crate::trace::Trace;
 use crate::turn_journal::PriorCall;
 use marvin_base::ledger::LedgerError;
+use marvin_base::signature;
 use marvin_base::trace_event::{Item, ToolCallItem, TraceEvent};
-use marvin_base::{signature, truncate};
 use marvin_gate::Verdict;
 use marvin_model::{Reply, ToolCall};
-use serde_json::json;
 
 impl Turn {
-    /// Runs calls: those that only look, together; others one after the other, in the order they were asked for.
-    /// `again`: the reply was written down by an earlier process.
+    /// Makes calls: read-only ones together, others one after the other in their order. `again`: an earlier process recorded the
+    /// reply.
     pub(super) async fn act(
         &self,
         course: &mut Course,
@@ -28,8 +27,8 @@ impl Turn {
         course.empty = 0;
         if !again {
             course.acted += 1;
-            if let Some(life) = &self.life {
-                life.replied(reply, &calls)?;
+            if let Some(journal) = &self.journal {
+                journal.replied(reply, &calls)?;
             }
         }
         let tools = calls.iter().map(|call| call.name.clone()).collect();
@@ -55,9 +54,9 @@ impl Turn {
                 results.push(self.make(call).await?);
             }
         }
-        let keeps = self.life.as_ref().is_some_and(|life| life.keeps());
+        let keeps = self.journal.as_ref().is_some_and(|journal| journal.keeps());
         if keeps && (results.len() < calls.len() || self.cancel.is_cancelled()) {
-            // The rest is made by whoever takes this up again.
+            // The process that resumes this turn makes the rest.
             return self.check_bounds(course);
         }
         let mut feedback = Vec::with_capacity(calls.len());
@@ -102,24 +101,24 @@ impl Turn {
         Ok(())
     }
 
-    /// Makes a call, unless it is known what came of it.
+    /// Makes a call, unless its result is known.
     async fn make(&self, call: &ToolCall) -> Result<ToolCallResult, LedgerError> {
-        let Some(life) = &self.life else { return Ok(self.tools.call(call).await) };
-        match life.known(call) {
+        let Some(journal) = &self.journal else { return Ok(self.tools.call(call).await) };
+        match journal.known(call) {
             PriorCall::Ended(ok, text) => return Ok(remembered(call, ok, text)),
             PriorCall::Begun => {
                 let text = "interrupted: the shell ended while this call ran, and it is unknown whether it happened. \
                             It was not made again. Look at what it should have done before you do it once more.";
-                life.ended(call, false, text)?;
+                journal.ended(call, false, text)?;
                 return Ok(remembered(call, false, text.to_string()));
             }
             PriorCall::New => {}
         }
-        life.begun(call)?;
+        journal.begun(call)?;
         let called = self.tools.call(call).await;
-        // What a cancelled call says is not what came of it; it is told as interrupted.
+        // The result of a cancelled call is not reliable; it counts as interrupted.
         if !self.cancel.is_cancelled() {
-            life.ended(call, called.ok, &called.text)?;
+            journal.ended(call, called.ok, &called.text)?;
         }
         Ok(called)
     }
@@ -130,7 +129,7 @@ impl Turn {
         Ok(item)
     }
 
-    /// Answers calls that come after the last round: they are not made, and one last word may follow.
+    /// Refuses calls after the last round; one last reply may follow.
     pub(super) fn exhaust(
         &self,
         course: &mut Course,
@@ -146,16 +145,12 @@ impl Turn {
     }
 }
 
-/// A call whose outcome is written down; nothing runs.
+/// Recorded result of a call; nothing runs.
 fn remembered(call: &ToolCall, ok: bool, text: String) -> ToolCallResult {
+    let verdict = Verdict::allow("record", "taken from the record; nothing runs");
     ToolCallResult {
-        tool: call.name.clone(),
-        verdict: Verdict::allow("record", "taken from the record; nothing runs"),
-        ok,
-        record: json!({"ok": ok, "summary": truncate::line(&text, 200), "source": "record"}),
-        text,
-        notice: None,
         progress: Some(Progress::Made),
+        ..ToolCallResult::not_run(call, verdict, ok, text, Some("record"))
     }
 }
 
@@ -187,7 +182,7 @@ fn started(trace: &Trace, call: &ToolCall) -> (String, TraceEvent) {
     (id, TraceEvent::ItemStarted { item: Item::ToolCall(Box::new(item)) })
 }
 
-/// Records what came of a call.
+/// Records the result of a call.
 pub(crate) fn call_completed(
     trace: &Trace,
     item: &str,
@@ -214,7 +209,7 @@ fn completed(
         verdict: serde_json::to_value(&called.verdict).ok(),
         result: Some(trace.within(&called.record, 4_000)),
         repeated: Some(repeated),
-        // What the model was told of a failure: the account of the work says it again.
+        // The model's view of a failure, for the account of the work.
         why: (!called.ok).then(|| trace.within_text(&called.text, 300)),
         ..ToolCallItem::default()
     };

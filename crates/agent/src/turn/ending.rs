@@ -1,4 +1,4 @@
-//! How a turn ends: answers held against their schema, claims proved, outcomes.
+//! End of a turn: answers are checked against their schema, claims verified, outcomes built.
 
 use super::reply::fits;
 use super::{Course, Halt, SCHEMA_TRIES, Turn};
@@ -8,7 +8,7 @@ use crate::protocol::{ParsedReply, WorkerStatus};
 use crate::verification::{Verification, Verifier};
 use marvin_base::trace_event::TraceEvent;
 use marvin_model::{Message, Reply};
-use serde_json::{Map, json};
+use serde_json::json;
 
 impl Turn {
     /// Returns a reply to the model with a sentence on what was wrong with it.
@@ -48,7 +48,7 @@ impl Turn {
                 }
             }
         }
-        let needs_status = self.life.as_ref().is_some_and(|life| life.needs_status());
+        let needs_status = self.journal.as_ref().is_some_and(|journal| journal.needs_status());
         let (status, reason) = match understood.status {
             None if needs_status => (Status::Partial, "no_status"),
             None | Some(WorkerStatus::Success) => (Status::Success, "answered"),
@@ -61,29 +61,29 @@ impl Turn {
         outcome.data = understood.data;
         outcome.failure_signature = understood.failure_signature;
         if status == Status::Success
-            && let Some(life) = &self.life
+            && let Some(journal) = &self.journal
         {
-            if let Some(news) = life.company(&self.cancel).await {
-                self.feed(course, vec![said(reply), Message::user(news)])?;
+            if let Some(news) = journal.wait_for_news(&self.cancel).await {
+                self.feed(course, vec![as_message(reply), Message::user(news)])?;
                 return Ok(());
             }
             self.check_bounds(course)?;
-            life.claims(reply)?;
+            journal.claims(reply)?;
         }
         match &self.proof {
             Some(proof) if status == Status::Success && proof.applies(course.changed) => {
                 self.prove(course, proof, reply, outcome).await
             }
             _ => {
-                if self.life.is_some() {
-                    self.feed(course, vec![said(reply)])?;
+                if self.journal.is_some() {
+                    self.feed(course, vec![as_message(reply)])?;
                 }
                 Err(Halt::Over(Box::new(outcome)))
             }
         }
     }
 
-    /// Verifies what a final answer claims. What does not hold goes back to the model, a bounded number of times.
+    /// Verifies what a final answer claims. Failures go back to the model, a bounded number of times.
     async fn prove(
         &self,
         course: &mut Course,
@@ -100,8 +100,8 @@ impl Turn {
                 recorded = self.trace.event(TraceEvent::VerificationChecked { round, commitment });
             }
         };
-        let place = match &self.life {
-            Some(life) => life.turn_to_prove().await,
+        let place = match &self.journal {
+            Some(journal) => journal.turn_to_prove().await,
             None => None,
         };
         let proved = proof.verify(course.changed, &self.cancel, &mut notice).await;
@@ -111,16 +111,16 @@ impl Turn {
         self.trace.event(TraceEvent::VerificationCompleted { round, verified, summary: summary.clone() })?;
         let (interrupted, feedback) = (proved.interrupted, proved.feedback.clone());
         let over = round + course.sent_back > proof.rounds;
-        if let (Some(life), false) = (&self.life, interrupted) {
-            life.judged(&proved, !verified && !over)?;
+        if let (Some(journal), false) = (&self.journal, interrupted) {
+            journal.judged(&proved, !verified && !over)?;
         }
         course.proved.push(proved);
         if interrupted {
             self.check_bounds(course)?;
         }
         outcome.verification = self.verification(course);
-        if self.life.is_some() && (verified || over) && !interrupted {
-            self.feed(course, vec![said(reply)])?;
+        if self.journal.is_some() && (verified || over) && !interrupted {
+            self.feed(course, vec![as_message(reply)])?;
         }
         if verified {
             return Err(Halt::Over(Box::new(outcome)));
@@ -132,7 +132,7 @@ impl Turn {
             outcome.failure_signature = Some("not-verified".into());
             return Err(Halt::Over(Box::new(outcome)));
         }
-        self.feed(course, vec![said(reply), Message::user(feedback)])?;
+        self.feed(course, vec![as_message(reply), Message::user(feedback)])?;
         self.trace.sync()?;
         Ok(())
     }
@@ -162,22 +162,17 @@ impl Turn {
         reason: &'static str,
         error: Option<String>,
     ) -> Outcome {
-        let failure_signature = error.as_ref().map(|_| reason.replace('_', "-"));
         Outcome {
-            status,
-            reason,
-            text: String::new(),
-            error,
-            failure_signature,
-            data: Map::new(),
+            failure_signature: error.as_ref().map(|_| reason.replace('_', "-")),
             rounds: course.rounds,
             calls: course.calls,
             verification: self.verification(course),
+            ..Outcome::new(status, reason, error)
         }
     }
 }
 
-/// What the model said, as the conversation keeps it.
-fn said(reply: &Reply) -> Message {
+/// A reply as a message of the conversation.
+fn as_message(reply: &Reply) -> Message {
     Message::Assistant { content: reply.text.clone(), tool_calls: Vec::new(), opaque: reply.opaque.clone() }
 }

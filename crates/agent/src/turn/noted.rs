@@ -1,4 +1,4 @@
-//! Replies that are notes: what the model is told after them, and one question beside the conversation.
+//! Replies that are notes, and single questions beside the conversation.
 
 use super::{Course, Halt, Turn};
 use crate::account::Account;
@@ -8,7 +8,7 @@ use marvin_base::ledger::LedgerError;
 use marvin_model::{Message, Reply, Request};
 
 impl Turn {
-    /// A reply that was notes and nothing else: the answer is asked for, a bounded number of times.
+    /// Handles a reply of nothing but notes: requests the answer, a bounded number of times.
     pub(super) fn noted(&self, course: &mut Course, reply: &Reply, notes: &Notes) -> Result<(), Halt> {
         course.noted += 1;
         if course.noted > MAX_NOTES_ONLY_REPLIES {
@@ -27,7 +27,7 @@ impl Turn {
         Ok(())
     }
 
-    /// What is told after the tools of a reply that had notes.
+    /// Adds the message that follows the tools of a reply with notes.
     pub(super) fn after_notes(&self, course: &mut Course, notes: Option<&Notes>) -> Result<(), Halt> {
         let (Some(stages), Some(notes)) = (&self.stages, notes) else { return Ok(()) };
         if let Some(word) = stages.word(notes, false, false) {
@@ -36,11 +36,8 @@ impl Turn {
         Ok(())
     }
 
-    /// One question beside the conversation, with no tools; none when nothing came of it. It is recorded and paid for like
-    /// every other.
-    ///
-    /// # Errors
-    /// Only when the record cannot be written.
+    /// Asks one question beside the conversation, without tools; none when it failed. It is recorded and paid for like every
+    /// other.
     pub(crate) async fn aside(
         &self,
         step: &str,

@@ -1,4 +1,4 @@
-//! What a reply must be before it is acted on: calls with ids of their own, an answer that fits its schema.
+//! Checks of a reply: distinct ids of its calls, and the schema of its answer.
 
 use crate::protocol::unfenced;
 use marvin_model::{Message, ToolCall};
@@ -26,14 +26,23 @@ pub(super) fn distinct_ids(calls: &mut [ToolCall], messages: &[Message]) {
     }
 }
 
-/// The answer as canonical JSON text if it fits the schema, else what is wrong.
-pub(super) fn fits(schema: &Value, text: &str) -> Result<String, String> {
-    let value: Value =
-        serde_json::from_str(unfenced(text)).map_err(|error| format!("it is not JSON ({error})"))?;
-    let validator = jsonschema::validator_for(schema).map_err(|error| error.to_string())?;
+/// Why an answer does not fit its schema.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SchemaMismatch {
+    #[error("it is not JSON ({0})")]
+    NotJson(serde_json::Error),
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// The answer as canonical JSON text, if it fits the schema.
+pub(super) fn fits(schema: &Value, text: &str) -> Result<String, SchemaMismatch> {
+    let value: Value = serde_json::from_str(unfenced(text)).map_err(SchemaMismatch::NotJson)?;
+    let validator =
+        jsonschema::validator_for(schema).map_err(|error| SchemaMismatch::Invalid(error.to_string()))?;
     match validator.iter_errors(&value).next() {
         None => Ok(value.to_string()),
-        Some(error) => Err(format!("{error} at `{}`", error.instance_path())),
+        Some(error) => Err(SchemaMismatch::Invalid(format!("{error} at `{}`", error.instance_path()))),
     }
 }
 
@@ -46,8 +55,8 @@ mod tests {
     fn answers_are_held_against_the_schema() {
         let schema = json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
         assert_eq!(fits(&schema, "```json\n{\"n\": 1}\n```").unwrap(), r#"{"n":1}"#);
-        assert!(fits(&schema, "{}").unwrap_err().contains("required"));
-        assert!(fits(&schema, "n is 1").unwrap_err().contains("not JSON"));
+        assert!(fits(&schema, "{}").unwrap_err().to_string().contains("required"));
+        assert!(fits(&schema, "n is 1").unwrap_err().to_string().contains("not JSON"));
     }
 
     #[test]

@@ -29,9 +29,9 @@ use tokio_util::sync::CancellationToken;
 enum ScriptedReply {
     /// Words, and nothing to do.
     Words(&'static str),
-    /// Words, and somebody to be summoned.
+    /// Words, and a servitor to be summoned.
     Summon(&'static str, &'static str, Option<&'static str>),
-    /// A text as it is, which is no object of any protocol.
+    /// A text as it is, which is not an object of any protocol.
     Raw(&'static str),
 }
 
@@ -170,8 +170,8 @@ async fn converse(way: Way, says: &[ScriptedReply], rounds: usize) -> Conversati
     let work = directory.path().join("work");
     std::fs::create_dir(&work).unwrap();
     let environment = Environment::from_iter([("HOME", directory.path().display().to_string())]);
-    let ground = ProjectContext::find(environment, work.clone(), Some(&work), true, Vec::new()).unwrap();
-    let run = RunDirectory::create(&ground.layout.runs()).unwrap();
+    let project = ProjectContext::find(environment, work.clone(), Some(&work), true, Vec::new()).unwrap();
+    let run = RunDirectory::create(&project.layout.runs()).unwrap();
     let redactor = Arc::new(Redactor::patterns_only());
     let ledger = Ledger::open(&run.trace(), Durability::System, redactor.clone()).unwrap();
     let summon = Summon::default();
@@ -180,10 +180,10 @@ async fn converse(way: Way, says: &[ScriptedReply], rounds: usize) -> Conversati
     let script = Script::new(says.iter().map(|say| way.entry(*say)).collect());
     let spy = Arc::new(Spy { model: Mock::new(Some(script)), asked: Mutex::default() });
     let turn = Turn {
-        life: None,
+        journal: None,
         client: spy.clone(),
         protocol: way.protocol(),
-        tools: Arc::new(LiveTools::new(toolbox, ground.tool_context(CancellationToken::new(), None))),
+        tools: Arc::new(LiveTools::new(toolbox, project.tool_context(CancellationToken::new(), None))),
         trace: Arc::new(Trace::new(ledger, Box::new(|_| {}))),
         cost: Arc::new(
             CostLedger::open(&run.cost(), &[], None, Durability::System, redactor.clone()).unwrap(),

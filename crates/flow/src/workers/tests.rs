@@ -337,11 +337,11 @@ async fn commands_are_verified_too() {
     let agents = world.agents(&[], &[]);
     let order = world.order("Command", &["file_exists:a.txt"]);
     let cancel = CancellationToken::new();
-    let red = verify(agents.ground(), &order, &cancel).await.unwrap();
+    let red = verify(agents.project(), &order, &cancel).await.unwrap();
     assert!(!red.verified && red.failure_signature.unwrap().starts_with("not-verified:c-"));
     fs::write(world.project().join("a.txt"), "x").unwrap();
-    assert!(verify(agents.ground(), &order, &cancel).await.unwrap().verified);
-    assert!(verify(agents.ground(), &world.order("Command", &[]), &cancel).await.unwrap().verified);
+    assert!(verify(agents.project(), &order, &cancel).await.unwrap().verified);
+    assert!(verify(agents.project(), &world.order("Command", &[]), &cancel).await.unwrap().verified);
 }
 
 #[tokio::test]

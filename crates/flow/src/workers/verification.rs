@@ -3,7 +3,7 @@
 use crate::worker::Order;
 use marvin_agent::ProjectContext;
 use marvin_agent::SessionError;
-use marvin_agent::step_agents::{self, StepCommitments};
+use marvin_agent::step_agents::{self, TurnCommitments};
 use marvin_base::atomic::WriteError;
 use marvin_base::run::RunDirectory;
 use std::sync::Arc;
@@ -38,12 +38,12 @@ pub async fn verify(
     let unreadable = |source| WriteError { path: order.run_directory.display().to_string(), source };
     let runs = order.run_directory.parent().unwrap_or(&order.run_directory);
     let run = RunDirectory::open(runs, &order.run_id).map_err(unreadable)?;
-    let Some(commitments) = StepCommitments::make(&project, &run, &order.key, &order.commitments)? else {
+    let Some(commitments) = TurnCommitments::of_step(&project, &run, &order.key, &order.commitments)? else {
         return Ok(Verdict { verified: true, ..Verdict::default() });
     };
     let verification = commitments.verify(cancel).await;
     commitments.settle(&run)?;
-    let (tests, open) = StepCommitments::figures(&verification);
+    let (tests, open) = verification.figures();
     Ok(Verdict {
         verified: verification.verified,
         failure_signature: (!verification.verified).then(|| format!("not-verified:{}", open.join(","))),

@@ -17,7 +17,7 @@ pub(super) async fn solve(
     let watcher = Watcher::new(task, attempt.workspace());
     let watching = watcher.clone();
     let mut session = Session::open(SessionOptions {
-        ground: project,
+        project,
         manner: Manner::Unattended,
         record: None,
         response_schema: None,

@@ -105,7 +105,7 @@ pub(crate) async fn serve_beside(chat: &Chat) -> Result<String, StartError> {
     let cancel = CancellationToken::new();
     let token = ids::short(32);
     let setup = |address| Setup {
-        ground: Arc::new(chat.ground()),
+        ground: Arc::new(chat.project()),
         chat: chat.clone(),
         token: token.clone(),
         address,
@@ -126,7 +126,7 @@ fn serve_until_interrupted(mut context: ProjectContext, options: &ServeOptions) 
         let servers = start_mcp_servers(&mut context, &cancel).await;
         let environment = context.environment.clone();
         let chat = Chat::open(ChatOptions {
-            ground: context.clone(),
+            project: context.clone(),
             person: person(&environment),
             brings: Some(Arc::new(pack_context::extra_context)),
         })

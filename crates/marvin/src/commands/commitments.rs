@@ -132,7 +132,8 @@ impl From<ChangeError> for Failure {
 pub(crate) fn run(command: CommitmentsCommand) -> Result<Exit, Failure> {
     match command {
         CommitmentsCommand::Add { assertion, description, timeout, oracle, may_change, agent, place } => {
-            let (kind, text) = commitments::assertion::split(&assertion).map_err(Failure::usage)?;
+            let (kind, text) = commitments::assertion::split(&assertion)
+                .map_err(|error| Failure::usage(error.to_string()))?;
             let draft = Draft {
                 document: agent,
                 kind,

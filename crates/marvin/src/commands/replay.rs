@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
             context.redactor.clone(),
         ));
         let mut session = Session::open(SessionOptions {
-            ground: context,
+            project: context,
             manner: Manner::Unattended,
             record: None,
             response_schema: recorded.turn.response_schema.clone(),

@@ -187,7 +187,7 @@ fn row(servitor: &Servitor, held: bool) -> String {
 
 fn list(all: bool, place: &ProjectArguments) -> Result<Exit, Failure> {
     let context = servitor_context(place, Vec::new())?;
-    let (found, errors) = servitors::bodies(&context)?;
+    let (found, errors) = servitors::list(&context)?;
     let held = servitors::is_held(&context);
     let shown: Vec<&Servitor> = found.iter().filter(|servitor| all || !servitor.dismissed).collect();
     for error in &errors {
@@ -206,7 +206,7 @@ fn list(all: bool, place: &ProjectArguments) -> Result<Exit, Failure> {
 
 fn show(id: &str, place: &ProjectArguments) -> Result<Exit, Failure> {
     let context = servitor_context(place, Vec::new())?;
-    let (found, _) = servitors::bodies(&context)?;
+    let (found, _) = servitors::list(&context)?;
     let same = |servitor: &&Servitor| servitor.id == id || servitor.name.eq_ignore_ascii_case(id);
     let servitor = found.iter().find(same).ok_or_else(|| {
         Failure::usage(format!(
@@ -284,7 +284,7 @@ fn run_servitors(arguments: &RunArguments) -> Result<Exit, Failure> {
         let cancel = cancel_on_signal();
         let servers = start_mcp_servers(&mut context, &cancel).await;
         let mut session = Session::open(SessionOptions {
-            ground: context,
+            project: context,
             manner: Manner::Unattended,
             record: None,
             response_schema: None,

@@ -4,9 +4,10 @@ use crate::failure::Failure;
 use crate::runtime::{cancel_on_signal, runtime};
 use crate::{output, project};
 use clap::Subcommand;
-use marvin_agent::project_context::{ProjectContext, record_call};
-use marvin_agent::servitors::Servitors;
-use marvin_agent::{launch, session};
+use marvin_agent::ProjectContext;
+use marvin_agent::launch;
+use marvin_agent::servitors::{self, Servitors};
+use marvin_agent::tool_caller::record_call;
 use marvin_base::Exit;
 use marvin_gate::{Access, Verdict};
 use marvin_model::{Arguments, ToolCall};
@@ -82,7 +83,7 @@ fn offered(context: ProjectContext, access: &Access) -> Toolbox {
     let mut toolbox = Toolbox::new(Mode::Coding, access);
     launch::add(&mut toolbox, access, None);
     let context = Arc::new(context);
-    session::add_tools(&mut toolbox, &context, &Servitors::new(context.clone(), ""), access);
+    servitors::add_tools(&mut toolbox, &context, &Servitors::new(context.clone(), ""), access);
     toolbox
 }
 

@@ -279,7 +279,7 @@ impl TurnRunner {
         let mut context = self.context;
         let servers = start_mcp_servers(&mut context, &cancel).await;
         let options = SessionOptions {
-            ground: context,
+            project: context,
             manner: self.manner,
             record: self.record,
             response_schema: self.response_schema,
@@ -291,7 +291,7 @@ impl TurnRunner {
             turbotime: self.turbotime,
             approver: None,
         };
-        let mut extra = pack_context::extra_context(&options.ground);
+        let mut extra = pack_context::extra_context(&options.project);
         if self.manner != Manner::Attended {
             extra.offered.clear();
         }

@@ -62,7 +62,7 @@ fn a_servitor_is_done_when_its_commitments_hold_and_not_when_it_says_so() {
         result["servitors"].as_array().unwrap().iter().find(|one| one["id"] == id).unwrap().clone()
     };
     assert!(of("bob")["reason"].as_str().unwrap().starts_with("not verified"), "{result:#}");
-    assert!(of("cid")["reason"].as_str().unwrap().contains("told to go on 3 times"), "{result:#}");
+    assert!(of("cid")["reason"].as_str().unwrap().contains("told to continue 3 times"), "{result:#}");
     // What is proved is closed; what is not stays open until somebody dismisses it.
     world.marvin(["verify"]).run().exits(3);
     world.marvin(["servitors", "dismiss", "bob"]).run().exits(0);

@@ -86,7 +86,7 @@ impl PageHandler {
             }
         };
         let options = SessionOptions {
-            ground: (*self.context).clone(),
+            project: (*self.context).clone(),
             manner: Manner::Unattended,
             record: None,
             response_schema: None,

@@ -97,7 +97,7 @@ pub(super) fn servitors(context: &ProjectContext) -> Answer {
     let Some(store) = Store::from_layout(&context.layout) else {
         return json(&ServitorList::default());
     };
-    let (bodies, errors) = servitors::bodies(context).map_err(|error| Refusal::broken(error.to_string()))?;
+    let (bodies, errors) = servitors::list(context).map_err(|error| Refusal::broken(error.to_string()))?;
     let mut problems: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let (documents, errors) = store.read_all();
     problems.extend(errors.iter().map(ToString::to_string));

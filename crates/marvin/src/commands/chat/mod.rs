@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
     };
     let open = move || async move {
         let (chat, servers) = open(&arguments, context, true).await.map_err(|failure| failure.message)?;
-        let welcome = welcome::text(&chat.ground());
+        let welcome = welcome::text(&chat.project());
         let served = if with_browser { Some(chat_ui::serve_beside(&chat).await) } else { None };
         let note = served.map_or_else(String::new, |served| match served {
             Ok(link) => format!("In the browser: {link}"),
@@ -88,7 +88,7 @@ async fn open(
     let found = at_terminal.then(|| Person::identify(&context.environment, DecisionChannel::Screen, None));
     let person = found.and_then(Result::ok);
     let brings: ExtraContextProvider = Arc::new(pack_context::extra_context);
-    let chat = Chat::open(ChatOptions { ground: context, person, brings: Some(brings) }).await?;
+    let chat = Chat::open(ChatOptions { project: context, person, brings: Some(brings) }).await?;
     if let Some(selection) = &arguments.turbotime {
         chat.select(Some(selection.clone()));
     }

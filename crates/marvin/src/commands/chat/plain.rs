@@ -105,7 +105,7 @@ impl Lines {
         let mut editor: Editor<Words, DefaultHistory> =
             Editor::with_config(Config::default()).map_err(cannot)?;
         editor.set_helper(Some(Words(chat.clone())));
-        let typed = InputHistory::read(&chat.ground().layout.typed(&chat.status().profile));
+        let typed = InputHistory::read(&chat.project().layout.typed(&chat.status().profile));
         for line in typed.lines() {
             editor.add_history_entry(line).map_err(cannot)?;
         }
@@ -229,7 +229,7 @@ impl PlainFrontEnd {
                     output::talk(&format!("speak: {seconds} seconds"));
                     match self.runtime.block_on(self.chat.listen(seconds)) {
                         Ok(text) => begin = text,
-                        Err(error) => output::error(&error),
+                        Err(error) => output::error(&error.to_string()),
                     }
                 }
                 Some(Reply::Sent(_)) => {}
@@ -254,7 +254,7 @@ impl PlainFrontEnd {
             output::talk(&format!("{what}: {}", path.display()));
             return;
         }
-        let command = editor(&self.chat.ground().environment);
+        let command = editor(&self.chat.project().environment);
         let mut words = command.split_whitespace();
         let Some(program) = words.next() else { return };
         if let Err(error) = std::process::Command::new(program).args(words).arg(path).status() {

@@ -71,7 +71,7 @@ fn they_are_summoned_waited_for_and_dismissed() {
     ]);
     let mut pipe = Pipe::open(&world, &[]);
     let (text, _) = told(&pipe.call("list_servitors", json!({})), false);
-    assert_eq!(text, "There are no servitors.");
+    assert_eq!(text, "No servitors.");
     assert!(facts(&world, "servitors").is_empty(), "nobody was asked for yet");
 
     let summons = |name: &str, file: &str| json!({"assignment": "begin", "name": name, "commitments": [format!("file_exists:{file}")]});
@@ -96,7 +96,7 @@ fn they_are_summoned_waited_for_and_dismissed() {
     let (text, _) = told(&pipe.call("message_servitor", json!({"id": "ann", "message": "More."})), true);
     assert!(text.contains("Ann is done") && text.contains("hint:"), "{text}");
     let (text, _) = told(&pipe.call("wait_for_servitor", json!({"id": "cid"})), true);
-    assert!(text.contains("there is no servitor `cid` (there are: ann, bob)"), "{text}");
+    assert!(text.contains("unknown servitor `cid` (there are: ann, bob)"), "{text}");
     let (_, gone) = told(&pipe.call("dismiss_servitor", json!({"id": "bob"})), false);
     assert_eq!(gone["dismissed"], json!(["bob"]));
 
@@ -184,7 +184,7 @@ fn one_process_looks_after_them() {
     close(one);
     // Now the other may; it does not go on with what it did not begin until it is told to.
     let (text, _) = told(&other.call("wait_for_servitor", json!({"id": "ann"})), false);
-    assert!(text.contains("nobody runs it") && text.contains("hint:"), "{text}");
+    assert!(text.contains("no process runs it") && text.contains("hint:"), "{text}");
     close(other);
 }
 
@@ -272,7 +272,7 @@ fn what_a_person_summoned_only_a_person_dismisses() {
     assert!(text.contains("Cara was summoned by a person") && text.contains("hint:"), "{text}");
     let bad = json!({"assignment": "x", "tier": "best"});
     let (text, _) = told(&pipe.call("summon_servitor", bad), true);
-    assert!(text.contains("there is no such tier of models") && text.contains("plan_gen"), "{text}");
+    assert!(text.contains("unknown tier of models") && text.contains("plan_gen"), "{text}");
     close(pipe);
     world.marvin(["servitors", "dismiss", "cara"]).run().exits(0);
 }

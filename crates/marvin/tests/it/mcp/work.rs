@@ -67,7 +67,7 @@ fn a_program_cannot_say_that_a_person_said_so_nor_send_nonsense() {
     let (text, _) = told(&pipe.call("memory_propose", said), true);
     assert!(text.contains("source"), "{text}");
     let (text, _) = told(&pipe.call("memory_query", json!({"text": "x", "kinds": ["secret"]})), true);
-    assert!(text.contains("There is no kind `secret`") && text.contains("ltm"), "{text}");
+    assert!(text.contains("Unknown kind `secret`") && text.contains("ltm"), "{text}");
     let (text, _) =
         told(&pipe.call("memory_propose", json!({"text": "  ", "type": "fact", "why_store": "x"})), true);
     assert!(!text.is_empty());

@@ -129,7 +129,7 @@ fn an_answer_is_broken_off_and_the_next_one_comes() {
     screen.send("never asked");
     screen.wait("next: never asked");
     screen.press(&["Escape"]);
-    screen.wait("broken off");
+    screen.wait("interrupted");
     screen.send("another");
     screen.wait("Quick.");
     let roles: Vec<String> = log(&world)
@@ -231,7 +231,7 @@ fn a_crash_in_the_middle_of_an_answer_is_noticed_and_taken_up() {
     assert_eq!(end_at_once(process), 0);
     screen.tmux(&["kill-server"]);
     let again = Screen::start(&world, (80, 24), &["--script", &slow, "--working-dir", "."]);
-    let text = again.wait("broke off");
+    let text = again.wait("was interrupted before");
     assert!(text.contains("make the file") && text.contains("y take it up"), "{text}");
     std::thread::sleep(CALM);
     again.keep("crash");
@@ -243,7 +243,7 @@ fn a_crash_in_the_middle_of_an_answer_is_noticed_and_taken_up() {
     assert_eq!(again.ended(), "0");
     let third = Screen::start(&world, (80, 24), &["--script", &slow, "--working-dir", "."]);
     let text = third.wait("session resumed");
-    assert!(!text.contains("broke off"), "it is not offered again:\n{text}");
+    assert!(!text.contains("was interrupted before"), "it is not offered again:\n{text}");
 }
 
 /// Ends a process at once.
@@ -482,7 +482,7 @@ fn speech_becomes_a_prompt_or_it_says_what_is_missing() {
     let screen = Screen::start_with(&world, (100, 30), &["--script", &script], &[("PATH", &path)]);
     screen.wait("mock");
     screen.send("!v 1");
-    screen.wait("there is no recorder");
+    screen.wait("no recorder was found");
     // A recorder that records nothing but itself.
     let recorder = bin.join("arecord");
     std::fs::write(&recorder, "#!/bin/sh\nfor file; do :; done\necho \"RIFF $*\" > \"$file\"\n").unwrap();

@@ -23,7 +23,7 @@ fn a_pipe_is_a_conversation() {
         ended.text()
     );
     assert!(ended.text().contains("who answers") && ended.text().ends_with("two\n"), "{:?}", ended.text());
-    assert!(ended.stderr.contains("there is no command `/nonsense`"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("unknown command `/nonsense`"), "{}", ended.stderr);
     assert!(!ended.text().contains("\u{1b}[?"), "no screen of its own");
     assert_eq!(log(&world).as_array().unwrap().len(), 4);
     let quit = world.marvin(["--script", &script, "--plain"]).input("quit\nnever\n").run().exits(0);

@@ -94,9 +94,9 @@ fn a_document_that_promises_less_than_was_promised_is_found_out() {
             |world| edit(world, "\"assertion\":\"./check.sh\"", "\"assertion\":\"./check.sh || true\""),
             "changed by hand",
         ),
-        (|world| drop(world.write_state(DOCUMENT, "---\nid: project\n---\n")), "nobody took it back"),
-        (|world| fs::remove_file(world.state().join(DOCUMENT)).unwrap(), "nobody took it back"),
-        (|world| edit(world, "\"id\":\"", "\"id\":\"x"), "nobody took it back"),
+        (|world| drop(world.write_state(DOCUMENT, "---\nid: project\n---\n")), "it was not dropped"),
+        (|world| fs::remove_file(world.state().join(DOCUMENT)).unwrap(), "it was not dropped"),
+        (|world| edit(world, "\"id\":\"", "\"id\":\"x"), "it was not dropped"),
     ];
     for (lie, why) in lies {
         let world = World::new();
@@ -112,7 +112,7 @@ fn a_document_that_promises_less_than_was_promised_is_found_out() {
         let said = format!("{} {}", report["problems"], report["commitments"]);
         assert!(said.contains(why), "{why}: {report:#}");
         // Taken back by a person, it is over.
-        if why == "nobody took it back" && !said.contains("xc-") {
+        if why == "it was not dropped" && !said.contains("xc-") {
             world.person(["commitments", "drop", &id, "--yes"]).run().exits(0);
             verified(&world);
         }

@@ -1,4 +1,4 @@
-//! Rebuilding a conversation that grows too long: from the state and the record, not from what was said in it.
+//! Compaction of a conversation that grows too long, from the state and the record.
 
 use super::{Course, Halt, Turn};
 use crate::account::RemainingBudget;
@@ -10,13 +10,13 @@ use marvin_model::Message;
 use marvin_model::price::dollars;
 
 impl Turn {
-    /// Rebuilds the conversation when it grows too long, after writing it down whole.
-    pub(super) fn shorten(&self, course: &mut Course) -> Result<(), Halt> {
+    /// Compacts the conversation when it grows too long, after writing it down whole.
+    pub(super) fn compact(&self, course: &mut Course) -> Result<(), Halt> {
         let before = compaction::total(&course.messages);
         if before < self.bounds.window.compact {
             return Ok(());
         }
-        // A run that was taken up again has backups already.
+        // A run that was resumed has backups already.
         let (path, place) = loop {
             course.backups += 1;
             let name = format!("context-backup-{}.jsonl", course.backups);
@@ -30,16 +30,16 @@ impl Turn {
             backup.append(message)?;
         }
         backup.sync()?;
-        let (system, record) = self.renew(course)?;
+        let (system, record) = self.compose_again(course)?;
         let task = course.messages.get(course.opening.saturating_sub(1));
         let task = task.map(|message| message.content().to_string()).unwrap_or_default();
         let (messages, opening) =
-            compaction::rebuild(&course.messages, course.opening, &system, &task, self.bounds.window);
+            compaction::compact(&course.messages, course.opening, &system, &task, self.bounds.window);
         course.messages = messages;
         course.opening = opening;
-        if let Some(life) = &self.life {
+        if let Some(journal) = &self.journal {
             let kept: Vec<Message> = course.messages.iter().skip(1).cloned().collect();
-            life.rebuilt(&kept, opening.saturating_sub(1))?;
+            journal.rebuilt(&kept, opening.saturating_sub(1))?;
         }
         let after = compaction::total(&course.messages);
         self.trace.event(TraceEvent::ContextCompacted {
@@ -53,15 +53,14 @@ impl Turn {
         Ok(())
     }
 
-    /// Puts the task as it stands now into the conversation; gives the system message as it is now, and what the record
-    /// says of both.
-    fn renew(&self, course: &mut Course) -> Result<(String, Option<PromptComposed>), LedgerError> {
+    /// Updates the task in the conversation; gives the system message as it is now, and the record of both.
+    fn compose_again(&self, course: &mut Course) -> Result<(String, Option<PromptComposed>), LedgerError> {
         let left = self.left(course.acted)?;
         let at = course.opening.saturating_sub(1);
         let goal = course.messages.get(at).map(|message| message.content().to_string()).unwrap_or_default();
         let standing = self.composer.as_ref().map(|composer| composer.standing()).unwrap_or_default();
         let task = course.account.task(&goal, &standing, left);
-        // A goal that fills the window by itself cannot be helped, but what comes on top of it can.
+        // A goal that fills the window by itself stays, but what comes on top of it is cut.
         let task = truncate::middle(&task, goal.len() + self.bounds.window.compact);
         if let Some(message) = course.messages.get_mut(at) {
             *message = Message::user(task.clone());
@@ -79,7 +78,7 @@ impl Turn {
         })
     }
 
-    /// What may still be spent after so many rounds.
+    /// Budget that is left after `rounds` tool rounds.
     pub(crate) fn left(&self, rounds: usize) -> Result<RemainingBudget, LedgerError> {
         let spent = match self.cost.limit() {
             Some(_) => self.cost.tree()?.cost,

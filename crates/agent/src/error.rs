@@ -1,7 +1,8 @@
-//! Why a session could not be opened or closed.
+//! Errors of sessions and of servitors.
+//!
+//! They stand in one module because each can cause the other: a session opens servitors, and servitors open a session.
 
-use crate::commitments::ChangeError;
-use crate::servitors::RegistryError;
+use crate::commitments::error::{ChangeError, StoreError};
 use marvin_base::Exit;
 use marvin_base::atomic::WriteError;
 use marvin_base::layout::state::StateError;
@@ -14,65 +15,43 @@ use marvin_model::price::PriceError;
 /// Why a session could not be opened or closed.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The settings are wrong.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The working directory is not there.
-    #[error("--working-dir {0}: there is no such directory\n  hint: make it first, or check the spelling")]
+    #[error("--working-dir {0}: no such directory\n  hint: make it first, or check the spelling")]
     NoDirectory(String),
-    /// The working directory is refused.
     #[error("{0}")]
     Workspace(#[from] Refusal),
-    /// Part of the record is a link.
     #[error("{0} is a link, and the record must not lead elsewhere\n  hint: remove the link")]
     LinkedRecord(String),
-    /// The state directory cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
-    /// Sub-agents are nested too deep.
     #[error("this agent would be {depth} levels deep, and {deepest} are allowed (limits.depth)")]
-    TooDeep {
-        /// How deep it is.
-        depth: i64,
-        /// How deep it may be.
-        deepest: i64,
-    },
-    /// A run cannot be taken up again.
+    TooDeep { depth: i64, deepest: i64 },
     #[error(
-        "--resume {0}: {1}\n  hint: only a run that broke off is taken up; `marvin inspect-run` shows how runs ended"
+        "--resume {0}: {1}\n  hint: only an interrupted run can be resumed; `marvin inspect-run` shows how runs ended"
     )]
     Resume(String, String),
-    /// The model cannot be had.
     #[error("{0}")]
     Model(#[from] ModelError),
-    /// The price table is wrong.
     #[error(transparent)]
     Prices(#[from] PriceError),
-    /// A budget was set that cannot be kept.
     #[error(
         "--max-cost cannot be kept: no price is known for the model `{model}` of `{provider}`\n  hint: add a [[price]] row for it to {file}"
     )]
     Unpriced {
-        /// The provider.
         provider: String,
-        /// The model.
         model: String,
-        /// Where a price can be put.
+        /// Where a price can be added.
         file: String,
     },
-    /// The schema of the answer is wrong.
     #[error("--output-schema: {0}")]
     Schema(String),
-    /// What was promised is refused, or cannot be written down.
     #[error(transparent)]
     Commitment(#[from] ChangeError),
-    /// Servitors cannot be had.
     #[error(transparent)]
     Servitors(#[from] RegistryError),
-    /// The record cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The record cannot be written.
     #[error(transparent)]
     Record(#[from] LedgerError),
 }
@@ -97,12 +76,40 @@ impl SessionError {
             | SessionError::TooDeep { .. }
             | SessionError::Servitors(RegistryError::Refused(_))
             | SessionError::Commitment(ChangeError::Refused(_)) => Exit::Refused,
-            // What is decided by it cannot be decided: a person must look.
+            // Decisions depend on it, so a person must look.
             SessionError::Record(LedgerError::Broken { .. }) => Exit::Blocked,
             SessionError::Servitors(_)
             | SessionError::Commitment(ChangeError::Store(_))
             | SessionError::Write(_)
             | SessionError::Record(_) => Exit::Failed,
+        }
+    }
+}
+
+/// Why a request about servitors failed.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    #[error("{0}")]
+    Usage(String),
+    #[error("{0}")]
+    Refused(String),
+    #[error("the servitors of this project are run by {0}\n  hint: wait for it to end, or stop it")]
+    Held(String),
+    #[error(transparent)]
+    Session(Box<SessionError>),
+    #[error(transparent)]
+    Commitment(#[from] ChangeError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Record(#[from] LedgerError),
+}
+
+impl From<SessionError> for RegistryError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Servitors(error) => error,
+            other => RegistryError::Session(Box::new(other)),
         }
     }
 }
