@@ -190,6 +190,10 @@ impl Ledger {
     ) -> Result<Self, LedgerError> {
         let mut ledger = Ledger::open_file(path, durability, redactor, true)?;
         ledger.lock()?;
+        // Between opening and locking, another process may have put the file aside; the head at the path is of a new file then.
+        if chained && !ledger.is_in_place() {
+            return Err(LedgerError::Moved { path: path.display().to_string() });
+        }
         let torn = ledger.repair().and_then(|torn| {
             if chained {
                 ledger.begin_chain()?;

@@ -17,7 +17,7 @@ impl Text {
         for (key, value) in lines {
             self.text.push_str(&format!("{key}\t{value}\n"));
         }
-        format!("WordList {{ start: {start}, end: {}, by: By::Word }}", self.text.len())
+        format!("WordList {{ start: {start}, end: {}, by: WordMatch::Word }}", self.text.len())
     }
 
     /// Adds sorted words; returns where they are, as code. Lists that were added before are not repeated.
@@ -46,7 +46,7 @@ impl Text {
         if known.is_none() {
             self.text.push_str(&lines);
         }
-        Ok(format!("WordList {{ start: {start}, end: {}, by: By::{by} }}", start + lines.len()))
+        Ok(format!("WordList {{ start: {start}, end: {}, by: WordMatch::{by} }}", start + lines.len()))
     }
 }
 

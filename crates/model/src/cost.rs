@@ -356,7 +356,7 @@ mod tests {
         let report = parent.totals().unwrap().marvin_cost();
         assert_eq!(
             report.to_string(),
-            r#"{"session_cost":1e-7,"llm_turns":3,"model_turns":{"gpt":2,"qwen":1},"model_cost":{"gpt":1e-7,"qwen":0.0}}"#
+            r#"{"session_cost":1e-7,"llm_turns":3,"model_turns":{"gpt":2,"qwen":1},"model_cost":{"gpt":5e-8,"qwen":5e-8}}"#
         );
     }
 

@@ -12,6 +12,7 @@
 //! servitor asks the same model, whatever its tier.
 
 mod inbox;
+mod lock;
 mod names;
 mod record;
 mod registry;

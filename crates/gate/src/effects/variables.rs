@@ -3,7 +3,7 @@
 //! A variable in neither list is doubt for programs of the system. Programs that run the project's own code may be given any,
 //! because they are settings of that code (`DATABASE_URL=… npm test`).
 
-use super::words::{By, WordList};
+use super::words::{WordList, WordMatch};
 
 /// What a variable does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

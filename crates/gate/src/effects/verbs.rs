@@ -8,7 +8,7 @@ use super::argument_scan::generic;
 use super::common_flags;
 use super::look::Look;
 use super::security_tools::is_defence;
-use super::words::{By, WordList};
+use super::words::{WordList, WordMatch};
 use crate::shell::{UnknownReason, Word};
 
 /// When a program's row is asked.

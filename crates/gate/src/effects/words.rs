@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 /// How a text is compared with the words of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum WordMatch {
     /// It is one of the words.
     Word,
     /// It begins with one of them.
@@ -29,7 +29,7 @@ pub(super) enum By {
 pub(crate) struct WordList {
     pub(super) start: u32,
     pub(super) end: u32,
-    pub(super) by: By,
+    pub(super) by: WordMatch,
 }
 
 impl WordList {
@@ -75,17 +75,17 @@ impl WordList {
     pub(crate) fn matches(self, text: &str) -> bool {
         let any = |fits: &dyn Fn(&str) -> bool| self.text().lines().any(fits);
         match self.by {
-            By::Word => self.find(text).is_some(),
-            By::Start => any(&|word| text.starts_with(word)),
-            By::End => any(&|word| text.ends_with(word)),
-            By::Part => any(&|word| text.contains(word)),
-            By::Pattern => any(&|word| match word.split_once('*') {
+            WordMatch::Word => self.find(text).is_some(),
+            WordMatch::Start => any(&|word| text.starts_with(word)),
+            WordMatch::End => any(&|word| text.ends_with(word)),
+            WordMatch::Part => any(&|word| text.contains(word)),
+            WordMatch::Pattern => any(&|word| match word.split_once('*') {
                 // Most patterns are a name or a beginning, which need no walk.
                 None if !word.contains(['?', '[', '\\']) => word == text,
                 Some((start, "")) if !start.contains(['?', '[', '\\']) => text.starts_with(start),
                 _ => pattern::matches(word, text),
             }),
-            By::Verb => any(&|word| {
+            WordMatch::Verb => any(&|word| {
                 text == word
                     || text.strip_prefix(word).is_some_and(|rest| rest.starts_with(['-', ':']))
                     || text.strip_suffix(word).is_some_and(|rest| rest.ends_with(['-', ':']))

@@ -11,6 +11,7 @@ use marvin_base::{clock, files, ids, truncate};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -171,7 +172,11 @@ impl Log {
             let known = open.take().filter(|ledger| ledger.length() < self.largest && ledger.is_in_place());
             let mut ledger = match known {
                 Some(ledger) => ledger,
-                None => self.reopen()?,
+                None => match self.reopen() {
+                    // Put aside between opening and locking.
+                    Err(LogError::Ledger(LedgerError::Moved { .. })) => continue,
+                    opened => opened?,
+                },
             };
             match ledger.append(entry) {
                 Ok(_) => {
@@ -219,8 +224,10 @@ impl Log {
         }
         let file = std::fs::File::open(&self.path)?;
         file.lock()?;
-        // Another process may have been faster.
-        if std::fs::metadata(&self.path).map_or(0, |facts| facts.len()) >= self.largest {
+        // Another process may have been faster: then the path leads to a new file, whose lock is not this one.
+        let identity = |facts: std::fs::Metadata| (facts.dev(), facts.ino());
+        let locked = identity(file.metadata()?);
+        if std::fs::symlink_metadata(&self.path).is_ok_and(|facts| identity(facts) == locked) {
             let stamp = clock::now_stamp().replace([':', '.', '-'], "");
             let name = format!("decisions-{stamp}-{}.jsonl", ids::short(4));
             let aside = self.path.with_file_name(name);

@@ -30,7 +30,7 @@ fn a_session_of_the_hooks_is_counted() {
         json!({"type": "hook.post-tool-use", "seq": 7, "tool": "Read", "tool_use_id": "d", "success": false}),
         json!({"type": "hook.stop", "seq": 8, "timestamp": "2026-02-03T04:06:06.500Z", "verification": {"status": "passed"}}),
     ]);
-    let facts = json!({"version": 1, "runId": "x", "manner": "hooks", "client": "claude", "startedAt": "2026-02-03T04:05:06.000Z",
+    let facts = json!({"version": 1, "runId": "x", "manner": "hooks", "client": "claude", "sessionId": "s", "startedAt": "2026-02-03T04:05:06.000Z",
         "activePacks": ["testing", "go"], "packVersions": {"testing": "1.0.0"}});
     let guidance = ledger(&[
         json!({"type": "correction", "content": "no"}),

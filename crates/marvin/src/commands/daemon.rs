@@ -78,13 +78,13 @@ pub(crate) struct DaemonPlace {
 }
 
 #[derive(Serialize)]
-struct Stopped<'a> {
+struct StopReport<'a> {
     project: &'a Path,
     stopped: bool,
 }
 
 #[derive(Serialize)]
-struct Started<'a> {
+struct StartReport<'a> {
     #[serde(flatten)]
     status: &'a Status,
     started: bool,
@@ -105,7 +105,7 @@ pub(crate) fn run(command: DaemonCommand) -> Result<Exit, Failure> {
             deciding::decide("daemon stop", &project.display().to_string())?;
             let stopped = daemon::stop(&at);
             let text = if stopped { "Ended." } else { "It did not run." };
-            show(&place, &Stopped { project: &project, stopped }, text)
+            show(&place, &StopReport { project: &project, stopped }, text)
         }
         DaemonCommand::Restart(place) => {
             let (project, at) = find(&environment, &place)?;
@@ -174,7 +174,7 @@ fn start(environment: &Environment, place: &DaemonPlace) -> Result<Exit, Failure
         std::thread::sleep(Duration::from_millis(5));
     };
     let text = if started { "Started." } else { "It runs already." };
-    show(place, &Started { status: &status, started }, &format!("{text} {}", describe(&status)))
+    show(place, &StartReport { status: &status, started }, &format!("{text} {}", describe(&status)))
 }
 
 fn describe(status: &Status) -> String {

@@ -126,7 +126,7 @@ struct ChangeReport<'a, T: Serialize> {
 }
 
 #[derive(Serialize)]
-struct Taught<'a> {
+struct TaughtLesson<'a> {
     pack: &'a str,
     title: &'a str,
 }
@@ -162,7 +162,7 @@ pub(crate) fn run(command: LessonsCommand) -> Result<Exit, Failure> {
             let packs = shelf(&consent.project)?.packs;
             let change = teach::teach(&lesson, &packs, &output::environment_redactor());
             let change = change.map_err(Failure::usage)?;
-            agree(&[&change], &consent, &Taught { pack: &lesson.pack, title: &lesson.title })
+            agree(&[&change], &consent, &TaughtLesson { pack: &lesson.pack, title: &lesson.title })
         }
     }
 }

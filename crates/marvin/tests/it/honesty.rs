@@ -220,7 +220,7 @@ fn a_commitment_that_proves_nothing_ends_it_before_anything_is_sent() {
         ("shell:true", "cannot fail"),
         ("shell:", "empty"),
         ("pytest -q", "names no kind"),
-        ("magic:x", "no kind `magic`"),
+        ("magic:x", "unknown kind `magic`"),
         ("file_exists:.", "project"),
     ] {
         let ended = world.play(&[say("unsent")], &["--commitment", commitment]).run().exits(2);

@@ -224,7 +224,7 @@ fn a_turn_is_told_what_is_remembered_and_the_ledger_says_so() {
     let run = crate::support::runs_below(&world.state().join("runs")).pop().unwrap();
     let extras = crate::support::json_file(&run.join("run.json"))["extras"].to_string();
     assert!(
-        extras.contains("port 5544") && extras.contains("Nobody verified") && !extras.contains("Ada"),
+        extras.contains("port 5544") && extras.contains("not verified") && !extras.contains("Ada"),
         "{extras}"
     );
     // A turn that fails is recorded, keeps no trace and changes no state.

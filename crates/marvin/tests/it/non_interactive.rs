@@ -321,8 +321,8 @@ fn records_are_as_their_schemas_say() {
     ];
     world.play(&script, &["--commitment", "file_exists:a.txt"]).run().exits(0);
     let validator = |file: &str| {
-        let schema = world.marvin(["schema", file]).run().exits(0).quiet().json();
-        jsonschema::validator_for(&schema).unwrap()
+        let printed = world.marvin(["schema", file]).run().exits(0).quiet();
+        jsonschema::validator_for(&serde_json::from_str(printed.text()).unwrap()).unwrap()
     };
     let (run, trace) = (validator("run"), validator("trace"));
     let facts = world.facts();

@@ -192,7 +192,7 @@ fn what_is_not_well_formed_is_said_in_the_record() {
     let turn = turn(&world);
     let tools = turn["tools"].to_string();
     assert!(
-        tools.contains("no ARGS that are one JSON object") && tools.contains("no JSON object"),
+        tools.contains("no ARGS that are one JSON object") && tools.contains("not a JSON object"),
         "{tools}"
     );
     assert!(!tools.contains("\"run_command\""), "no call was guessed: {tools}");

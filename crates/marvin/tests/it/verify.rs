@@ -72,7 +72,7 @@ fn by_hand(world: &World, assertion: &str) {
 // ---- promises -------------------------------------------------------------------------------------------------------
 
 #[test]
-fn what_proves_nothing_is_refused_with_its_mend_and_nothing_is_written() {
+fn what_proves_nothing_is_refused_with_its_fix_and_nothing_is_written() {
     let world = World::new();
     for (assertion, says) in [
         ("shell:", "empty"),
@@ -98,9 +98,9 @@ fn what_proves_nothing_is_refused_with_its_mend_and_nothing_is_written() {
         ("file_exists:.", "always there"),
         ("file_contains:a.txt: ", "no text"),
         ("json_equals:a.json: /x = y", "not JSON"),
-        ("tests_pass:jest", "no runner"),
+        ("tests_pass:jest", "unknown runner"),
         ("tests_pass:command make test || true", "|| true"),
-        ("magic:x", "no kind"),
+        ("magic:x", "unknown kind"),
         ("pytest", "names no kind"),
     ] {
         let message = refused(&world, assertion);

@@ -24,7 +24,7 @@ const OWN: &str = "gemini";
 /// Data that a message or a call must carry back.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Kept {
+struct CarriedData {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,11 +42,11 @@ pub(super) fn body(request: &Request) -> GenerateRequest {
             Message::System { content } => system.push(content),
             Message::User { content } => append(&mut contents, "user", [Part::text(content)]),
             Message::Assistant { content, tool_calls, opaque } => {
-                let thought_signature = kept::<Kept>(opaque.as_ref(), OWN).thought_signature;
+                let thought_signature = kept::<CarriedData>(opaque.as_ref(), OWN).thought_signature;
                 let text = (!content.is_empty() || thought_signature.is_some())
                     .then(|| Part { thought_signature, ..Part::text(content) });
                 for call in tool_calls {
-                    if let Some(id) = kept::<Kept>(call.opaque.as_ref(), OWN).id {
+                    if let Some(id) = kept::<CarriedData>(call.opaque.as_ref(), OWN).id {
                         ids.insert(&call.id, id);
                     }
                 }
@@ -80,7 +80,7 @@ pub(super) fn body(request: &Request) -> GenerateRequest {
 }
 
 fn call(call: &ToolCall) -> Part {
-    let Kept { id, thought_signature } = kept(call.opaque.as_ref(), OWN);
+    let CarriedData { id, thought_signature } = kept(call.opaque.as_ref(), OWN);
     let function = FunctionCall { name: call.name.clone(), args: call.arguments.to_object(), id };
     Part { function_call: Some(function), thought_signature, ..Part::default() }
 }
@@ -207,10 +207,9 @@ impl Reader for Stream {
             return Err(Fault::Cut);
         }
         let mut draft = std::mem::take(&mut self.draft);
-        draft.reply.opaque = self
-            .signature
-            .take()
-            .and_then(|signature| keep(OWN, &Kept { id: None, thought_signature: Some(signature.into()) }));
+        draft.reply.opaque = self.signature.take().and_then(|signature| {
+            keep(OWN, &CarriedData { id: None, thought_signature: Some(signature.into()) })
+        });
         Ok(draft.finish())
     }
 }
@@ -255,7 +254,7 @@ impl Stream {
         }
         if id.is_some() || signature.is_some() {
             let (id, thought_signature) = (id.map(Value::from), signature.map(Value::from));
-            call.opaque = keep(OWN, &Kept { id, thought_signature });
+            call.opaque = keep(OWN, &CarriedData { id, thought_signature });
         }
     }
 }

@@ -16,7 +16,7 @@ const OWN: &str = "ollama";
 
 /// Data that a message must carry back.
 #[derive(Default, Serialize, Deserialize)]
-struct Kept {
+struct CarriedData {
     thinking: Option<Value>,
 }
 
@@ -43,7 +43,7 @@ fn message(message: &Message) -> ChatMessage {
             chat.tool_call_id = Some(tool_call_id.clone());
         }
         Message::Assistant { tool_calls, opaque, .. } => {
-            chat.thinking = kept::<Kept>(opaque.as_ref(), OWN).thinking;
+            chat.thinking = kept::<CarriedData>(opaque.as_ref(), OWN).thinking;
             chat.tool_calls = tool_calls.iter().map(call).collect();
         }
     }
@@ -151,7 +151,7 @@ impl Reader for Stream {
         }
         let mut draft = std::mem::take(&mut self.draft);
         if !draft.reasoning.is_empty() && !draft.calls.is_empty() {
-            draft.reply.opaque = keep(OWN, &Kept { thinking: Some(draft.reasoning.clone().into()) });
+            draft.reply.opaque = keep(OWN, &CarriedData { thinking: Some(draft.reasoning.clone().into()) });
         }
         Ok(draft.finish())
     }

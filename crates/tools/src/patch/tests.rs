@@ -80,7 +80,7 @@ fn what_does_not_fit_is_refused_with_a_reason() {
         (codex("@@\n one\n two\n"), "changes nothing"),
         (codex(""), "no hunks"),
         (codex("@@\nbare\n"), "begins with a space"),
-        ("*** Begin Patch\n*** Update File: f\n@@\n-two\n+2\n".into(), "cut off"),
+        ("*** Begin Patch\n*** Update File: f\n@@\n-two\n+2\n".into(), "truncated"),
         ("*** Begin Patch\n*** End Patch".into(), "names no file"),
         ("*** Begin Patch\n*** Delete File: f\n-one\n*** End Patch".into(), "no lines are expected"),
         ("*** Begin Patch\n*** Move to: g\n*** End Patch".into(), "right after `*** Update File:`"),

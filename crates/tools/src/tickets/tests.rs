@@ -372,7 +372,7 @@ fn words_that_make_no_sense_are_explained() {
         ("crate x", "did you mean `create`?"),
         ("ready-set-go", "Unknown command"),
         ("start", "Usage: tk start ID"),
-        ("show a b", "one word is expected, but 2 came"),
+        ("show a b", "one word is expected, not 2"),
         ("dep a", "Usage: tk dep ID OTHER"),
         ("dep tree", "Usage: tk dep tree [--full] ID"),
         ("dep tree --deep a", "Unknown option: --deep"),

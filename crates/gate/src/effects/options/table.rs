@@ -1,6 +1,6 @@
 //! The tables of options, as the build made them from `data/programs`.
 
-use crate::effects::words::{By, WordList};
+use crate::effects::words::{WordList, WordMatch};
 
 /// What an option does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

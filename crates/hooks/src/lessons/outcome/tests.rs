@@ -45,7 +45,7 @@ impl Scene {
     }
 
     fn run(&self) -> PathBuf {
-        self.runs().join("run_1")
+        self.runs().join("run_20260203_100000_0001")
     }
 
     fn settle(&self) -> Settlement {
@@ -74,7 +74,7 @@ fn injected(minute: u32, file: &str, titles: &[&str]) -> Value {
 }
 
 fn said(minute: u32, kind: &str, content: &str, category: Option<&str>, file: Option<&str>) -> Value {
-    json!({"id": "g_1", "timestamp": format!("2026-02-03T10:{minute:02}:00Z"), "run_id": "run_1", "type": kind,
+    json!({"id": "g_1", "timestamp": format!("2026-02-03T10:{minute:02}:00Z"), "run_id": "run_20260203_100000_0001", "type": kind,
         "content": content, "category": category, "confidence": 0.8, "preceding_file": file})
 }
 
@@ -83,7 +83,7 @@ fn a_run_is_counted_once_also_when_it_goes_on() {
     let scene = Scene::new();
     scene.add("packs/api/lessons.jsonl", &[lesson("a"), lesson("b")]);
     scene.add(
-        "runs/run_1/injections.jsonl",
+        "runs/run_20260203_100000_0001/injections.jsonl",
         &[injected(1, "src/x.rs", &["a", "b"]), injected(2, "src/y.rs", &["a"])],
     );
     let first = scene.settle();
@@ -96,14 +96,17 @@ fn a_run_is_counted_once_also_when_it_goes_on() {
     assert_eq!(scene.settle(), Settlement::default());
     assert_eq!(scene.text("packs/api/lessons.jsonl"), text);
     // Later a correction about y.rs comes: it counts against the telling that was counted already.
-    scene.add("runs/run_1/guidance.jsonl", &[said(9, "correction", "no", None, Some("/home/me/p/src/y.rs"))]);
+    scene.add(
+        "runs/run_20260203_100000_0001/guidance.jsonl",
+        &[said(9, "correction", "no", None, Some("/home/me/p/src/y.rs"))],
+    );
     let later = scene.settle();
     assert_eq!(later.outcomes.len(), 1);
     assert_eq!((later.outcomes[0].injected, later.outcomes[0].followed_by_correction), (0, 1));
     let a = scene.lesson("a");
     assert_eq!((a.utility_score, a.injection_count, a.correction_count), (Some(0.333), 2, 1));
     assert_eq!(scene.settle(), Settlement::default());
-    scene.add("runs/run_1/injections.jsonl", &[injected(40, "src/x.rs", &["a"])]);
+    scene.add("runs/run_20260203_100000_0001/injections.jsonl", &[injected(40, "src/x.rs", &["a"])]);
     assert_eq!(scene.settle().outcomes[0].injected, 1);
     assert_eq!(scene.lesson("a").injection_count, 3);
 }
@@ -112,9 +115,9 @@ fn a_run_is_counted_once_also_when_it_goes_on() {
 fn only_later_corrections_about_the_pack_or_the_file_count() {
     let scene = Scene::new();
     scene.add("packs/api/lessons.jsonl", &[lesson("a")]);
-    scene.add("runs/run_1/injections.jsonl", &[injected(5, "src/x.rs", &["a"])]);
+    scene.add("runs/run_20260203_100000_0001/injections.jsonl", &[injected(5, "src/x.rs", &["a"])]);
     scene.add(
-        "runs/run_1/guidance.jsonl",
+        "runs/run_20260203_100000_0001/guidance.jsonl",
         &[
             said(1, "correction", "before", Some("rest"), None),
             said(6, "direction", "no correction", Some("rest"), None),
@@ -125,9 +128,12 @@ fn only_later_corrections_about_the_pack_or_the_file_count() {
     );
     let of = |scene: &Scene| correlate(&scene.run(), &scene.packs()).values().next().copied().unwrap();
     assert_eq!((of(&scene).injected, of(&scene).corrected, of(&scene).complaints), (1, 0, 0.0));
-    scene.add("runs/run_1/trace.jsonl", &[json!({"type": "hook.post-tool-use-failure", "timestamp": "2026-02-03T10:06:00Z", "success": false, "file": "src/x.rs"})]);
+    scene.add("runs/run_20260203_100000_0001/trace.jsonl", &[json!({"type": "hook.post-tool-use-failure", "timestamp": "2026-02-03T10:06:00Z", "success": false, "file": "src/x.rs"})]);
     assert_eq!((of(&scene).corrected, of(&scene).complaints), (0, 0.5));
-    scene.add("runs/run_1/guidance.jsonl", &[said(7, "correction", "by its name", Some("api"), None)]);
+    scene.add(
+        "runs/run_20260203_100000_0001/guidance.jsonl",
+        &[said(7, "correction", "by its name", Some("api"), None)],
+    );
     assert_eq!((of(&scene).corrected, of(&scene).complaints), (1, 1.0));
 }
 
@@ -136,7 +142,7 @@ fn an_interrupted_settlement_is_completed_and_not_repeated() {
     let scene = Scene::new();
     scene.add("packs/api/lessons.jsonl", &[lesson("a")]);
     let untouched = scene.text("packs/api/lessons.jsonl");
-    scene.add("runs/run_1/injections.jsonl", &[injected(1, "src/x.rs", &["a"])]);
+    scene.add("runs/run_20260203_100000_0001/injections.jsonl", &[injected(1, "src/x.rs", &["a"])]);
     scene.settle();
     let settled = scene.text("packs/api/lessons.jsonl");
     // The record was written, the lesson was not.
@@ -153,7 +159,7 @@ fn lines_that_are_strange_and_lessons_that_are_gone_are_survived() {
     let strange = "# a note\n{\"title\": \"half\n";
     scene.put("packs/api/lessons.jsonl", &format!("{strange}{}\n", lesson("a")));
     scene.add(
-        "runs/run_1/injections.jsonl",
+        "runs/run_20260203_100000_0001/injections.jsonl",
         &[json!("nonsense"), injected(1, "x", &["a", "gone"]), json!({"timestamp": "never"})],
     );
     let settled = scene.settle();
@@ -178,7 +184,7 @@ fn what_people_said_becomes_a_candidate_once() {
         &[lesson("a"), json!({"title": "Known", "actionable": "Use POST for writes"})],
     );
     scene.add(
-        "runs/run_1/guidance.jsonl",
+        "runs/run_20260203_100000_0001/guidance.jsonl",
         &[
             said(1, "correction", "No, use PUT for whole resources", Some("rest"), Some("src/x.rs")),
             said(2, "direction", "always version the API", None, None),

@@ -99,7 +99,7 @@ fn changed(
         }
     } else {
         let tags = ask("Tags, with commas (empty: as they were): ", answers, say)?;
-        let days = ask("Days until it is over (empty: as it was, 0: for good): ", answers, say)?;
+        let days = ask("Days until it expires (empty: as it was, 0: never): ", answers, say)?;
         let edit = CandidateEdit {
             text: (!text.is_empty()).then_some(text),
             tags: (!tags.is_empty()).then(|| tags.split(',').map(|tag| tag.trim().to_string()).collect()),

@@ -87,12 +87,12 @@ fn a_writer_of_documents_writes_its_document_and_nothing_else() {
         ),
         heard(
             step,
-            "no tool `run_command`",
+            "no such tool: `run_command`",
             calls("launch_agent", json!({"prompt": "do it for me", "ticket_id": "pro-1a"})),
         ),
         heard(
             step,
-            "no tool `launch_agent`",
+            "no such tool: `launch_agent`",
             calls("apply_patch", json!({"path": ".marvin/spec.md", "old_str": "a", "new_str": "b"})),
         ),
         // What is said is no document.

@@ -21,7 +21,7 @@ fn inner(world: &World) -> String {
     let lines = [
         json!({"when": {"contains": "limits.depth"}, "reply": {"text": "Nobody is below me."}, "repeat": true}),
         json!({"when": {"contains": "below me"}, "reply": {"text": "Nobody is below me."}, "repeat": true}),
-        json!({"when": {"contains": "no tool `apply_patch`"}, "reply": further(), "repeat": true}),
+        json!({"when": {"contains": "no such tool: `apply_patch`"}, "reply": further(), "repeat": true}),
         json!({"when": {"contains": "Patched tests/test_tally.py"}, "reply": further(), "repeat": true}),
         json!({"reply": calls("apply_patch", patch), "repeat": true}),
     ];
@@ -49,13 +49,17 @@ fn nobody_in_a_pipeline_goes_deeper_than_is_allowed() {
                 "# Your part",
                 calls("launch_agent", json!({"prompt": "do it", "ticket_id": "pro-3"})),
             ),
-            heard(step, "no tool `launch_agent`", calls("launch_research_agent", json!({"query": "how?"}))),
             heard(
                 step,
-                "no tool `launch_research_agent`",
+                "no such tool: `launch_agent`",
+                calls("launch_research_agent", json!({"query": "how?"})),
+            ),
+            heard(
+                step,
+                "no such tool: `launch_research_agent`",
                 calls("summon_servitor", json!({"task": "do it"})),
             ),
-            heard(step, "no tool `summon_servitor`", calls("tk", ticket.clone())),
+            heard(step, "no such tool: `summon_servitor`", calls("tk", ticket.clone())),
             heard(step, "sent back once", calls("tk", ticket)),
             heard(
                 step,
@@ -80,7 +84,7 @@ fn nobody_in_a_pipeline_goes_deeper_than_is_allowed() {
             .any(|(tool, _, result)| tool == name && result.contains("\"ok\":false") && result.contains(why))
     };
     for tool in ["launch_agent", "launch_research_agent", "summon_servitor"] {
-        assert!(refused(tool, &format!("no tool `{tool}`")), "{called:#?}");
+        assert!(refused(tool, &format!("no such tool: `{tool}`")), "{called:#?}");
     }
     assert!(refused("run_command", "it starts an agent"), "{called:#?}");
     // What a program of its own starts cannot reach the state directory, and so runs no agent at all.
