@@ -83,10 +83,10 @@ fn what_does_not_fit_is_refused_with_a_reason() {
         ("*** Begin Patch\n*** Update File: f\n@@\n-two\n+2\n".into(), "truncated"),
         ("*** Begin Patch\n*** End Patch".into(), "names no file"),
         ("*** Begin Patch\n*** Delete File: f\n-one\n*** End Patch".into(), "no lines are expected"),
-        ("*** Begin Patch\n*** Move to: g\n*** End Patch".into(), "right after `*** Update File:`"),
+        ("*** Begin Patch\n*** Move to: g\n*** End Patch".into(), "must follow `*** Update File:`"),
         (
             "*** Begin Patch\n*** Update File: f\n@@\n-one\n*** Move to: g\n*** End Patch".into(),
-            "right after `*** Update File:`",
+            "must follow `*** Update File:`",
         ),
         ("*** Begin Patch\n*** Update File: f\n*** Move to: f\n*** End Patch".into(), "twice"),
         (diff("@@ -1,3 +1,3 @@\n one\n-two\n+2\n"), "ends too early"),

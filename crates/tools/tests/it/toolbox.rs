@@ -193,7 +193,7 @@ async fn wrong_arguments_are_explained_with_a_correct_call() {
     for (tool, arguments, wanted) in [
         ("read_file", json!({}), "`path` is missing"),
         ("read_file", json!({"path": 7}), "the field `path`"),
-        ("read_file", json!({"file_path": "a"}), "no field `file_path`"),
+        ("read_file", json!({"file_path": "a"}), "the field `file_path` does not exist"),
         ("read_file", json!({"path": "a", "start_line": "x"}), "the field `start_line`"),
         ("read_file", json!({"path": "a", "start_line": -1}), "the field `start_line`"),
         ("read_file", json!("{\"path\": "), "must be one JSON object"),

@@ -193,7 +193,7 @@ fn what_people_said_becomes_a_candidate_once() {
         ],
     );
     scene.add(
-        "runs/run_2/guidance.jsonl",
+        "runs/run_20260203_110000_0002/guidance.jsonl",
         &[said(1, "correction", "no, use put for whole resources!", None, None)],
     );
     let found = reflect::candidates(&scene.runs(), &scene.packs());

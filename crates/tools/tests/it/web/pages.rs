@@ -72,7 +72,7 @@ async fn other_kinds_of_content() {
     let fetch = async |path: &str| fixture.call("web_fetch", json!({"url": server.url(path)})).await.result;
     assert!(fetch("/json").await.for_model().ends_with("{\"a\": 1}"));
     let png = fetch("/png").await;
-    assert!(png.ok && png.for_model().contains("no text") && !png.for_model().contains("PNG\r"));
+    assert!(png.ok && png.for_model().contains("not text") && !png.for_model().contains("PNG\r"));
     assert_eq!(png.data["content"], "");
     assert!(fetch("/latin").await.for_model().ends_with("café"));
     assert!(fetch("/bad").await.for_model().ends_with("a\u{fffd}\u{fffd}b"));

@@ -105,7 +105,7 @@ async fn games_are_looked_up() {
     let none = fixture.bad("steam", json!({"app_id": 400})).await;
     assert!(none.contains("no game 400"), "{none}");
     let odd = fixture.bad("steam", json!({"app_id": 7})).await;
-    assert!(odd.contains("no game"), "{odd}");
+    assert!(odd.contains("did not answer with a game"), "{odd}");
     fixture.bad("steam", json!({"app_id": 7, "name": "x"})).await;
 }
 
