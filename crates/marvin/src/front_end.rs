@@ -27,7 +27,7 @@ pub(crate) enum OutputFormat {
     StreamJson,
 }
 
-/// Whether the reader of standard output is still there.
+/// The state of the reader of standard output.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     gone: AtomicBool,

@@ -1,4 +1,4 @@
-//! What packs contribute to a session: guidance for its prompt, and lessons that its memory can find.
+//! The contribution of packs to a session: guidance for its prompt, and lessons that its memory can find.
 
 use marvin_agent::ProjectContext;
 use marvin_agent::compose::{FROM_REPOSITORY, PromptExtra};

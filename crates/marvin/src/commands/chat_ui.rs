@@ -65,7 +65,7 @@ pub(crate) struct ChatUiArguments {
     json: bool,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Ready<'a> {
     url: String,

@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// What `marvin verify --help` ends with.
+/// The end of `marvin verify --help`.
 pub(crate) const VERIFY_HELP: &str = "\
 Every commitment is verified again from scratch, outside of any agent, contained and without network.
 Exit code 0 when all of them pass, or there is none; 3 when one failed or could not run; 130 when interrupted.
@@ -48,10 +48,10 @@ pub(crate) enum CommitmentsCommand {
         after_help = "Kinds:\n  shell:LINE                          ends with exit code 0 (bash, pipefail, contained, no network)\n  file_exists:PATH                    is there; PATH/ must be a directory\n  file_contains:PATH: TEXT            holds the text\n  json_equals:PATH: /POINTER = VALUE  has this value there\n  tests_pass:RUNNER WORDS             at least one test runs and none fails; auto, pytest, cargo, go, node, command LINE\n\nExamples:\n  marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests\n  marvin commitments add 'tests_pass:cargo --workspace' --timeout 600\n  marvin commitments add 'json_equals:package.json: /version = \"1.2.0\"'"
     )]
     Add {
-        /// What must hold
+        /// The assertion
         #[arg(value_name = "KIND:ASSERTION")]
         assertion: String,
-        /// What it means, for people
+        /// Its meaning, for people
         #[arg(long, value_name = "TEXT", default_value = "")]
         description: String,
         /// Seconds that it has (default: 120)

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct HookArguments {
     /// The event
     pub(crate) event: String,
-    /// Who asks: claude or codex (default: by the environment)
+    /// The client: claude or codex (default: by the environment)
     #[arg(long, value_name = "NAME", value_parser = client_parser())]
     pub(crate) client: Option<Client>,
     /// Accepted for symmetry: answers are always what the client expects

@@ -128,7 +128,7 @@ fn clients(arguments: &InitArguments, place: &Place, environment: &Environment) 
     }
 }
 
-/// How hooks start this program: by its name where that finds it, else by its place.
+/// The command by which hooks start this program: its name where that finds it, else its path.
 fn program(environment: &Environment) -> Result<Program, Failure> {
     let this = std::env::current_exe().and_then(|path| path.canonicalize());
     let this =

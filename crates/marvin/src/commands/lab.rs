@@ -77,7 +77,7 @@ pub(crate) struct BenchArguments {
     /// Stop an attempt at a task after this many seconds; 0: no limit
     #[arg(long, value_name = "SECONDS", value_parser = parse_deadline)]
     deadline: Option<Deadline>,
-    /// Where reports and artifacts go (default: a new run of the project, else of yours)
+    /// The directory for reports and artifacts (default: a new run of the project, else of yours)
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// As JSON

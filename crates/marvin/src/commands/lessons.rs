@@ -39,7 +39,7 @@ pub(crate) enum LessonsCommand {
         after_help = "Without a terminal and without --yes nothing is written, and the exit code is 4.\n\nExamples:\n  marvin lessons promote 1a2b3c4d\n  marvin lessons promote 1a2b3c4d --pack testing --title 'No mocks of the database'\n  marvin lessons promote --all --yes"
     )]
     Promote {
-        /// Which, as `reflect` names them
+        /// Ids of candidates, as `reflect` shows them
         #[arg(value_name = "ID", required_unless_present = "all")]
         ids: Vec<String>,
         /// All that belong to a pack
@@ -51,7 +51,7 @@ pub(crate) enum LessonsCommand {
         /// Another title; only for one at a time
         #[arg(long, value_name = "TITLE", conflicts_with = "all")]
         title: Option<String>,
-        /// What to do, in other words; only for one at a time
+        /// Another instruction; only for one at a time
         #[arg(long, value_name = "TEXT", conflicts_with = "all")]
         actionable: Option<String>,
         #[command(flatten)]
@@ -84,10 +84,10 @@ pub(crate) enum LessonsCommand {
         /// The title, in a few words
         #[arg(value_name = "TITLE")]
         title: String,
-        /// What an agent should do
+        /// The instruction for an agent
         #[arg(long, value_name = "TEXT")]
         actionable: String,
-        /// Why
+        /// The reason
         #[arg(long, value_name = "TEXT", default_value = "")]
         description: String,
         /// Its category; else the pack's name
@@ -302,9 +302,9 @@ fn evolve(only: Option<&str>, shelf: &Shelf, consent: &Consent) -> Result<Exit, 
     let packs = shelf.packs.all().iter().filter(|pack| only.is_none_or(|name| pack.name() == name));
     let plans: Vec<Plan> =
         packs.map(|pack| evolve::plan(pack, now)).collect::<Result<_, _>>().map_err(Failure::failed)?;
-    let verdicts = plans
-        .iter()
-        .flat_map(|plan| plan.verdicts.iter().map(|verdict| EvolvedLesson { pack: &plan.pack, verdict }));
+    let verdicts = plans.iter().flat_map(|plan| {
+        plan.verdicts.iter().map(move |verdict| EvolvedLesson { pack: &plan.pack, verdict })
+    });
     let facts = Evolved { verdicts: verdicts.collect() };
     if !consent.project.json {
         for EvolvedLesson { pack, verdict } in &facts.verdicts {

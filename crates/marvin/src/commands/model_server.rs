@@ -21,7 +21,7 @@ pub(crate) struct ModelServerArguments {
     /// The script (JSONL)
     #[arg(long, value_name = "FILE")]
     script: PathBuf,
-    /// Where to listen; only this machine. Port 0: any free port
+    /// The address to listen on; only this machine. Port 0: any free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = parse_address)]
     listen: SocketAddr,
     /// Accepted for symmetry: the address is always printed as JSON

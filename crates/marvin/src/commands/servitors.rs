@@ -27,13 +27,13 @@ use std::sync::Arc;
     after_help = "Examples:\n  marvin servitors summon 'Write the parser' --commitment 'shell:pytest -q tests/parse' --oracle tests\n  marvin servitors summon 'Look for dead code' --name Vega --access readonly --rounds 20"
 )]
 pub(crate) struct SummonArguments {
-    /// What it is to do; without one it waits for a message
+    /// Its task; without one it waits for a message
     #[arg(value_name = "ASSIGNMENT", default_value = "")]
     assignment: String,
     /// Its name (default: a free one)
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// What must hold before it is done, for example 'shell:pytest -q'; may be given several times
+    /// An assertion that must hold before it is done, for example 'shell:pytest -q'; may be given several times
     #[arg(long, value_name = "KIND:ASSERTION")]
     commitment: Vec<String>,
     /// A file or directory that the commitments judge by and that must stay as it is; may be given several times
@@ -51,7 +51,7 @@ pub(crate) struct SummonArguments {
     /// Tool rounds that it may have, its own servitors included
     #[arg(long, value_name = "N")]
     rounds: Option<u64>,
-    /// What it may write: full, readonly, or 'files: a.txt, b.txt'
+    /// Its write access: full, readonly, or 'files: a.txt, b.txt'
     #[arg(long, value_name = "ACCESS", value_parser = parse_access)]
     access: Option<Access>,
     #[command(flatten)]

@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// The arguments of a turn.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TurnArguments {
-    /// What to ask, in words (asks once and exits)
+    /// The question, in words (asks once and exits)
     #[arg(value_name = "WORDS", conflicts_with = "non_interactive")]
     pub(crate) words: Vec<String>,
     /// Talk line by line, without a screen of its own (for screen readers and pipes)
@@ -68,7 +68,7 @@ pub(crate) struct TurnArguments {
     /// Save every exchange with the model into this directory, as a script
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
-    /// What standard output carries
+    /// The content of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
     pub(crate) output_format: OutputFormat,
     /// Same as --output-format json
@@ -77,7 +77,7 @@ pub(crate) struct TurnArguments {
     /// A JSON schema that the final answer must have
     #[arg(long, value_name = "FILE")]
     pub(crate) output_schema: Option<PathBuf>,
-    /// What must hold before the answer counts, for example 'shell:pytest -q'; may be given several times (exit code 3
+    /// An assertion that must hold before the answer counts, for example 'shell:pytest -q'; may be given several times (exit code 3
     /// when it does not hold)
     #[arg(long, value_name = "KIND:ASSERTION", action = ArgAction::Append, requires = "non_interactive")]
     pub(crate) commitment: Vec<String>,

@@ -158,7 +158,7 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
     let known = starter::names();
     if names.is_empty() {
         if as_json {
-            let rows = known.iter().map(|(name, purpose)| StarterRow { name, r#for: purpose });
+            let rows = known.iter().map(|&(name, purpose)| StarterRow { name, r#for: purpose });
             return output::json(&rows.collect::<Vec<_>>());
         }
         let rows: Vec<String> = known.iter().map(|(name, what)| format!("{name:12} {what}")).collect();

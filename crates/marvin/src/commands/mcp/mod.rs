@@ -36,7 +36,7 @@ pub(crate) struct McpArguments {
     /// Serve over HTTP at this address of this machine. Port 0: any free port
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", value_parser = parse_address)]
     http: Option<SocketAddr>,
-    /// Which tools, separated by commas; `all` for every one (default: gate, commitments, servitors, memory, workflows)
+    /// The tools, separated by commas; `all` for every one (default: gate, commitments, servitors, memory, workflows)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tools: Vec<String>,
     /// The project's directory (default: the project around this directory, else the directory itself)

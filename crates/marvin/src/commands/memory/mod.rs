@@ -127,10 +127,10 @@ pub(crate) enum MemoryCommand {
     Eval {
         /// The file; the directory, for cranfield
         file: PathBuf,
-        /// What it is
+        /// The format of the file
         #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = ["jsonl", "locomo", "locomo-sessions", "cosqa", "cranfield"])]
         format: String,
-        /// How many are looked at; may be given several times
+        /// The number of results that count; may be given several times
         #[arg(short = 'k', value_name = "N", default_values_t = [5, 10, 20])]
         k: Vec<usize>,
         /// The directory of a model that finds by meaning too (default: the setting memory.embedder)
@@ -172,7 +172,7 @@ pub(crate) struct Question {
     /// The words to look for
     #[arg(value_name = "WORDS", required = true, num_args = 1..)]
     words: Vec<String>,
-    /// How many are shown
+    /// The number of results
     #[arg(short = 'k', long, value_name = "N", default_value_t = 10)]
     limit: usize,
     /// Only this kind: ltm, stm, lesson, pack_lesson, artifact; may be given several times

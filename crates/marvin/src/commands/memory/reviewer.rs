@@ -11,7 +11,7 @@ use marvin_memory::{Person, Places};
 /// The person who decides.
 #[derive(Debug, Args)]
 pub(crate) struct Reviewer {
-    /// Who decides; needed without a terminal
+    /// The name of the person who decides; needed without a terminal
     #[arg(long, value_name = "NAME")]
     pub(super) reviewer: Option<String>,
     /// A note beside the decision

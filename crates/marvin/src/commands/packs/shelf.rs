@@ -7,7 +7,7 @@ use marvin_base::layout::Layout;
 use marvin_hooks::packs::{Pack, Packs};
 use std::path::{Path, PathBuf};
 
-/// What `packs` says where there is no pack.
+/// The output of `packs` in a project without packs.
 pub(super) const NO_PACKS: &str =
     "This project has no packs. `marvin packs new rust` makes one to begin with.\n";
 

@@ -56,10 +56,10 @@ pub(crate) enum WorkflowCommand {
     Approve {
         #[command(flatten)]
         step: WhichStep,
-        /// No
+        /// Refuse it
         #[arg(long)]
         reject: bool,
-        /// Why
+        /// The reason
         #[arg(long, value_name = "TEXT", default_value = "")]
         reason: String,
     },

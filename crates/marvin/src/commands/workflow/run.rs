@@ -60,7 +60,7 @@ pub(crate) struct RunWorkflowArguments {
     /// A goal: a Planner makes the workflow
     #[arg(long, value_name = "TEXT")]
     goal: Option<String>,
-    /// What must hold at the end of a goal (repeatable), as KIND:ASSERTION
+    /// An assertion that must hold at the end of a goal (repeatable), as KIND:ASSERTION
     #[arg(long, value_name = "KIND:ASSERTION", requires = "goal")]
     commitment: Vec<String>,
     /// The directory to work in
