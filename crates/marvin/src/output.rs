@@ -38,24 +38,23 @@ pub(crate) fn line(text: &str) -> Result<Exit, Failure> {
 /// Writes a value as JSON: indented on a terminal, on one line elsewhere.
 pub(crate) fn json(value: &impl Serialize) -> Result<Exit, Failure> {
     let text = if is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
-    json_line(&format!("{}\n", text.map_err(not_serializable)?))?;
+    json_text(text)
+}
+
+fn json_text(text: serde_json::Result<String>) -> Result<Exit, Failure> {
+    let text = text.map_err(|error| Failure::failed(format!("cannot write the result as JSON: {error}")))?;
+    json_line(&format!("{text}\n"))?;
     Ok(Exit::Success)
 }
 
 /// Writes a value as one line of JSON, also on a terminal.
 pub(crate) fn json_object(value: &impl Serialize) -> Result<Exit, Failure> {
-    let text = serde_json::to_string(value).map_err(not_serializable)?;
-    json_line(&format!("{text}\n"))?;
-    Ok(Exit::Success)
+    json_text(serde_json::to_string(value))
 }
 
 /// Writes a JSON object with one entry.
 pub(crate) fn json_entry(key: &str, value: &impl Serialize) -> Result<Exit, Failure> {
     json(&BTreeMap::from([(key, value)]))
-}
-
-fn not_serializable(error: serde_json::Error) -> Failure {
-    Failure::failed(format!("cannot write the result as JSON: {error}"))
 }
 
 /// Writes lines of JSON that are complete already.
