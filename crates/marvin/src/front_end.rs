@@ -1,20 +1,33 @@
-//! The three non-interactive faces: raw text, one result object, one event a line. They show what the trace holds and
-//! decide nothing.
+//! The non-interactive front ends: raw text, one result object, one event per line.
+//!
+//! They show what the trace holds and decide nothing.
 
-use crate::cli::OutputFormat;
 use crate::output;
+use clap::ValueEnum;
 use marvin_agent::Notice;
 use marvin_agent::trace::Listener;
 use marvin_base::redact::{Redactor, Scope, StreamRedactor};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio_util::sync::CancellationToken;
 
-/// Text is gathered up to this size while more of it is already at hand.
-const GATHER: usize = 8 * 1024;
+/// Text is buffered up to this size while more of it has already arrived.
+const MAX_BUFFERED_BYTES: usize = 8 * 1024;
 
-/// What a face found out about its reader.
+/// The content of standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// Raw text, as it arrives
+    Text,
+    /// One result object
+    Json,
+    /// One event per line, the last being the result
+    StreamJson,
+}
+
+/// The state of the reader of standard output.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     gone: AtomicBool,
@@ -27,7 +40,7 @@ impl Reader {
     }
 }
 
-/// The face for an output format. When its reader goes away it cancels the run: nobody would see what it does.
+/// The listener for an output format. A closed pipe cancels the run, whose output would be lost.
 pub(crate) fn listener(
     format: OutputFormat,
     redactor: Arc<Redactor>,
@@ -35,9 +48,9 @@ pub(crate) fn listener(
     reader: Arc<Reader>,
     cancel: CancellationToken,
 ) -> Listener {
-    let mut face = NonInteractiveFrontEnd {
+    let mut front_end = NonInteractiveFrontEnd {
         format,
-        // The answer goes to the caller: only what is certainly secret is taken out of it.
+        // The answer goes to the caller: only certain secrets are redacted.
         stream: StreamRedactor::with_scope(redactor.clone(), Scope::Caller),
         redactor,
         pending: String::new(),
@@ -47,7 +60,25 @@ pub(crate) fn listener(
         reader,
         cancel,
     };
-    Box::new(move |notice| face.show(&notice))
+    Box::new(move |notice| front_end.show(&notice))
+}
+
+/// A part of a message that is still arriving.
+#[derive(Serialize)]
+struct ItemUpdate<'a> {
+    r#type: &'a str,
+    item: ItemPart<'a>,
+}
+
+#[derive(Serialize)]
+struct ItemPart<'a> {
+    id: &'a str,
+    r#type: &'a str,
+    /// Why the parts before this one are void.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restarted: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delta: Option<&'a str>,
 }
 
 struct NonInteractiveFrontEnd {
@@ -75,7 +106,7 @@ impl NonInteractiveFrontEnd {
                 }
                 if self.format != OutputFormat::Json {
                     self.stream.push(text);
-                    if self.stream.held() >= GATHER {
+                    if self.stream.held() >= MAX_BUFFERED_BYTES {
                         self.flow();
                     }
                 }
@@ -86,14 +117,11 @@ impl NonInteractiveFrontEnd {
                 let reason = self.redactor.text(reason).into_owned();
                 match self.format {
                     OutputFormat::Text => self.start_line(),
-                    // Whoever joins pieces must know that those before this line are void.
-                    OutputFormat::StreamJson => {
-                        let event = json!({"type": "item.updated", "item": {"id": item, "type": "message", "restarted": reason}});
-                        self.write(&format!("{event}\n"));
-                    }
+                    // A program that joins parts must know that those before this line are void.
+                    OutputFormat::StreamJson => self.write_update(item, Some(&reason), None),
                     OutputFormat::Json => {}
                 }
-                output::talk(&format!("marvin: the reply broke off ({reason}); asking again"));
+                output::talk(&format!("marvin: the reply was interrupted ({reason}); asking again"));
             }
             Notice::Event(event) => {
                 self.end_item();
@@ -125,8 +153,9 @@ impl NonInteractiveFrontEnd {
                 self.write(&text);
             }
             OutputFormat::StreamJson => {
-                let event = json!({"type": "item.updated", "item": {"id": self.item, "type": "message", "delta": text}});
-                self.write(&format!("{event}\n"));
+                let item = std::mem::take(&mut self.item);
+                self.write_update(&item, None, Some(&text));
+                self.item = item;
             }
             OutputFormat::Json => {}
         }
@@ -157,7 +186,7 @@ impl NonInteractiveFrontEnd {
                     self.at_line_start = text.is_empty();
                 }
                 self.start_line();
-                tell_tampering(event);
+                warn_of_tampering(event);
             }
             OutputFormat::Json if kind == "notice" && is_tampering(event) => {
                 output::talk(&format!("warning: {}", notice_text(event)));
@@ -176,6 +205,13 @@ impl NonInteractiveFrontEnd {
                 }
             }
             OutputFormat::Text | OutputFormat::Json => {}
+        }
+    }
+
+    fn write_update(&mut self, id: &str, restarted: Option<&str>, delta: Option<&str>) {
+        let item = ItemPart { id, r#type: "message", restarted, delta };
+        if let Ok(event) = serde_json::to_string(&ItemUpdate { r#type: "item.updated", item }) {
+            self.write(&format!("{event}\n"));
         }
     }
 
@@ -208,8 +244,8 @@ fn is_tampering(event: &Value) -> bool {
     event.get("kind").and_then(Value::as_str) == Some(marvin_base::trace_event::NoticeKind::Tampering.word())
 }
 
-/// Says at the end again what programs changed and should not have.
-fn tell_tampering(result: &Value) {
+/// Repeats at the end which protected files commands changed.
+fn warn_of_tampering(result: &Value) {
     let paths = result.get("tampered").and_then(Value::as_array);
     let paths: Vec<&str> = paths.into_iter().flatten().filter_map(Value::as_str).collect();
     if !paths.is_empty() {
@@ -218,7 +254,7 @@ fn tell_tampering(result: &Value) {
     }
 }
 
-/// How many of the candidates that an event tells of wait for a person.
+/// The number of memory candidates of an event that wait for a person.
 fn waiting(event: &Value) -> usize {
     let pending = |outcome: &Value| outcome.get("status").and_then(Value::as_str) == Some("pending");
     let waits = |one: &&Value| {
@@ -227,7 +263,7 @@ fn waiting(event: &Value) -> usize {
     event.get("candidates").and_then(Value::as_array).into_iter().flatten().filter(waits).count()
 }
 
-/// A tool's name as a model wrote it, on one line and without anything that a terminal would obey.
+/// A tool's name as a model wrote it, on one line and without control characters.
 fn plain_name(name: &str) -> String {
     let safe: String = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     marvin_base::truncate::line(&safe, 80)

@@ -1,43 +1,52 @@
-//! `marvin`: a deterministic shell for LLM agents. This file shows the whole program: read the command line, run one
-//! command, turn what came of it into an exit code. How the process begins and ends is in [`start`].
+//! `marvin`: a deterministic shell for LLM agents.
+//!
+//! This file shows the whole program: read the command line, run one command, turn its result into an exit code. The entry
+//! point of the process is in [`start`].
 
 #![cfg_attr(not(test), no_main)]
 
+mod arguments;
 mod cli;
 mod commands;
+mod deciding;
 mod failure;
 mod front_end;
 mod mathematics;
+mod migration;
 mod output;
+mod pack_context;
+mod project;
+mod prompt;
+mod runtime;
 mod start;
 
 use failure::Failure;
 use marvin_base::Exit;
 use std::ffi::OsString;
 
-/// Everything between the two. `words` are those after the program's name.
+/// Runs the command line, given without the program's name.
 fn run(words: &[OsString]) -> Exit {
-    // Asked for by every script and shell prompt: answered before anything is set up.
+    // Every script and shell prompt asks for the version: it is answered before anything is set up.
     if let [word] = words
         && (word == "--version" || word == "-V")
     {
         return finish(output::line(concat!("marvin ", env!("CARGO_PKG_VERSION"))));
     }
-    // And this runs around everything that an agent does.
+    // A hook runs before and after everything that an agent does.
     if let Some((event, client)) = commands::hook::words(words) {
         return finish(commands::hook::run(&event, client));
     }
-    // And this before everything that other programs run.
-    if let Some(command) = cli::gate(words) {
+    // Other programs ask the gate before every command that they run.
+    if let Some(command) = commands::gate::parse_words(words) {
         return finish(commands::gate::run(command));
     }
     match cli::parse() {
-        Ok(arguments) => finish(commands::run(arguments)),
+        Ok(arguments) => finish(arguments.run()),
         Err(exit) => exit,
     }
 }
 
-/// Says what went wrong, once, and gives the exit code.
+/// Reports a failure, once, and gives the exit code.
 fn finish(result: Result<Exit, Failure>) -> Exit {
     match result {
         Ok(exit) => exit,

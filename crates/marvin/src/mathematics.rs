@@ -1,12 +1,12 @@
-//! The functions of the C library's mathematics that the program uses, under the names that compiled code calls.
+//! The functions of libm that the program uses, under the names that compiled code calls.
 //!
-//! They lie in a library of their own, and finding and binding it would take a tenth of the time of a hook. These give the same
-//! results on every system. Where one is missing here, the system's library is linked as always.
+//! The system's libm is a library of its own, and to find and bind it would take a tenth of the time of a hook. These
+//! functions give the same results on every system. Where one is missing here, the system's library is linked.
 
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![expect(unsafe_code, reason = "the names are what compiled code calls")]
 
-macro_rules! of_one {
+macro_rules! unary {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]
         extern "C" fn $name(x: f64) -> f64 {
@@ -15,7 +15,7 @@ macro_rules! of_one {
     )*};
 }
 
-macro_rules! of_two {
+macro_rules! binary {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]
         extern "C" fn $name(x: f64, y: f64) -> f64 {
@@ -29,5 +29,5 @@ extern "C" fn expf(x: f32) -> f32 {
     libm::expf(x)
 }
 
-of_one! { acos asin atan cos cosh exp log log1p log2 sin sinh tan tanh }
-of_two! { atan2 hypot pow }
+unary! { acos asin atan cos cosh exp log log1p log2 sin sinh tan tanh }
+binary! { atan2 hypot pow }

@@ -1,17 +1,18 @@
-//! The two streams: data to standard output, talk to standard error. The only module that writes to either.
+//! Standard output for data, standard error for messages. The only module that writes to either.
 //!
-//! A reader that went away is an ordinary event, not a crash: it becomes a [`Failure`] with a message.
+//! A closed pipe is an ordinary event, not a crash: it becomes a [`Failure`] with a message.
 //!
-//! Nothing that others wrote (models, files, repositories, programs) may command the terminal. This module is the one place that
-//! sees to it: lines for people and everything on standard error are printable wherever they go, since people read pipes too
-//! (`| less -R`); text that is data (an answer, a document, an export) stays as it is in a pipe and is printable on a terminal; JSON
-//! is valid either way.
+//! Text of models, files, repositories and programs must not control the terminal, and this is the one place that ensures
+//! it. Lines for people and everything on standard error are printable wherever they go, since people read pipes too
+//! (`| less -R`). Text that is data (an answer, a document, an export) is unchanged in a pipe and printable on a terminal.
+//! JSON is valid either way.
 
 use crate::failure::Failure;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::redact::Redactor;
-use serde_json::Value;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether the program was started without a standard output (`>&-`): every write would seem to succeed.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Says that there is no standard output.
-pub(crate) fn is_closed() {
+/// Notes that standard output is closed.
+pub(crate) fn note_closed() {
     CLOSED.store(true, Ordering::Relaxed);
 }
 
@@ -34,19 +35,34 @@ pub(crate) fn line(text: &str) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Writes a JSON value, readable where a person looks, on one line where a program does.
-pub(crate) fn json(value: &Value) -> Result<Exit, Failure> {
-    let text = if is_terminal() { escape_json(&format!("{value:#}")) } else { value.to_string() };
-    write(format!("{text}\n").as_bytes())?;
+/// Writes a value as JSON: indented on a terminal, on one line elsewhere.
+pub(crate) fn json(value: &impl Serialize) -> Result<Exit, Failure> {
+    let text = if is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+    json_text(text)
+}
+
+fn json_text(text: serde_json::Result<String>) -> Result<Exit, Failure> {
+    let text = text.map_err(|error| Failure::failed(format!("cannot write the result as JSON: {error}")))?;
+    json_line(&format!("{text}\n"))?;
     Ok(Exit::Success)
 }
 
-/// Writes a line of JSON that is complete already.
+/// Writes a value as one line of JSON, also on a terminal.
+pub(crate) fn json_object(value: &impl Serialize) -> Result<Exit, Failure> {
+    json_text(serde_json::to_string(value))
+}
+
+/// Writes a JSON object with one entry.
+pub(crate) fn json_entry(key: &str, value: &impl Serialize) -> Result<Exit, Failure> {
+    json(&BTreeMap::from([(key, value)]))
+}
+
+/// Writes lines of JSON that are complete already.
 pub(crate) fn json_line(text: &str) -> Result<(), Failure> {
     if is_terminal() { write(escape_json(text).as_bytes()) } else { write(text.as_bytes()) }
 }
 
-/// Writes text that is data, as it is in a pipe and printable on a terminal, and pushes it out.
+/// Writes text that is data, unchanged in a pipe and printable on a terminal, and flushes it.
 pub(crate) fn raw(text: &str) -> Result<(), Failure> {
     if is_terminal() { write(visible(text).as_bytes()) } else { write(text.as_bytes()) }
 }
@@ -57,7 +73,7 @@ pub(crate) fn is_terminal() -> bool {
     *TERMINAL.get_or_init(|| std::io::stdout().is_terminal())
 }
 
-/// JSON in which what a terminal would obey is escaped as JSON does it.
+/// Escapes control characters in JSON the way JSON does.
 fn escape_json(text: &str) -> String {
     if !text.chars().any(marvin_base::printable::is_hidden) {
         return text.to_string();
@@ -76,12 +92,12 @@ fn escape_json(text: &str) -> String {
     escaped
 }
 
-/// Writes bytes of a file that is data: as they are in a pipe, printable on a terminal.
+/// Writes bytes that are data, unchanged in a pipe and printable on a terminal.
 pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     if is_terminal() { raw(&String::from_utf8_lossy(bytes)) } else { write(bytes) }
 }
 
-/// Writes bytes and pushes them out.
+/// Writes bytes and flushes them.
 fn write(bytes: &[u8]) -> Result<(), Failure> {
     if CLOSED.load(Ordering::Relaxed) {
         return Err(Failure::failed("cannot write to standard output: it is closed"));
@@ -96,30 +112,30 @@ fn write(bytes: &[u8]) -> Result<(), Failure> {
     })
 }
 
-/// Text without what would move a person's cursor or hide something; lines stay lines.
+/// Text without control characters that would move the cursor or hide something; lines stay lines.
 pub(crate) fn visible(text: &str) -> String {
     marvin_base::printable::visible(text).into_owned()
 }
 
-/// Says something to a person.
+/// Writes a message for a person to standard error.
 pub(crate) fn talk(text: &str) {
     let mut stderr = std::io::stderr().lock();
-    // Where even this fails there is nobody left to tell.
+    // A failure here cannot be reported anywhere.
     writeln!(stderr, "{}", visible(text)).ok();
 }
 
-/// Asks a person, on the same line.
+/// Writes a question whose answer follows on the same line.
 pub(crate) fn ask(text: &str) {
     let mut stderr = std::io::stderr().lock();
     write!(stderr, "{}", visible(text)).and_then(|()| stderr.flush()).ok();
 }
 
-/// Says what went wrong. Messages quote what was typed and what stands in files: secrets of the environment are left out.
+/// Writes an error. Errors quote what was typed and what files hold, so secrets of the environment are redacted.
 pub(crate) fn error(message: &str) {
     talk(&format!("marvin: {}", environment_redactor().text(message)));
 }
 
-/// Knows the secrets of the environment: for messages from before there is a run.
+/// A redactor of the secrets of the environment, for messages from before a run.
 pub(crate) fn environment_redactor() -> Redactor {
     Redactor::new(&Environment::of_process(), [])
 }
@@ -127,6 +143,7 @@ pub(crate) fn environment_redactor() -> Redactor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     #[test]
     fn json_stays_json() {

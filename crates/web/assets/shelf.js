@@ -24,7 +24,7 @@ function lesson(one) {
 export async function packs(page) {
   const [shelf, learned] = await Promise.all([get("/api/packs"), get("/api/lessons")]);
   show(page, h("h1", {}, "Packs and lessons"), shelf.problems.map((problem) => notice(`${problem.file}: ${problem.what ?? problem.reason ?? ""}`, true)),
-    shelf.packs.length ? shelf.packs.map(pack) : notice("There are no packs here. `marvin packs new rust` makes one to begin with."),
+    shelf.packs.length ? shelf.packs.map(pack) : notice("This project has no packs. `marvin packs new rust` makes one to begin with."),
     h("h2", {}, `Lessons of runs (${learned.total})`), learned.lessons.length ? learned.lessons.map(lesson) : h("p", { class: "dim" }, "No run has failed and been tried again yet."));
 }
 

@@ -1,18 +1,122 @@
 //! `marvin commitments` and `marvin verify`: what must hold before work is done, and whether it does.
 
-use super::{cancel_on_signal, deciding, directory, project, runtime};
-use crate::cli::{CommitmentChoice, CommitmentsCommand, CommitmentsPlace};
+use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
-use crate::output;
+use crate::project::{context, current_directory, find_project};
+use crate::runtime::{cancel_on_signal, runtime};
+use crate::{deciding, output};
+use clap::{Args, Subcommand};
 use marvin_agent::ProjectContext;
 use marvin_agent::commitments::{
     self, AddedCommitment, ChangeError, Commitment, CommitmentResult, Draft, Report, Source,
 };
-use marvin_base::environment::Environment;
 use marvin_base::{Exit, truncate};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::Path;
+
+/// The end of `marvin verify --help`.
+pub(crate) const VERIFY_HELP: &str = "\
+Every commitment is verified again from scratch, outside of any agent, contained and without network.
+Exit code 0 when all of them pass, or there is none; 3 when one failed or could not run; 130 when interrupted.
+
+Examples:
+  marvin verify
+  marvin verify --working-dir ~/src/app --json | jq .verified";
+
+/// One commitment, and the consent to change it.
+#[derive(Debug, Args)]
+pub(crate) struct CommitmentChoice {
+    /// Its id
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The document that it is in, where several have that id
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    place: ProjectArguments,
+}
+
+/// Promise what must hold before work is done, and verify it
+#[derive(Debug, Subcommand)]
+pub(crate) enum CommitmentsCommand {
+    /// Promise something; what cannot fail is refused
+    #[command(
+        after_help = "Kinds:\n  shell:LINE                          ends with exit code 0 (bash, pipefail, contained, no network)\n  file_exists:PATH                    is there; PATH/ must be a directory\n  file_contains:PATH: TEXT            holds the text\n  json_equals:PATH: /POINTER = VALUE  has this value there\n  tests_pass:RUNNER WORDS             at least one test runs and none fails; auto, pytest, cargo, go, node, command LINE\n\nExamples:\n  marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests\n  marvin commitments add 'tests_pass:cargo --workspace' --timeout 600\n  marvin commitments add 'json_equals:package.json: /version = \"1.2.0\"'"
+    )]
+    Add {
+        /// The assertion
+        #[arg(value_name = "KIND:ASSERTION")]
+        assertion: String,
+        /// Its meaning, for people
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        description: String,
+        /// Seconds that it has (default: 120)
+        #[arg(long, value_name = "SECONDS")]
+        timeout: Option<u64>,
+        /// A file or directory that must stay as it is now; may be given several times
+        #[arg(long, value_name = "PATH")]
+        oracle: Vec<String>,
+        /// A file that steers the tests and that agents may change all the same; may be given several times
+        #[arg(long, value_name = "PATH")]
+        may_change: Vec<String>,
+        /// The document of an agent (default: the project's own)
+        #[arg(long, value_name = "ID")]
+        agent: Option<String>,
+        #[command(flatten)]
+        place: ProjectArguments,
+    },
+    /// Show what was promised and how it stood when it was last verified
+    #[command(
+        after_help = "Nothing is run.\n\nExamples:\n  marvin commitments list\n  marvin commitments list --json | jq -r '.commitments[].id'"
+    )]
+    List {
+        /// Only those of this document
+        #[arg(long, value_name = "ID")]
+        agent: Option<String>,
+        #[command(flatten)]
+        place: ProjectArguments,
+    },
+    /// Verify commitments again from scratch; without ids, all of them
+    #[command(
+        after_help = "Exit code 0 when all of them pass, 3 otherwise.\n\nExamples:\n  marvin commitments verify\n  marvin commitments verify c-1a2b3c"
+    )]
+    Verify {
+        /// Their ids
+        #[arg(value_name = "ID")]
+        ids: Vec<String>,
+        #[command(flatten)]
+        place: ProjectArguments,
+    },
+    /// Take a promise back (a person's decision)
+    #[command(
+        after_help = "Examples:\n  marvin commitments drop c-1a2b3c\n  marvin commitments drop c-1a2b3c --yes"
+    )]
+    Drop(CommitmentChoice),
+    /// Take the files that a commitment is judged by as they are now (a person's decision)
+    #[command(
+        after_help = "Examples:\n  marvin commitments rehash c-1a2b3c\n  marvin commitments rehash c-1a2b3c --yes"
+    )]
+    Rehash(CommitmentChoice),
+}
+
+#[derive(Serialize)]
+struct CommitmentRow<'a> {
+    #[serde(flatten)]
+    commitment: &'a Commitment,
+    document: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct CommitmentList<'a> {
+    commitments: Vec<CommitmentRow<'a>>,
+    problems: &'a [String],
+}
 
 impl From<ChangeError> for Failure {
     fn from(error: ChangeError) -> Self {
@@ -25,8 +129,7 @@ impl From<ChangeError> for Failure {
     }
 }
 
-/// Runs one of the commands about commitments.
-pub(super) fn run(command: CommitmentsCommand) -> Result<Exit, Failure> {
+pub(crate) fn run(command: CommitmentsCommand) -> Result<Exit, Failure> {
     match command {
         CommitmentsCommand::Add { assertion, description, timeout, oracle, may_change, agent, place } => {
             let (kind, text) = commitments::assertion::split(&assertion).map_err(Failure::usage)?;
@@ -40,47 +143,46 @@ pub(super) fn run(command: CommitmentsCommand) -> Result<Exit, Failure> {
                 may_change,
                 source: Source::Parent,
             };
-            added(&commitments::add(&ground(&place, true)?, draft)?, place.json)
+            show_added(&commitments::add(&commitments_context(&place, true)?, draft)?, place.json)
         }
         CommitmentsCommand::List { agent, place } => list(agent.as_deref(), &place),
         CommitmentsCommand::Verify { ids, place } => verify(&ids, &place),
         CommitmentsCommand::Drop(choice) => {
-            let ground = ground(&choice.place, false)?;
-            agreed(&choice, "commitments drop", "Take it back?")?;
-            commitments::drop_one(&ground, choice.agent.as_deref(), &choice.id)?;
+            let context = commitments_context(&choice.place, false)?;
+            confirm(&choice, "commitments drop", "Take it back?")?;
+            commitments::drop_one(&context, choice.agent.as_deref(), &choice.id)?;
             done(&choice, "dropped")
         }
         CommitmentsCommand::Rehash(choice) => {
-            let ground = ground(&choice.place, false)?;
-            commitments::find(&ground, choice.agent.as_deref(), &choice.id)?;
-            agreed(&choice, "commitments rehash", "Take its files as they are now?")?;
-            commitments::rehash(&ground, choice.agent.as_deref(), &choice.id)?;
+            let context = commitments_context(&choice.place, false)?;
+            commitments::find(&context, choice.agent.as_deref(), &choice.id)?;
+            confirm(&choice, "commitments rehash", "Take its files as they are now?")?;
+            commitments::rehash(&context, choice.agent.as_deref(), &choice.id)?;
             done(&choice, "rehashed")
         }
     }
 }
 
-/// The project around the directory; where there is none and one may be made, the directory itself.
-fn ground(place: &CommitmentsPlace, make: bool) -> Result<ProjectContext, Failure> {
-    let directory = directory()?;
-    let project = project(place.working_dir.as_deref())?.or_else(|| make.then(|| directory.clone()));
-    Ok(ProjectContext::find(Environment::of_process(), directory, project.as_deref(), false, Vec::new())?)
+/// The project around the directory; else the directory itself where a project may be made.
+fn commitments_context(place: &ProjectArguments, make: bool) -> Result<ProjectContext, Failure> {
+    let mut project = find_project(place.working_dir.as_deref())?;
+    if project.is_none() && make {
+        project = Some(current_directory()?);
+    }
+    context(project.as_deref(), false, Vec::new())
 }
 
-/// A person says yes: by an answer, or by the flag.
-fn agreed(choice: &CommitmentChoice, command: &str, question: &str) -> Result<(), Failure> {
+/// Gets the consent of a person, by an answer or by the flag, and records it.
+fn confirm(choice: &CommitmentChoice, command: &str, question: &str) -> Result<(), Failure> {
     let person = deciding::person(None)?;
     if choice.yes {
         return Ok(person.record(command, &choice.id)?);
     }
     if !std::io::stdin().is_terminal() {
-        return Err(Failure {
-            exit: Exit::Blocked,
-            ..Failure::failed(format!(
-                "a person decides on this: {}\n  hint: run it at a terminal, or with --yes",
-                choice.id
-            ))
-        });
+        return Err(Failure::blocked(format!(
+            "a person decides on this: {}\n  hint: run it at a terminal, or with --yes",
+            choice.id
+        )));
     }
     output::talk(&format!("{}: {question} [y/N]", choice.id));
     let mut answer = String::new();
@@ -88,17 +190,17 @@ fn agreed(choice: &CommitmentChoice, command: &str, question: &str) -> Result<()
     if matches!(answer.trim(), "y" | "Y" | "yes") {
         return Ok(person.record(command, &choice.id)?);
     }
-    Err(Failure { exit: Exit::Blocked, ..Failure::failed(format!("{} stays as it is", choice.id)) })
+    Err(Failure::blocked(format!("{} stays as it is", choice.id)))
 }
 
 fn done(choice: &CommitmentChoice, what: &str) -> Result<Exit, Failure> {
     if choice.place.json {
-        return output::json(&json!({ what: choice.id }));
+        return output::json_entry(what, &choice.id);
     }
     output::line(&format!("{what} {}", choice.id))
 }
 
-fn added(added: &AddedCommitment, as_json: bool) -> Result<Exit, Failure> {
+fn show_added(added: &AddedCommitment, as_json: bool) -> Result<Exit, Failure> {
     if let Some(verdict) = &added.doubt {
         output::talk(&format!(
             "note: the gate asks about this command ({}), so it cannot be verified until a person allows it\n  hint: marvin gate learned add {:?}",
@@ -106,11 +208,11 @@ fn added(added: &AddedCommitment, as_json: bool) -> Result<Exit, Failure> {
         ));
     }
     if as_json {
-        let mut value = shown(&added.document, &added.commitment);
-        if let Value::Object(value) = &mut value {
-            value.insert("known".into(), added.known.into());
-        }
-        return output::json(&value);
+        return output::json(&CommitmentRow {
+            commitment: &added.commitment,
+            document: &added.document,
+            known: Some(added.known),
+        });
     }
     let what = if added.known { "known already" } else { "added" };
     output::line(&format!(
@@ -120,17 +222,9 @@ fn added(added: &AddedCommitment, as_json: bool) -> Result<Exit, Failure> {
     ))
 }
 
-fn shown(document: &str, commitment: &Commitment) -> Value {
-    let mut value = json!(commitment);
-    if let Value::Object(value) = &mut value {
-        value.insert("document".into(), document.into());
-    }
-    value
-}
-
-fn list(agent: Option<&str>, place: &CommitmentsPlace) -> Result<Exit, Failure> {
-    let ground = ground(place, false)?;
-    let (pairs, errors) = match commitments::all(&ground) {
+fn list(agent: Option<&str>, place: &ProjectArguments) -> Result<Exit, Failure> {
+    let context = commitments_context(place, false)?;
+    let (pairs, errors) = match commitments::all(&context) {
         Ok(all) => all,
         Err(ChangeError::Usage(_)) if place.working_dir.is_none() => (Vec::new(), Vec::new()),
         Err(error) => return Err(error.into()),
@@ -139,15 +233,16 @@ fn list(agent: Option<&str>, place: &CommitmentsPlace) -> Result<Exit, Failure> 
     let problems: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let exit = if problems.is_empty() { Exit::Success } else { Exit::Failed };
     if place.json {
-        let all: Vec<Value> = pairs.iter().map(|(of, one)| shown(of, one)).collect();
-        output::json(&json!({ "commitments": all, "problems": problems }))?;
+        let rows =
+            pairs.iter().map(|(document, commitment)| CommitmentRow { commitment, document, known: None });
+        output::json(&CommitmentList { commitments: rows.collect(), problems: &problems })?;
         return Ok(exit);
     }
     for problem in &problems {
         output::error(problem);
     }
     if pairs.is_empty() {
-        output::line("There are no commitments here.")?;
+        output::line("This project has no commitments.")?;
         return Ok(exit);
     }
     let row = |(of, one): &(String, Commitment)| {
@@ -163,15 +258,11 @@ fn list(agent: Option<&str>, place: &CommitmentsPlace) -> Result<Exit, Failure> 
     Ok(exit)
 }
 
-/// `marvin verify`: everything in this project.
-pub(super) fn verify_project(place: &CommitmentsPlace) -> Result<Exit, Failure> {
-    verify(&[], place)
-}
-
-fn verify(ids: &[String], place: &CommitmentsPlace) -> Result<Exit, Failure> {
-    let ground = ground(place, false)?;
+/// Verifies commitments; without ids, all of the project.
+pub(crate) fn verify(ids: &[String], place: &ProjectArguments) -> Result<Exit, Failure> {
+    let context = commitments_context(place, false)?;
     for id in ids {
-        commitments::find(&ground, None, id)?;
+        commitments::find(&context, None, id)?;
     }
     let as_json = place.json;
     let mut lost = None;
@@ -182,7 +273,7 @@ fn verify(ids: &[String], place: &CommitmentsPlace) -> Result<Exit, Failure> {
                 lost = output::line(&row(checked)).err();
             }
         };
-        commitments::verify(&ground, ids, &cancel, &mut notice).await
+        commitments::verify(&context, ids, &cancel, &mut notice).await
     });
     if let Some(failure) = lost {
         return Err(failure);
@@ -195,12 +286,12 @@ fn verify(ids: &[String], place: &CommitmentsPlace) -> Result<Exit, Failure> {
     if as_json {
         output::json(&report.json())?;
     } else {
-        show(&report, ground.layout.project())?;
+        show(&report, context.layout.project())?;
     }
     Ok(exit)
 }
 
-/// One calm line for one commitment.
+/// One line for one commitment.
 fn row(checked: &CommitmentResult) -> String {
     let took = std::time::Duration::from_millis(checked.duration_ms).as_secs_f64();
     let why = checked.reason.as_deref().and_then(|reason| reason.lines().next());

@@ -1,25 +1,44 @@
 //! `marvin config`: every setting with its value and where it came from.
 
-use crate::commands::ground;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, project};
+use clap::Args;
 use marvin_base::Exit;
 use marvin_base::settings::{self, Settings, TABLE, reference, row, shown};
+use serde_json::Value;
+
+/// Show every setting with its value and where it came from
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  marvin config\n  marvin config limits.rounds\n  marvin config --json | jq '.[] | select(.origin != \"default\")'\n  marvin config --schema > config.schema.json"
+)]
+pub(crate) struct ConfigArguments {
+    /// Only this setting
+    key: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// The JSON schema of config.toml
+    #[arg(long, conflicts_with_all = ["key", "json"])]
+    schema: bool,
+    /// The reference of all settings, as Markdown
+    #[arg(long, conflicts_with_all = ["key", "json", "schema"])]
+    markdown: bool,
+}
 
 /// Shows all settings, one of them, the schema, or the reference.
-pub(super) fn run(key: Option<&str>, json: bool, schema: bool, markdown: bool) -> Result<Exit, Failure> {
-    if schema {
+pub(crate) fn run(arguments: &ConfigArguments) -> Result<Exit, Failure> {
+    if arguments.schema {
         return output::line(&format!("{:#}", reference::schema()));
     }
-    if markdown {
+    if arguments.markdown {
         return output::line(&reference::markdown());
     }
-    let settings = ground(true)?.settings;
-    match key {
-        None if json => {
-            let rows: Vec<serde_json::Value> =
-                settings.iter().map(|(setting, value)| row(setting, value)).collect();
-            output::json(&serde_json::Value::Array(rows))
+    let settings = project::context(None, true, Vec::new())?.settings;
+    match &arguments.key {
+        None if arguments.json => {
+            let rows: Vec<Value> = settings.iter().map(|(setting, value)| row(setting, value)).collect();
+            output::json(&rows)
         }
         None => output::line(&table(&settings)),
         Some(key) => {
@@ -31,7 +50,11 @@ pub(super) fn run(key: Option<&str>, json: bool, schema: bool, markdown: bool) -
                 ))
             })?;
             let value = settings.value(setting).ok_or_else(|| Failure::failed("the setting has no value"))?;
-            if json { output::json(&row(setting, value)) } else { output::line(&shown(setting, value)) }
+            if arguments.json {
+                output::json(&row(setting, value))
+            } else {
+                output::line(&shown(setting, value))
+            }
         }
     }
 }

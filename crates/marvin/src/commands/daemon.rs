@@ -1,52 +1,128 @@
-//! `marvin daemon`: looks after the daemons of hooks.
+//! `marvin daemon`: the daemons that answer hooks.
 
-use crate::cli::{DaemonCommand, DaemonPlace};
-use crate::commands::{cancel_on_signal, deciding, directory};
 use crate::failure::Failure;
-use crate::output;
+use crate::project::current_directory;
+use crate::runtime::cancel_on_signal;
+use crate::{deciding, output};
+use clap::{Args, Subcommand};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_hooks::daemon::{self, Status};
 use marvin_hooks::wire::{self, Place};
-use serde_json::json;
+use serde::Serialize;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a daemon may take to listen.
-const STARTING: Duration = Duration::from_secs(5);
+/// How long a daemon may take until it listens.
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of the log that are shown.
-const TAIL: u64 = 16 * 1024;
+const LOG_TAIL_BYTES: u64 = 16 * 1024;
 
-/// Runs one of the daemon's commands.
-pub(super) fn run(command: DaemonCommand) -> Result<Exit, Failure> {
+/// Look after the daemons that answer hooks: start, stop, list, status, log, restart, cleanup
+#[derive(Debug, Subcommand)]
+#[command(
+    after_help = "A hook starts the daemon of its project by itself, and it ends with the last session.\n\nExamples:\n  marvin daemon status\n  marvin daemon list --json | jq -r '.[].project'\n  marvin daemon log --follow"
+)]
+pub(crate) enum DaemonCommand {
+    /// Start the daemon of this project, unless it runs
+    Start(DaemonPlace),
+    /// End the daemon of this project; the next hook starts it again
+    Stop(DaemonPlace),
+    /// End the daemon of this project and start it again
+    Restart(DaemonPlace),
+    /// Show how the daemon of this project is
+    Status(DaemonPlace),
+    /// Show the log of the daemon of this project
+    Log {
+        #[command(flatten)]
+        place: DaemonPlace,
+        /// Keep showing what is logged, until interrupted
+        #[arg(long, short)]
+        follow: bool,
+    },
+    /// List the daemons of all projects
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove what dead daemons left behind
+    Cleanup {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Serve a project's hooks in the foreground, until its last session ends
+    #[command(hide = true)]
+    Serve {
+        /// The project's directory
+        #[arg(long, value_name = "PATH")]
+        project: PathBuf,
+        /// Accepted for symmetry
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// The project of a daemon.
+#[derive(Debug, Args)]
+pub(crate) struct DaemonPlace {
+    /// A directory of the project (default: CLAUDE_PROJECT_DIR, else this directory)
+    #[arg(value_name = "PATH")]
+    directory: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Stopped<'a> {
+    project: &'a Path,
+    stopped: bool,
+}
+
+#[derive(Serialize)]
+struct Started<'a> {
+    #[serde(flatten)]
+    status: &'a Status,
+    started: bool,
+}
+
+#[derive(Serialize)]
+struct Log<'a> {
+    log: PathBuf,
+    lines: Vec<&'a str>,
+}
+
+pub(crate) fn run(command: DaemonCommand) -> Result<Exit, Failure> {
     let environment = Environment::of_process();
     match command {
-        DaemonCommand::Start { place } => start(&environment, &place),
-        DaemonCommand::Stop { place } => {
+        DaemonCommand::Start(place) => start(&environment, &place),
+        DaemonCommand::Stop(place) => {
             let (project, at) = find(&environment, &place)?;
             deciding::decide("daemon stop", &project.display().to_string())?;
             let stopped = daemon::stop(&at);
             let text = if stopped { "Ended." } else { "It did not run." };
-            say(&place, &json!({"project": project, "stopped": stopped}), text)
+            show(&place, &Stopped { project: &project, stopped }, text)
         }
-        DaemonCommand::Restart { place } => {
+        DaemonCommand::Restart(place) => {
             let (project, at) = find(&environment, &place)?;
             deciding::decide("daemon restart", &project.display().to_string())?;
             let _ = daemon::stop(&at);
             start(&environment, &place)
         }
-        DaemonCommand::Status { place } => {
+        DaemonCommand::Status(place) => {
             let (_, at) = find(&environment, &place)?;
             let status = daemon::status(&at);
-            say(&place, &serde_json::to_value(&status).unwrap_or_default(), &describe(&status))
+            show(&place, &status, &describe(&status))
         }
         DaemonCommand::Log { place, follow } => log(&environment, &place, follow),
         DaemonCommand::List { json } => {
             let all = daemon::list(&environment);
             if json {
-                return output::json(&serde_json::to_value(&all).unwrap_or_default());
+                return output::json(&all);
             }
             if all.is_empty() {
                 return output::line("No daemons.");
@@ -56,7 +132,7 @@ pub(super) fn run(command: DaemonCommand) -> Result<Exit, Failure> {
         DaemonCommand::Cleanup { json } => {
             let removed = daemon::cleanup(&environment);
             if json {
-                return output::json(&json!({ "removed": removed }));
+                return output::json_entry("removed", &removed);
             }
             output::line(&format!("Removed what {} dead daemons left.", removed.len()))
         }
@@ -66,9 +142,9 @@ pub(super) fn run(command: DaemonCommand) -> Result<Exit, Failure> {
 
 fn find(environment: &Environment, place: &DaemonPlace) -> Result<(PathBuf, Place), Failure> {
     let given = match (&place.directory, environment.get("CLAUDE_PROJECT_DIR")) {
-        (Some(path), _) => directory()?.join(path),
+        (Some(path), _) => current_directory()?.join(path),
         (None, Some(path)) => PathBuf::from(path),
-        (None, None) => directory()?,
+        (None, None) => current_directory()?,
     };
     let home = Layout::new(environment, None).home().to_path_buf();
     let project = wire::project(&given, &home);
@@ -89,7 +165,7 @@ fn start(environment: &Environment, place: &DaemonPlace) -> Result<Exit, Failure
         if status.state == "alive" {
             break status;
         }
-        if since.elapsed() > STARTING {
+        if since.elapsed() > START_TIMEOUT {
             return Err(Failure::failed(format!(
                 "the daemon does not answer\n  hint: `marvin daemon log` shows why ({})",
                 at.log().display()
@@ -98,11 +174,7 @@ fn start(environment: &Environment, place: &DaemonPlace) -> Result<Exit, Failure
         std::thread::sleep(Duration::from_millis(5));
     };
     let text = if started { "Started." } else { "It runs already." };
-    let mut value = serde_json::to_value(&status).unwrap_or_default();
-    if let Some(map) = value.as_object_mut() {
-        map.insert("started".into(), started.into());
-    }
-    say(place, &value, &format!("{text} {}", describe(&status)))
+    show(place, &Started { status: &status, started }, &format!("{text} {}", describe(&status)))
 }
 
 fn describe(status: &Status) -> String {
@@ -123,25 +195,24 @@ fn describe(status: &Status) -> String {
 fn log(environment: &Environment, place: &DaemonPlace, follow: bool) -> Result<Exit, Failure> {
     let (_, at) = find(environment, place)?;
     let path = at.log();
-    let mut shown = std::fs::metadata(&path).map_or(0, |facts| facts.len().saturating_sub(TAIL));
-    let read = |shown: &mut u64| -> Result<String, Failure> {
+    let mut shown = std::fs::metadata(&path).map_or(0, |facts| facts.len().saturating_sub(LOG_TAIL_BYTES));
+    let read = |shown: &mut u64| -> String {
         let mut text = Vec::new();
         if let Ok(mut file) = std::fs::File::open(&path) {
             let length = file.metadata().map_or(0, |facts| facts.len());
             *shown = if length < *shown { 0 } else { *shown };
             file.seek(SeekFrom::Start(*shown)).ok();
-            file.take(8 * TAIL).read_to_end(&mut text).ok();
+            file.take(8 * LOG_TAIL_BYTES).read_to_end(&mut text).ok();
         }
         *shown += text.len() as u64;
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        String::from_utf8_lossy(&text).into_owned()
     };
-    let first = read(&mut shown)?;
+    let first = read(&mut shown);
     if place.json {
-        let lines: Vec<&str> = first.lines().collect();
-        return output::json(&json!({"log": at.log(), "lines": lines}));
+        return output::json(&Log { log: at.log(), lines: first.lines().collect() });
     }
     if first.is_empty() && !follow {
-        return output::line("Nothing was said.");
+        return output::line("The log is empty.");
     }
     output::raw(&first)?;
     if !follow {
@@ -149,12 +220,12 @@ fn log(environment: &Environment, place: &DaemonPlace, follow: bool) -> Result<E
     }
     loop {
         std::thread::sleep(Duration::from_millis(200));
-        output::raw(&read(&mut shown)?)?;
+        output::raw(&read(&mut shown))?;
     }
 }
 
 fn serve(environment: &Environment, project: &Path) -> Result<Exit, Failure> {
-    // One thread: handing a request from thread to thread would take longer than answering it.
+    // One thread: to pass a request between threads would take longer than to answer it.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .thread_keep_alive(Duration::from_millis(10))
@@ -167,6 +238,6 @@ fn serve(environment: &Environment, project: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn say(place: &DaemonPlace, value: &serde_json::Value, text: &str) -> Result<Exit, Failure> {
+fn show(place: &DaemonPlace, value: &impl Serialize, text: &str) -> Result<Exit, Failure> {
     if place.json { output::json(value) } else { output::line(text) }
 }

@@ -1,8 +1,10 @@
-//! `marvin doctor`: what is ready on this machine, and how to mend what is not. It asks no model and sends nothing out.
+//! `marvin doctor`: what is ready on this machine, and how to fix the rest. It asks no model and sends nothing out.
 
-use crate::commands::{directory, ground, runtime};
 use crate::failure::Failure;
-use crate::output;
+use crate::project::current_directory;
+use crate::runtime::runtime;
+use crate::{output, project};
+use clap::Args;
 use marvin_agent::ProjectContext;
 use marvin_base::child::{self, Child, Ending};
 use marvin_base::environment::Environment;
@@ -12,13 +14,23 @@ use marvin_gate::sandbox::{self, Level, SandboxMode};
 use marvin_model::choose::{self, ProviderStatus};
 use marvin_tools::servers;
 use serde::Serialize;
-use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Below this much free room a long run may fail in the middle.
-const LITTLE_ROOM_MB: u64 = 500;
+/// With less free space a long run may fail in the middle.
+const MIN_FREE_MB: u64 = 500;
+
+/// Show what is ready on this machine, and how to fix the rest
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit code 1 when something that Marvin needs is missing.\n\nExamples:\n  marvin doctor\n  marvin doctor --json | jq '.problems'"
+)]
+pub(crate) struct DoctorArguments {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -33,22 +45,31 @@ struct Check {
     name: &'static str,
     state: CheckStatus,
     found: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    mend: String,
+    #[serde(rename = "mend", skip_serializing_if = "String::is_empty")]
+    fix: String,
 }
 
-fn check(name: &'static str, state: CheckStatus, found: impl Into<String>, mend: impl Into<String>) -> Check {
-    let mend = if state == CheckStatus::Ok { String::new() } else { mend.into() };
-    Check { name, state, found: found.into(), mend }
+#[derive(Serialize)]
+struct DoctorReport<'a> {
+    ok: bool,
+    problems: usize,
+    checks: &'a [Check],
+    providers: &'a [ProviderStatus],
+    chosen: Option<&'a str>,
 }
 
-/// Looks at everything and reports it.
-pub(super) fn run(as_json: bool) -> Result<Exit, Failure> {
+fn check(name: &'static str, state: CheckStatus, found: impl Into<String>, fix: impl Into<String>) -> Check {
+    let fix = if state == CheckStatus::Ok { String::new() } else { fix.into() };
+    Check { name, state, found: found.into(), fix }
+}
+
+/// Runs all checks and reports them.
+pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
     let environment = Environment::of_process();
     let mut checks = vec![check("marvin", CheckStatus::Ok, env!("CARGO_PKG_VERSION"), "")];
-    let ground = match ground(true) {
-        Ok(ground) => {
-            let files = [Some(ground.layout.user_config()), ground.layout.project_config()];
+    let context = match project::context(None, true, Vec::new()) {
+        Ok(context) => {
+            let files = [Some(context.layout.user_config()), context.layout.project_config()];
             let read: Vec<String> = files
                 .into_iter()
                 .flatten()
@@ -57,24 +78,19 @@ pub(super) fn run(as_json: bool) -> Result<Exit, Failure> {
                 .collect();
             let found = if read.is_empty() { "defaults only".to_string() } else { read.join(", ") };
             checks.push(check("settings", CheckStatus::Ok, found, ""));
-            Some(ground)
+            Some(context)
         }
         Err(failure) => {
-            checks.push(check(
-                "settings",
-                CheckStatus::Problem,
-                failure.message,
-                "mend the setting that is named",
-            ));
+            checks.push(check("settings", CheckStatus::Problem, failure.message, "fix the setting"));
             None
         }
     };
     checks.extend(programs(&environment)?);
-    checks.extend(sandbox(ground.as_ref()));
-    if let Some(ground) = &ground {
-        checks.push(rules(ground));
-        checks.extend(servers(ground));
-        checks.extend(places(ground)?);
+    checks.extend(sandbox(context.as_ref()));
+    if let Some(context) = &context {
+        checks.push(rules(context));
+        checks.extend(servers(context));
+        checks.extend(places(context)?);
     }
     let unreadable = environment.unreadable();
     if !unreadable.is_empty() {
@@ -86,18 +102,18 @@ pub(super) fn run(as_json: bool) -> Result<Exit, Failure> {
             "unset these variables or give them UTF-8 values",
         ));
     }
-    let providers = ground
+    let providers = context
         .as_ref()
-        .map(|ground| choose::survey(&ground.settings, &ground.layout, &environment))
+        .map(|context| choose::survey(&context.settings, &context.layout, &environment))
         .unwrap_or_default();
-    let chosen = ground.as_ref().map(|ground| choose::provider_name(&ground.settings, &ground.layout));
+    let chosen = context.as_ref().map(|context| choose::provider_name(&context.settings, &context.layout));
+    let chosen = chosen.as_deref();
     let problems = checks.iter().filter(|check| check.state == CheckStatus::Problem).count();
-    if as_json {
-        output::json(&json!({
-            "ok": problems == 0, "problems": problems, "checks": checks, "providers": providers, "chosen": chosen,
-        }))?;
+    if arguments.json {
+        let (checks, providers) = (checks.as_slice(), providers.as_slice());
+        output::json(&DoctorReport { ok: problems == 0, problems, checks, providers, chosen })?;
     } else {
-        output::line(&text(&checks, &providers, chosen.as_deref(), problems))?;
+        output::line(&text(&checks, &providers, chosen, problems))?;
     }
     Ok(if problems == 0 { Exit::Success } else { Exit::Failed })
 }
@@ -111,8 +127,8 @@ fn text(checks: &[Check], providers: &[ProviderStatus], chosen: Option<&str>, pr
             CheckStatus::Problem => "PROBLEM ",
         };
         text.push_str(&format!("{mark} {:12} {}\n", check.name, check.found));
-        if !check.mend.is_empty() {
-            text.push_str(&format!("         {:12} mend: {}\n", "", check.mend));
+        if !check.fix.is_empty() {
+            text.push_str(&format!("         {:12} fix: {}\n", "", check.fix));
         }
     }
     text.push_str("\nProviders (keys by name only):\n");
@@ -137,7 +153,7 @@ fn text(checks: &[Check], providers: &[ProviderStatus], chosen: Option<&str>, pr
 fn programs(environment: &Environment) -> Result<Vec<Check>, Failure> {
     runtime()?.block_on(async {
         let mut checks = Vec::new();
-        for (name, program, arguments, needed, mend) in [
+        for (name, program, arguments, needed, fix) in [
             ("git", "git", &["--version"][..], true, "install git"),
             ("shell", "bash", &["--version"][..], true, "install bash"),
             ("python", "python3", &["--version"][..], false, "install python3, if your projects use it"),
@@ -155,7 +171,7 @@ fn programs(environment: &Environment) -> Result<Vec<Check>, Failure> {
                 (None, true) => CheckStatus::Problem,
                 (None, false) => CheckStatus::Missing,
             };
-            checks.push(check(name, state, version.unwrap_or_else(|| "not found".into()), mend));
+            checks.push(check(name, state, version.unwrap_or_else(|| "not found".into()), fix));
         }
         let browser = ["chromium", "chromium-browser", "google-chrome", "firefox"]
             .iter()
@@ -167,7 +183,7 @@ fn programs(environment: &Environment) -> Result<Vec<Check>, Failure> {
     })
 }
 
-/// The first line that a program says of its version.
+/// The first line of a program's version.
 async fn version(program: &str, arguments: &[&str]) -> Option<String> {
     let mut child = Child::new(program).args(arguments.iter().copied());
     child.deadline = Duration::from_secs(10);
@@ -177,9 +193,9 @@ async fn version(program: &str, arguments: &[&str]) -> Option<String> {
     (outcome.ending == Ending::Exited(0) && !first.is_empty()).then_some(first)
 }
 
-/// What contains commands, and what this machine cannot give.
-fn sandbox(ground: Option<&ProjectContext>) -> Vec<Check> {
-    let setting = ground.map_or("auto", |ground| ground.settings.text(&table::CONTAINMENT));
+/// The sandbox of commands, and what this machine cannot provide.
+fn sandbox(context: Option<&ProjectContext>) -> Vec<Check> {
+    let setting = context.map_or("auto", |context| context.settings.text(&table::CONTAINMENT));
     let support = sandbox::support();
     let allow = "allow unprivileged user namespaces (on Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0)";
     let reason = support.namespaces.clone().unwrap_or_default();
@@ -219,8 +235,8 @@ fn sandbox(ground: Option<&ProjectContext>) -> Vec<Check> {
 }
 
 /// The gate's rule files.
-fn rules(ground: &ProjectContext) -> Check {
-    let status = marvin_gate::Layers::new(&ground.layout).status();
+fn rules(context: &ProjectContext) -> Check {
+    let status = marvin_gate::Layers::new(&context.layout).status();
     let problems: Vec<String> =
         status.iter().flat_map(|status| &status.problems).map(ToString::to_string).collect();
     if let Some(first) = problems.first() {
@@ -230,7 +246,7 @@ fn rules(ground: &ProjectContext) -> Check {
             "gate rules",
             CheckStatus::Problem,
             format!("{first}{more}"),
-            "mend the file; `marvin gate rules test` checks it",
+            "fix the file; `marvin gate rules test` checks it",
         );
     }
     let count = |counts: bool| -> usize {
@@ -246,16 +262,12 @@ fn rules(ground: &ProjectContext) -> Check {
     check("gate rules", CheckStatus::Ok, found, "")
 }
 
-/// Servers of others that the settings name; none is started.
-fn servers(ground: &ProjectContext) -> Option<Check> {
-    let (found, problems) = servers::read(&ground.settings, &ground.layout, &ground.environment);
+/// The MCP servers that the settings name; none is started.
+fn servers(context: &ProjectContext) -> Option<Check> {
+    let (found, problems) = servers::read(&context.settings, &context.layout, &context.environment);
     if let Some(first) = problems.first() {
-        return Some(check(
-            "mcp servers",
-            CheckStatus::Problem,
-            first.clone(),
-            "mend the definition in config.toml",
-        ));
+        let fix = "fix the definition in config.toml";
+        return Some(check("mcp servers", CheckStatus::Problem, first.clone(), fix));
     }
     let names = |state: servers::ServerState| -> Vec<&str> {
         found.iter().filter(|one| one.state == state).map(|one| one.name.as_str()).collect()
@@ -284,41 +296,36 @@ fn servers(ground: &ProjectContext) -> Option<Check> {
     }
 }
 
-/// Can the record be written, and is there room for it?
-fn places(ground: &ProjectContext) -> Result<Vec<Check>, Failure> {
+/// Whether records can be written, and whether there is space for them.
+fn places(context: &ProjectContext) -> Result<Vec<Check>, Failure> {
     let mut checks = Vec::new();
-    let runs = ground.layout.runs();
-    let project = ground.layout.project().map_or_else(|| runs.clone(), Path::to_path_buf);
-    for (name, path) in [("user directory", ground.layout.user().to_path_buf()), ("project", project)] {
+    let runs = context.layout.runs();
+    let project = context.layout.project().map_or_else(|| runs.clone(), Path::to_path_buf);
+    for (name, path) in [("user directory", context.layout.user().to_path_buf()), ("project", project)] {
         checks.push(match writable(&path) {
             Ok(()) => check(name, CheckStatus::Ok, format!("{} is writable", path.display()), ""),
             Err(error) => {
-                let mend = format!("make {} writable for you", path.display());
-                check(name, CheckStatus::Problem, format!("{}: {error}", path.display()), mend)
+                let fix = format!("make {} writable for you", path.display());
+                check(name, CheckStatus::Problem, format!("{}: {error}", path.display()), fix)
             }
         });
     }
-    let place = directory()?;
-    if let Ok(room) = rustix::fs::statvfs(&place) {
-        let free = room.f_bavail.saturating_mul(room.f_frsize) / 1024 / 1024;
-        let state = if free < LITTLE_ROOM_MB { CheckStatus::Problem } else { CheckStatus::Ok };
-        checks.push(check(
-            "disk",
-            state,
-            format!("{free} MB free"),
-            "free some room: records are kept, not deleted",
-        ));
+    if let Ok(disk) = rustix::fs::statvfs(&current_directory()?) {
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize) / 1024 / 1024;
+        let state = if free < MIN_FREE_MB { CheckStatus::Problem } else { CheckStatus::Ok };
+        let fix = "free some space: records are kept, not deleted";
+        checks.push(check("disk", state, format!("{free} MB free"), fix));
     }
     Ok(checks)
 }
 
 /// Whether a file can be made in the directory, or in the nearest directory above it that exists.
-fn writable(directory: &Path) -> Result<(), String> {
+fn writable(directory: &Path) -> std::io::Result<()> {
     let existing = directory.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     if !existing.is_dir() {
-        return Err(format!("{} is not a directory", existing.display()));
+        return Err(std::io::Error::other(format!("{} is not a directory", existing.display())));
     }
     let probe = existing.join(format!(".marvin-probe-{}", std::process::id()));
-    atomic::replace(&probe, b"").map_err(|error| error.source.to_string())?;
-    std::fs::remove_file(&probe).map_err(|error| error.to_string())
+    atomic::replace(&probe, b"").map_err(|error| error.source)?;
+    std::fs::remove_file(&probe)
 }

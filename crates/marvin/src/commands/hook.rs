@@ -1,7 +1,9 @@
 //! `marvin hook EVENT`: answers a hook of Claude Code or Codex.
 
+use crate::arguments::client_parser;
 use crate::failure::Failure;
 use crate::output;
+use clap::Args;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_hooks::client::{Hook, HookOutcome};
@@ -11,11 +13,28 @@ use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether somebody gives the answer already: there is one hook in a process.
+/// Answer a hook of Claude Code or Codex: its input on standard input, the answer on standard output
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Events have the client's own name or a kebab one. A call that cannot be judged is never let through: the answer is a question, a refusal, or exit code 2.\n\nExamples:\n  marvin hook pre-tool-use --client claude < event.json\n  echo '{\"session_id\":\"s\",\"cwd\":\"/tmp\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | marvin hook PreToolUse"
+)]
+pub(crate) struct HookArguments {
+    /// The event
+    pub(crate) event: String,
+    /// The client: claude or codex (default: by the environment)
+    #[arg(long, value_name = "NAME", value_parser = client_parser())]
+    pub(crate) client: Option<Client>,
+    /// Accepted for symmetry: answers are always what the client expects
+    #[arg(long)]
+    json: bool,
+}
+
+/// Whether one of the two threads gives the answer already: a process answers one hook.
 static ANSWERED: AtomicBool = AtomicBool::new(false);
 
-/// The words of a hook, as `marvin init` writes them: read without the rest of the command line, because a hook runs before
-/// and after everything that an agent does.
+/// Parses the words of a hook as `marvin init` writes them.
+///
+/// The whole command line is not set up for it, because a hook runs before and after everything that an agent does.
 pub(crate) fn words(words: &[OsString]) -> Option<(String, Option<Client>)> {
     let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     let (event, client) = match words.as_slice() {
@@ -29,9 +48,9 @@ pub(crate) fn words(words: &[OsString]) -> Option<(String, Option<Client>)> {
 /// Answers a hook.
 pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> {
     let environment = Environment::of_process();
-    // A directory that is gone is no reason to let a command through.
+    // A command is judged also where the directory is gone.
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    // The process ends with it: nothing of it is taken apart.
+    // The process ends with it, so nothing needs to be dropped.
     let hook = ManuallyDrop::new(Hook::new(environment, event, client, &directory));
     let late = move |ended: HookOutcome| {
         if !ANSWERED.swap(true, Ordering::AcqRel) {
@@ -40,7 +59,7 @@ pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> 
                 output::error(&failure.message);
                 failure.exit
             });
-            #[expect(clippy::disallowed_methods, reason = "whatever holds the other thread up does not end")]
+            #[expect(clippy::disallowed_methods, reason = "the other thread may never return")]
             std::process::exit(i32::from(exit.code()));
         }
     };
@@ -48,7 +67,7 @@ pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> 
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer))
         .unwrap_or_else(|_| hook.doubt("it broke while it was judged"));
     if ANSWERED.swap(true, Ordering::AcqRel) {
-        // The answer is being given already.
+        // The other thread writes the answer and ends the process.
         loop {
             std::thread::park();
         }
@@ -58,7 +77,7 @@ pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> 
 
 fn finish(ended: &HookOutcome) -> Result<Exit, Failure> {
     match &ended.blocked {
-        // Both clients take exit code 2 for a refusal, and everything else but a good answer for a yes.
+        // Both clients take exit code 2 for a refusal, and everything else but a valid answer for a yes.
         Some(why) => Err(Failure::usage(why.clone())),
         None => output::line(&ended.print).map_err(|failure| Failure::usage(failure.message)),
     }

@@ -1,36 +1,105 @@
 //! `marvin init`: shows a plan, or carries it out.
 
-use crate::cli::{ClientChoice, InitArguments};
-use crate::commands::{deciding, directory};
 use crate::failure::Failure;
-use crate::output;
+use crate::project::current_directory;
+use crate::{deciding, output};
+use clap::{Args, ValueEnum};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
-use marvin_hooks::init::{self, Client, Place, Plan, Program, Request};
+use marvin_hooks::init::{self, Client, FileOutcome, Place, Plan, Program, Request};
 use marvin_hooks::packs::starter;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+const HELP: &str = "\
+Settings are merged: other keys, other hooks, order and layout stay. A second run changes nothing. What is written is
+listed file by file; `--remove` takes back exactly that, and keeps what you changed.
+
+Without --client: those whose directory (.claude, .codex) or program is here; where there is none, both.
+Exit codes: 1 nothing was changed, since a file cannot be read; 4 something was left for you to fix.
+
+Examples:
+  marvin init
+  marvin init --dry-run
+  marvin init --client claude --working-dir ~/src/app
+  marvin init --remove";
+
+/// Set a project up for Claude Code and Codex: hooks, packs, rules, skills
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct InitArguments {
+    /// The client
+    #[arg(long, value_enum, value_name = "CLIENT")]
+    client: Option<ClientChoice>,
+    /// Take back what was written
+    #[arg(long)]
+    remove: bool,
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// The directory of the project
+    #[arg(long, value_name = "PATH")]
+    working_dir: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The clients that a project is set up for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ClientChoice {
+    /// Claude Code
+    Claude,
+    /// Codex
+    Codex,
+    /// Both
+    Both,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InitReport<'a> {
+    project: String,
+    folder: String,
+    git: Option<String>,
+    clients: Vec<&'a str>,
+    removed: bool,
+    dry_run: bool,
+    changed: bool,
+    changes: Vec<ChangeReport<'a>>,
+    notes: &'a [String],
+    problems: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ChangeReport<'a> {
+    file: &'a str,
+    state: &'a FileOutcome,
+    changed: bool,
+    note: &'a str,
+    diff: Option<String>,
+}
+
 /// Sets a project up, or takes that back.
-pub(super) fn run(arguments: &InitArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &InitArguments) -> Result<Exit, Failure> {
     let environment = Environment::of_process();
     let layout = Layout::new(&environment, None);
-    let here = directory()?;
+    let here = current_directory()?;
     let named = arguments.working_dir.as_ref().map_or(here.clone(), |path| here.join(path));
-    let place = Place::find(&named, layout.home()).map_err(|refusal| Failure::usage(refusal.to_string()))?;
+    let place = Place::find(&named, layout.home()).map_err(Failure::usage)?;
     let request = Request {
         clients: clients(arguments, &place, &environment),
         program: program(&environment)?,
         packs: starter::all(),
         remove: arguments.remove,
     };
-    let plan = init::plan(&place, &request).map_err(|refusal| Failure::failed(refusal.to_string()))?;
+    let plan = init::plan(&place, &request).map_err(Failure::failed)?;
     if arguments.remove && !arguments.dry_run {
         deciding::decide("init --remove", &place.top.display().to_string())?;
     }
     if !arguments.dry_run {
-        plan.apply().map_err(|error| Failure::failed(error.to_string()))?;
+        plan.apply().map_err(Failure::failed)?;
     }
     if arguments.json {
         output::json(&report(&plan, &request, arguments.dry_run))?;
@@ -40,7 +109,7 @@ pub(super) fn run(arguments: &InitArguments) -> Result<Exit, Failure> {
     Ok(if plan.problems.is_empty() { Exit::Success } else { Exit::Blocked })
 }
 
-/// The clients that were named; else, to take back, both; else those that are here; else both.
+/// The clients that were named, else both to take back, else those that are here, else both.
 fn clients(arguments: &InitArguments, place: &Place, environment: &Environment) -> Vec<Client> {
     match arguments.client {
         Some(ClientChoice::Claude) => vec![Client::Claude],
@@ -59,7 +128,7 @@ fn clients(arguments: &InitArguments, place: &Place, environment: &Environment) 
     }
 }
 
-/// How hooks start this program: by its name where that finds it, else by its place.
+/// The command by which hooks start this program: its name where that finds it, else its path.
 fn program(environment: &Environment) -> Result<Program, Failure> {
     let this = std::env::current_exe().and_then(|path| path.canonicalize());
     let this =
@@ -76,7 +145,9 @@ fn program(environment: &Environment) -> Result<Program, Failure> {
     Ok(Program::At(text.to_string()))
 }
 
-/// The program that a shell would start by this name. Relative parts of the PATH do not count: they depend on the directory.
+/// The program that a shell would start by this name.
+///
+/// Relative parts of the PATH do not count: they depend on the directory.
 fn on_path(name: &str, environment: &Environment) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let runs = |path: &PathBuf| {
@@ -115,31 +186,25 @@ fn show(plan: &Plan, arguments: &InitArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn report(plan: &Plan, request: &Request<'_>, dry_run: bool) -> Value {
-    let changes: Vec<Value> = plan
-        .changes
-        .iter()
-        .map(|change| {
-            json!({
-                "file": change.name,
-                "state": change.state,
-                "changed": change.before != change.after,
-                "note": change.note,
-                "diff": dry_run.then(|| change.diff()),
-            })
-        })
-        .collect();
+fn report<'a>(plan: &'a Plan, request: &Request<'_>, dry_run: bool) -> InitReport<'a> {
+    let changes = plan.changes.iter().map(|change| ChangeReport {
+        file: &change.name,
+        state: &change.state,
+        changed: change.before != change.after,
+        note: &change.note,
+        diff: dry_run.then(|| change.diff()),
+    });
     let place = &plan.place;
-    json!({
-        "project": place.top.display().to_string(),
-        "folder": place.directory.display().to_string(),
-        "git": place.git.as_ref().map(|path| path.display().to_string()),
-        "clients": request.clients.iter().map(|client| client.word()).collect::<Vec<_>>(),
-        "removed": request.remove,
-        "dryRun": dry_run,
-        "changed": plan.changes_anything(),
-        "changes": changes,
-        "notes": plan.notes,
-        "problems": plan.problems,
-    })
+    InitReport {
+        project: place.top.display().to_string(),
+        folder: place.directory.display().to_string(),
+        git: place.git.as_ref().map(|path| path.display().to_string()),
+        clients: request.clients.iter().map(|client| client.word()).collect(),
+        removed: request.remove,
+        dry_run,
+        changed: plan.changes_anything(),
+        changes: changes.collect(),
+        notes: &plan.notes,
+        problems: &plan.problems,
+    }
 }

@@ -1,9 +1,11 @@
 //! `marvin list-tasks`, `run-task`, `run-suite`: the benchmark suite.
 
-use super::{cancel_on_signal, directory, project, runtime};
-use crate::cli::{BenchArguments, RunSuiteArguments, RunTaskArguments};
+use crate::arguments::{CostLimit, Deadline, parse_cost, parse_deadline, path_text, setting_flags, text};
 use crate::failure::Failure;
 use crate::output;
+use crate::project::{current_directory, find_project};
+use crate::runtime::{cancel_on_signal, runtime};
+use clap::Args;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::run::RunDirectory;
@@ -14,30 +16,151 @@ use marvin_lab::report::Report;
 use marvin_lab::runner::{Bench, Runner};
 use marvin_lab::suite::{self, Plan, Row};
 use marvin_lab::{LabError, Python, task};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::path::PathBuf;
+
+const LIST_HELP: &str = "Examples:\n  marvin list-tasks\n  marvin list-tasks --json | jq -r '.[] | select(.difficulty > 3) | .id'\n  marvin list-tasks --show lru-cache";
+
+const TASK_HELP: &str = "\
+Runners:
+  baseline      one agent, one session, taken at its word
+  hierarchical  plans, works in steps, proves each and retries with a lesson
+  oracle, nop   controls: the reference solution, and nothing at all
+
+Without --provider and --script the built-in mock plays the task's recordings.
+Exit code 0 when every hidden test passes, 3 when it was claimed and they do not, 1 otherwise, 4 without Python and pytest.
+
+Examples:
+  marvin run-task --task-id lru-cache --runner oracle
+  marvin run-task --task-id single-flight --runner hierarchical --provider anthropic --max-cost 1 --json
+  marvin run-task --task-id stats-summary --runner baseline --script mine.jsonl --keep";
+
+const SUITE_HELP: &str = "\
+Writes suite-report.json, suite-report.md and suite-report.html. Without --provider and --script the built-in mock plays the
+tasks' recordings, and the report says so. Exit code 0 when everything was run, whatever the results.
+
+Examples:
+  marvin run-suite --out report
+  marvin run-suite --runners oracle,nop
+  marvin run-suite --tasks lru-cache,single-flight --runners baseline,hierarchical --provider openai --repeat 3 --max-cost 1";
+
+/// List the tasks of the benchmark suite
+#[derive(Debug, Args)]
+#[command(after_help = LIST_HELP)]
+pub(crate) struct ListTasksArguments {
+    /// Print the task as its solver is told it
+    #[arg(long, value_name = "ID")]
+    show: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The model, the grader and the limits of an attempt.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArguments {
+    /// The provider (default: the built-in mock)
+    #[arg(long, visible_alias = "llm", value_name = "NAME")]
+    provider: Option<String>,
+    /// The model
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// A script for the mock in place of the recordings (JSONL)
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// A Python that has pytest: a program, or the directory of a virtual environment (default: the setting lab.python)
+    #[arg(long, value_name = "PATH")]
+    python: Option<String>,
+    /// Stop an attempt at a task when it has cost this many US dollars
+    #[arg(long, value_name = "USD", value_parser = parse_cost)]
+    max_cost: Option<CostLimit>,
+    /// Stop an attempt at a task after this many seconds; 0: no limit
+    #[arg(long, value_name = "SECONDS", value_parser = parse_deadline)]
+    deadline: Option<Deadline>,
+    /// The directory for reports and artifacts (default: a new run of the project, else of yours)
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Have one task of the benchmark suite solved, and grade the result
+#[derive(Debug, Args)]
+#[command(after_help = TASK_HELP)]
+pub(crate) struct RunTaskArguments {
+    /// The task
+    #[arg(long, value_name = "ID")]
+    task_id: String,
+    /// The runner that solves it
+    #[arg(long, value_name = "NAME", default_value = "baseline", value_parser = Runner::find)]
+    runner: Runner,
+    /// Leave the workspace where it is, and say where
+    #[arg(long)]
+    keep: bool,
+    #[command(flatten)]
+    bench: BenchArguments,
+}
+
+/// Run the benchmark suite and write reports: JSON, Markdown, and a page with plots
+#[derive(Debug, Args)]
+#[command(after_help = SUITE_HELP)]
+pub(crate) struct RunSuiteArguments {
+    /// Only these tasks, with commas between
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    tasks: Vec<String>,
+    /// These runners, with commas between
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "baseline,hierarchical", value_parser = Runner::find)]
+    runners: Vec<Runner>,
+    /// How often each task is run by each runner
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+    /// How many attempts run at the same time; more than one makes wall times longer
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    concurrency: u32,
+    #[command(flatten)]
+    bench: BenchArguments,
+}
+
+#[derive(Serialize)]
+struct TaskRow<'a> {
+    #[serde(flatten)]
+    facts: &'a task::Facts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+}
+
+/// A row of the suite, with the whole path of its artifacts.
+#[derive(Serialize)]
+struct TaskReport<'a> {
+    #[serde(flatten)]
+    row: &'a Row,
+    recordings: bool,
+}
+
+#[derive(Serialize)]
+struct SuiteReport<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    reports: &'a [String],
+}
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
-        Failure { exit: error.exit(), message: error.to_string(), run: None }
+        Failure::new(error.exit(), error)
     }
 }
 
 /// `marvin list-tasks`.
-pub(super) fn list(show: Option<&str>, as_json: bool) -> Result<Exit, Failure> {
-    let tasks = task::find(&show.map(str::to_string).into_iter().collect::<Vec<_>>())?;
-    if as_json {
-        let shown = |task: &task::Task| {
-            let mut value = json!(task.facts);
-            if let (Some(map), true) = (value.as_object_mut(), show.is_some()) {
-                map.insert("text".into(), task.text.clone().into());
-            }
-            value
-        };
-        let all: Vec<Value> = tasks.iter().map(shown).collect();
-        return output::json(&json!(all));
+pub(crate) fn list(arguments: &ListTasksArguments) -> Result<Exit, Failure> {
+    let tasks = task::find(&arguments.show.clone().into_iter().collect::<Vec<_>>())?;
+    let show = arguments.show.is_some();
+    if arguments.json {
+        let rows =
+            tasks.iter().map(|task| TaskRow { facts: &task.facts, text: show.then_some(task.text.as_str()) });
+        return output::json(&rows.collect::<Vec<_>>());
     }
-    if show.is_some() {
+    if show {
         return output::line(&tasks.iter().map(|task| task.text.as_str()).collect::<String>());
     }
     let row = |task: &task::Task| {
@@ -54,23 +177,19 @@ pub(super) fn list(show: Option<&str>, as_json: bool) -> Result<Exit, Failure> {
 }
 
 /// `marvin run-task`.
-pub(super) fn run_task(arguments: &RunTaskArguments) -> Result<Exit, Failure> {
+pub(crate) fn run_task(arguments: &RunTaskArguments) -> Result<Exit, Failure> {
     let tasks = task::find(std::slice::from_ref(&arguments.task_id))?;
-    let runners = runners(std::slice::from_ref(&arguments.runner))?;
+    let runners = vec![arguments.runner];
     let plan = |out| Plan { tasks, runners, repeat: 1, concurrency: 1, out, keep: arguments.keep };
     let (report, out) = drive(&arguments.bench, plan, true)?;
     let Some(row) = report.tasks.first() else { return Ok(Exit::Interrupted) };
-    let artifacts = out.join(&row.artifacts_path).display().to_string();
+    let artifacts_path = out.join(&row.artifacts_path).display().to_string();
+    let row = &Row { artifacts_path, ..row.clone() };
     if arguments.bench.json {
-        let mut value = json!(row);
-        if let Some(map) = value.as_object_mut() {
-            map.insert("artifacts_path".into(), artifacts.into());
-            map.insert("recordings".into(), report.recordings.into());
-        }
-        output::json(&value)?;
+        output::json(&TaskReport { row, recordings: report.recordings })?;
     } else {
-        output::line(&told(row))?;
-        output::line(&format!("artifacts: {artifacts}"))?;
+        output::line(&describe(row))?;
+        output::line(&format!("artifacts: {}", row.artifacts_path))?;
         if let Some(workspace) = &row.workspace {
             output::line(&format!("workspace: {workspace}"))?;
         }
@@ -83,19 +202,20 @@ pub(super) fn run_task(arguments: &RunTaskArguments) -> Result<Exit, Failure> {
 }
 
 /// `marvin run-suite`.
-pub(super) fn run_suite(arguments: &RunSuiteArguments) -> Result<Exit, Failure> {
+pub(crate) fn run_suite(arguments: &RunSuiteArguments) -> Result<Exit, Failure> {
     let tasks = task::find(&arguments.tasks)?;
-    let runners = runners(&arguments.runners)?;
+    let mut runners: Vec<Runner> = Vec::new();
+    for runner in &arguments.runners {
+        if !runners.contains(runner) {
+            runners.push(*runner);
+        }
+    }
     let (repeat, concurrency) = (arguments.repeat, arguments.concurrency as usize);
     let plan = |out| Plan { tasks, runners, repeat, concurrency, out, keep: false };
     let (report, out) = drive(&arguments.bench, plan, arguments.bench.json)?;
     let paths = report.write(&out)?.map(|path| path.display().to_string());
     if arguments.bench.json {
-        let mut value = json!(report);
-        if let Some(map) = value.as_object_mut() {
-            map.insert("reports".into(), json!(paths));
-        }
-        output::json(&value)?;
+        output::json(&SuiteReport { report: &report, reports: &paths })?;
     } else {
         for one in &report.runners {
             output::line(&format!(
@@ -122,19 +242,8 @@ pub(super) fn run_suite(arguments: &RunSuiteArguments) -> Result<Exit, Failure> 
     Ok(if report.interrupted { Exit::Interrupted } else { Exit::Success })
 }
 
-fn runners(names: &[String]) -> Result<Vec<Runner>, Failure> {
-    let mut runners = Vec::new();
-    for name in names {
-        let runner = Runner::find(name).map_err(|why| Failure::usage(format!("--runner: {why}")))?;
-        if !runners.contains(&runner) {
-            runners.push(runner);
-        }
-    }
-    Ok(runners)
-}
-
 /// One line about a row.
-fn told(row: &Row) -> String {
+fn describe(row: &Row) -> String {
     let what = match (row.success, row.false_completion) {
         (true, _) => "solved",
         (false, true) => "false completion",
@@ -158,43 +267,42 @@ fn told(row: &Row) -> String {
     line
 }
 
-/// Runs a plan. `quiet`: nobody is told of rows as they are done.
+/// Runs a plan. `quiet`: rows are not shown as they are done.
 fn drive(
     arguments: &BenchArguments,
     plan: impl FnOnce(PathBuf) -> Plan,
     quiet: bool,
 ) -> Result<(Report, PathBuf), Failure> {
     let environment = Environment::of_process();
-    let here = directory()?;
-    let layout = Layout::new(&environment, project(None)?.as_deref());
+    let here = current_directory()?;
+    let layout = Layout::new(&environment, find_project(None)?.as_deref());
     let settings = Settings::load(&Sources {
         flags: arguments.python.iter().map(|python| (table::LAB_PYTHON.key, python.clone())).collect(),
         environment: environment.clone(),
         project: layout.project_config(),
         user: Some(layout.user_config()),
     })
-    .map_err(|error| Failure::usage(error.to_string()))?;
+    .map_err(Failure::usage)?;
     if settings.on(&table::LAB) {
         return Err(Failure::refused(
-            "whoever solves a benchmark task does not run the benchmark (MARVIN_LAB is set)",
+            "the solver of a benchmark task cannot run the benchmark (MARVIN_LAB is set)",
         ));
     }
     let provider = arguments.provider.clone().unwrap_or_else(|| "mock".into());
     let script = arguments.script.as_ref().map(|path| here.join(path));
     let recordings = provider == "mock" && script.is_none();
-    let flags = [
-        ("model.provider", Some(provider.clone())),
-        ("model.name", arguments.model.clone()),
-        ("model.script", script.map(|path| path.display().to_string())),
-        ("limits.cost_usd", arguments.max_cost.clone()),
-        ("limits.deadline_s", arguments.deadline.clone()),
-    ];
-    let flags = flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+    let flags = setting_flags([
+        (&table::PROVIDER, Some(provider.clone())),
+        (&table::MODEL, arguments.model.clone()),
+        (&table::SCRIPT, path_text(script.as_ref())),
+        (&table::MAX_COST, text(arguments.max_cost)),
+        (&table::DEADLINE, text(arguments.deadline)),
+    ]);
     let named = settings.text(&table::LAB_PYTHON).to_string();
     let (out, run) = match &arguments.out {
         Some(out) => (here.join(out), None),
         None => {
-            let run = RunDirectory::create_in(&layout).map_err(|error| Failure::failed(error.to_string()))?;
+            let run = RunDirectory::create_in(&layout).map_err(Failure::failed)?;
             (run.path().join("reports"), Some(run))
         }
     };
@@ -212,7 +320,7 @@ fn drive(
         let bench = Bench { environment, directory: here, flags, recordings, python, cancel };
         let (rows, interrupted) = suite::run(&plan, &bench, |row| {
             if !quiet {
-                output::talk(&told(row));
+                output::talk(&describe(row));
             }
         })
         .await?;
@@ -231,8 +339,7 @@ fn drive(
             ended_at: Some(marvin_base::clock::now_stamp()),
             ..RunRecord::new(RunKind::Suite)
         };
-        run.save(&record, &output::environment_redactor())
-            .map_err(|error| Failure::failed(error.to_string()))?;
+        run.save(&record, &output::environment_redactor()).map_err(Failure::failed)?;
     }
     Ok((result?, out))
 }

@@ -1,14 +1,19 @@
 //! The TDD pipeline: `--design-first`, and `marvin pipeline …`.
 
-use super::{cancel_on_signal, directory, packs, project, prompt, runtime, turn};
-use crate::cli::{OutputFormat, PipelineCommand, PipelinePlace, ResumePipelineArguments, TurnArguments};
+use crate::arguments::{
+    CostLimit, InvalidValue, ModelChoice, ProjectArguments, parse_cost, parse_model, path_text,
+    setting_flags, text,
+};
+use crate::commands::turn::{self, TurnArguments};
 use crate::failure::Failure;
-use crate::front_end::{self, Reader};
-use crate::output;
+use crate::front_end::{self, OutputFormat, Reader};
+use crate::project::{Flags, project_context};
+use crate::runtime::{cancel_on_signal, runtime};
+use crate::{output, pack_context};
+use clap::{Args, Subcommand};
 use marvin_agent::trace::{Listener, Notice};
 use marvin_agent::{ProjectContext, SessionError};
 use marvin_base::Exit;
-use marvin_base::environment::Environment;
 use marvin_base::ledger;
 use marvin_base::run::RunDirectory;
 use marvin_base::settings::{nearest_of, table};
@@ -17,8 +22,90 @@ use marvin_model::cost::Totals;
 use marvin_pipeline::journal::{Journal, PhaseHistory};
 use marvin_pipeline::state::StateFile;
 use marvin_pipeline::{Halt, Options, Phase, Pipeline, PipelineOutcome, Trust, last_run};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// See how far the pipeline of a project is, resume it, and explain its phases
+#[derive(Debug, Subcommand)]
+pub(crate) enum PipelineCommand {
+    /// Show how far the pipeline of a project is, with cost and time of each phase
+    #[command(
+        after_help = "Examples:\n  marvin pipeline status\n  marvin pipeline status --working-dir app --json | jq -r .after"
+    )]
+    Status(ProjectArguments),
+    Resume(ResumePipelineArguments),
+    /// Explain what each phase does, and when it is complete
+    #[command(after_help = "Examples:\n  marvin pipeline explain\n  marvin pipeline explain 4b")]
+    Explain {
+        /// Only this phase
+        #[arg(value_parser = parse_phase)]
+        phase: Option<Phase>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Resume at the first phase that is not complete
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes are those of an unattended run: 0 everything was proved, 1 a phase failed, 3 something does not hold, 4 a person is needed, 6 the budget is spent.\n\nExamples:\n  marvin pipeline resume\n  marvin pipeline resume --max-cost 5\n  marvin pipeline resume --trust record    pipeline_state was changed; the record counts\n  marvin pipeline resume --trust 1b        do everything after 1b again"
+)]
+pub(crate) struct ResumePipelineArguments {
+    #[command(flatten)]
+    place: ProjectArguments,
+    /// What counts where `pipeline_state` and the record of the run disagree: `record`, or the last phase that stands
+    /// (everything after it is done again; `none`: everything)
+    #[arg(long, value_name = "record|PHASE|none", value_parser = parse_trust)]
+    trust: Option<Trust>,
+    /// The provider (default: the first with a key, else the built-in mock)
+    #[arg(long, visible_alias = "llm", value_name = "NAME")]
+    provider: Option<String>,
+    /// The model, or the model of a tier: NAME, or TIER=NAME
+    #[arg(long, value_name = "[TIER=]MODEL", value_parser = parse_model)]
+    model: Vec<ModelChoice>,
+    /// A script for the mock provider (JSONL)
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// Stop everything when this many US dollars are spent (exit code 6)
+    #[arg(long, value_name = "USD", value_parser = parse_cost)]
+    max_cost: Option<CostLimit>,
+    /// Push every phase to this ntfy topic
+    #[arg(long, value_name = "TOPIC")]
+    ntfy: Option<String>,
+}
+
+#[derive(Serialize)]
+struct StatusReport<'a> {
+    begun: bool,
+    after: Option<&'a str>,
+    next: Option<&'a str>,
+    goal: &'a str,
+    run: Option<&'a str>,
+    running: Option<u32>,
+    problem: Option<&'a str>,
+    phases: Vec<PhaseReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct PhaseReport<'a> {
+    phase: &'a str,
+    title: &'a str,
+    state: &'a str,
+    begun: Option<&'a str>,
+    elapsed_ms: Option<u64>,
+    processes: Option<u64>,
+    facts: Option<&'a Map<String, Value>>,
+}
+
+#[derive(Serialize)]
+struct PhaseExplanation {
+    phase: &'static str,
+    title: &'static str,
+    explanation: &'static str,
+}
 
 impl From<Halt> for Failure {
     fn from(halt: Halt) -> Self {
@@ -27,28 +114,28 @@ impl From<Halt> for Failure {
             Halt::Session(error) => error.exit(),
             other => other.stop().status.exit(),
         };
-        Failure { exit, message: halt.to_string(), run: None }
+        Failure::new(exit, halt)
     }
 }
 
 /// `marvin --non-interactive --design-first`: whatever happens, the last line on standard error is the cost.
-pub(super) fn design_first(arguments: &TurnArguments) -> Result<Exit, Failure> {
-    turn::keep_bytecode_away(arguments);
+pub(crate) fn design_first(arguments: &TurnArguments) -> Result<Exit, Failure> {
+    turn::disable_bytecode(arguments);
     let mut totals = Totals::default();
-    let format = turn::format_of(arguments);
-    let ended = turn::ground(arguments, true).and_then(|ground| {
+    let format = turn::output_format(arguments);
+    let result = turn::context(arguments, true).and_then(|context| {
         if arguments.working_dir.is_none() {
             return Err(Failure::usage(
                 "--design-first needs --working-dir PATH: the directory in which everything is built",
             ));
         }
-        let prompt = prompt::read(arguments, ground.settings.seconds(&table::DEADLINE))?;
-        drive(ground, Some(prompt), format, arguments.ntfy.clone(), None, &mut totals)
+        let prompt = turn::read_prompt(arguments, &context)?;
+        drive(context, Some(prompt), format, arguments.ntfy.clone(), None, &mut totals)
     });
-    let exit = ended.unwrap_or_else(|failure| {
+    let exit = result.unwrap_or_else(|failure| {
         output::error(&failure.message);
         if format != OutputFormat::Text {
-            turn::result_outside_the_record(&failure, &totals);
+            turn::print_failed_result(&failure, &totals);
         }
         failure.exit
     });
@@ -57,108 +144,91 @@ pub(super) fn design_first(arguments: &TurnArguments) -> Result<Exit, Failure> {
 }
 
 /// `marvin pipeline …`.
-pub(super) fn run(command: PipelineCommand) -> Result<Exit, Failure> {
+pub(crate) fn run(command: PipelineCommand) -> Result<Exit, Failure> {
     match command {
         PipelineCommand::Status(place) => status(&place),
         PipelineCommand::Resume(arguments) => resume(&arguments),
-        PipelineCommand::Explain { phase, json } => explain(phase.as_deref(), json),
+        PipelineCommand::Explain { phase, json } => explain(phase, json),
     }
-}
-
-fn find(place: &PipelinePlace, flags: Vec<(&'static str, String)>) -> Result<ProjectContext, Failure> {
-    let project = project(place.working_dir.as_deref())?;
-    Ok(ProjectContext::find(Environment::of_process(), directory()?, project.as_deref(), true, flags)?)
 }
 
 fn resume(arguments: &ResumePipelineArguments) -> Result<Exit, Failure> {
-    let trust = arguments.trust.as_deref().map(trust).transpose()?;
-    let mut flags = turn::models(&arguments.model)?;
-    for (key, value) in [
-        ("model.provider", arguments.provider.clone()),
-        ("model.script", arguments.script.as_ref().map(|path| path.display().to_string())),
-        ("limits.cost_usd", arguments.max_cost.clone()),
-    ] {
-        flags.extend(value.map(|value| (key, value)));
-    }
-    let ground = find(&arguments.place, flags)?;
+    let mut flags: Flags = arguments.model.iter().map(ModelChoice::flag).collect();
+    flags.extend(setting_flags([
+        (&table::PROVIDER, arguments.provider.clone()),
+        (&table::SCRIPT, path_text(arguments.script.as_ref())),
+        (&table::MAX_COST, text(arguments.max_cost)),
+    ]));
+    let context = project_context(arguments.place.working_dir.as_deref(), true, flags)?;
     let format = if arguments.place.json { OutputFormat::Json } else { OutputFormat::Text };
-    drive(ground, None, format, arguments.ntfy.clone(), trust, &mut Totals::default())
+    let (ntfy, trust) = (arguments.ntfy.clone(), arguments.trust);
+    drive(context, None, format, ntfy, trust, &mut Totals::default())
 }
 
-fn trust(word: &str) -> Result<Trust, Failure> {
-    match word {
+fn parse_trust(text: &str) -> Result<Trust, InvalidValue> {
+    match text {
         "record" => Ok(Trust::Record),
         "none" => Ok(Trust::After(None)),
-        name => {
-            Phase::find(name).map(|phase| Trust::After(Some(phase))).ok_or_else(|| no_phase("--trust", name))
-        }
+        name => parse_phase(name).map(|phase| Trust::After(Some(phase))),
     }
 }
 
-fn no_phase(what: &str, name: &str) -> Failure {
-    let near = nearest_of(name, Phase::ALL.iter().map(|phase| phase.name()));
-    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    let all = Phase::ALL.map(Phase::name).join(", ");
-    Failure::usage(format!(
-        "{what}: there is no phase `{}`{near} (there are: {all})",
-        truncate::line(name, 40)
-    ))
+fn parse_phase(name: &str) -> Result<Phase, InvalidValue> {
+    Phase::find(name).ok_or_else(|| {
+        let near = nearest_of(name, Phase::ALL.iter().map(|phase| phase.name()));
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let all = Phase::ALL.map(Phase::name).join(", ");
+        InvalidValue(format!("no phase is called `{}`{near} (there are: {all})", truncate::line(name, 40)))
+    })
 }
 
 /// Runs to the end, on this thread: children end with the thread that started them.
 fn drive(
-    ground: ProjectContext,
+    context: ProjectContext,
     prompt: Option<String>,
     format: OutputFormat,
     ntfy: Option<String>,
     trust: Option<Trust>,
     totals: &mut Totals,
 ) -> Result<Exit, Failure> {
-    let redactor = ground.redactor.clone();
-    let (ended, gone) = runtime()?.block_on(async {
+    let redactor = context.redactor.clone();
+    let (outcome, gone) = runtime()?.block_on(async {
         let cancel = cancel_on_signal();
         let reader = Arc::new(Reader::default());
         let listener: Listener = match format {
-            OutputFormat::Text => Box::new(|notice| said(&notice)),
+            OutputFormat::Text => Box::new(|notice| show_event(&notice)),
             format => front_end::listener(format, redactor.clone(), false, reader.clone(), cancel.clone()),
         };
-        let extras = packs::for_agents(&ground).into_iter().collect();
-        let deadline = ground.settings.seconds(&table::DEADLINE);
-        let pipeline = Pipeline::open(Options {
-            project: ground,
-            prompt,
-            listener,
-            cancel,
-            ntfy,
-            trust,
-            extras,
-            deadline,
-        })?;
-        let ended = Box::pin(pipeline.go()).await?;
-        Ok::<_, Halt>((ended, reader.is_gone()))
+        let extras = pack_context::guidance(&context).into_iter().collect();
+        let deadline = context.settings.seconds(&table::DEADLINE);
+        let project = context;
+        let pipeline =
+            Pipeline::open(Options { project, prompt, listener, cancel, ntfy, trust, extras, deadline })?;
+        let outcome = Box::pin(pipeline.go()).await?;
+        Ok::<_, Halt>((outcome, reader.is_gone()))
     })?;
-    *totals = ended.totals.clone();
+    *totals = outcome.totals.clone();
     if gone {
         return Ok(Exit::Failed);
     }
     if format == OutputFormat::Text {
-        output::line(&output::visible(&redactor.text(&summary(&ended))))?;
+        output::line(&output::visible(&redactor.text(&summary(&outcome))))?;
     }
-    Ok(ended.status.exit())
+    Ok(outcome.status.exit())
 }
 
-fn summary(ended: &PipelineOutcome) -> String {
+fn summary(outcome: &PipelineOutcome) -> String {
     format!(
         "{}: {}\nreport: {}\nrun: {}",
-        ended.status.name().replace('_', " "),
-        ended.message,
-        ended.report.display(),
-        ended.run.display()
+        outcome.status.name().replace('_', " "),
+        outcome.message,
+        outcome.report.display(),
+        outcome.run.display()
     )
 }
 
-/// One line on standard error for what a person follows.
-fn said(notice: &Notice<'_>) {
+/// Writes one line to standard error for an event that a person follows.
+fn show_event(notice: &Notice<'_>) {
     let Notice::Event(event) = notice else { return };
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
     let count = |key: &str| event.get(key).and_then(Value::as_array).map_or(0, Vec::len);
@@ -198,17 +268,15 @@ fn listed(event: &Value) -> String {
     list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("; ")
 }
 
-fn explain(name: Option<&str>, as_json: bool) -> Result<Exit, Failure> {
-    let chosen: Vec<Phase> = match name {
-        None => Phase::ALL.to_vec(),
-        Some(name) => vec![Phase::find(name).ok_or_else(|| no_phase("explain", name))?],
-    };
+fn explain(phase: Option<Phase>, as_json: bool) -> Result<Exit, Failure> {
+    let chosen: Vec<Phase> = phase.map_or_else(|| Phase::ALL.to_vec(), |phase| vec![phase]);
     if as_json {
-        let all: Vec<Value> = chosen
-            .iter()
-            .map(|phase| json!({"phase": phase.name(), "title": phase.title(), "explanation": phase.explanation()}))
-            .collect();
-        return output::json(&json!(all));
+        let all = chosen.iter().map(|phase| PhaseExplanation {
+            phase: phase.name(),
+            title: phase.title(),
+            explanation: phase.explanation(),
+        });
+        return output::json(&all.collect::<Vec<_>>());
     }
     let all: Vec<String> = chosen
         .iter()
@@ -217,21 +285,22 @@ fn explain(name: Option<&str>, as_json: bool) -> Result<Exit, Failure> {
     output::line(all.join("\n").trim_end())
 }
 
-fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
-    let ground = find(place, Vec::new())?;
-    let path = ground
+fn status(place: &ProjectArguments) -> Result<Exit, Failure> {
+    let context = project_context(place.working_dir.as_deref(), true, Vec::new())?;
+    let path = context
         .layout
         .pipeline_state()
-        .ok_or_else(|| Failure::usage("there is no project here\n  hint: --working-dir PATH"))?;
+        .ok_or_else(|| Failure::usage("this directory is not in a project\n  hint: --working-dir PATH"))?;
     let state = StateFile::new(path);
-    let found = last_run(&ground.layout.runs());
+    let runs = context.layout.runs();
+    let found = last_run(&runs);
     let known = found
         .as_ref()
-        .map(|(id, _)| Journal::read(&ground.layout.runs().join(id)))
+        .map(|(id, _)| Journal::read(&runs.join(id)))
         .transpose()
         .map_err(SessionError::from)?;
     let known = known.unwrap_or_default();
-    let under_way = found.as_ref().and_then(|(id, _)| under_way(&ground, id, &known));
+    let under_way = found.as_ref().and_then(|(id, _)| under_way(&context, id, &known));
     let (says, problem) = match state.read() {
         Ok(says) if found.is_none() || says == known.closed || (says.is_some() && says == known.closing) => {
             (says, None)
@@ -239,7 +308,7 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
         Ok(says) => {
             let word = |phase: Option<Phase>| phase.map_or("nothing", Phase::name);
             let problem = format!(
-                "pipeline_state says {}, but by the record the last phase that is over is {}\n  hint: `marvin pipeline resume --trust record` goes on with what the record says",
+                "pipeline_state says {}, but by the record the last phase that is over is {}\n  hint: `marvin pipeline resume --trust record` resumes with what the record says",
                 word(says),
                 word(known.closed)
             );
@@ -250,7 +319,7 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
     let exit = if problem.is_some() { Exit::Blocked } else { Exit::Success };
     if found.is_none() && says.is_none() && problem.is_none() {
         if place.json {
-            output::json(&json!({"begun": false}))?;
+            output::json_entry("begun", &false)?;
         } else {
             output::line(
                 "no pipeline was begun here\n  hint: marvin --non-interactive --working-dir . --design-first --prompt 'what to build'",
@@ -258,17 +327,20 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Success);
     }
-    let running =
-        found.as_ref().and_then(|(id, _)| marvin_flow::engine::holder(&ground.layout.runs().join(id)));
+    let running = found.as_ref().and_then(|(id, _)| marvin_flow::engine::holder(&runs.join(id)));
     let goal = found.as_ref().map(|(_, goal)| goal.as_str()).unwrap_or_default();
     let run = found.as_ref().map(|(id, _)| id.as_str());
     if place.json {
-        let phases: Vec<Value> =
-            Phase::ALL.iter().map(|phase| phase_json(*phase, &known, says, under_way)).collect();
-        output::json(
-            &json!({"begun": true, "after": says.map(Phase::name), "next": next(says).map(Phase::name), "goal": goal, "run": run,
-            "running": running.map(|holder| holder.pid), "problem": problem, "phases": phases}),
-        )?;
+        output::json(&StatusReport {
+            begun: true,
+            after: says.map(Phase::name),
+            next: next(says).map(Phase::name),
+            goal,
+            run,
+            running: running.map(|holder| holder.pid),
+            problem: problem.as_deref(),
+            phases: Phase::ALL.iter().map(|phase| phase_report(*phase, &known, says, under_way)).collect(),
+        })?;
         return Ok(exit);
     }
     let mut text = match goal {
@@ -284,8 +356,8 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
     }
     match &problem {
         Some(problem) => text.push_str(problem),
-        None if next(says).is_some() => text.push_str("go on with: marvin pipeline resume"),
-        None => text.push_str("every phase is over"),
+        None if next(says).is_some() => text.push_str("resume with: marvin pipeline resume"),
+        None => text.push_str("every phase is complete"),
     }
     output::line(&output::visible(&text))?;
     Ok(exit)
@@ -295,23 +367,31 @@ fn next(says: Option<Phase>) -> Option<Phase> {
     Phase::ALL.into_iter().find(|phase| says.is_none_or(|last| *phase > last))
 }
 
-/// The phase that somebody is at, or was when they were killed, and for how long by the trace, which is read only then.
-fn under_way(ground: &ProjectContext, id: &str, known: &PhaseHistory) -> Option<(Phase, u64)> {
+/// The phase that a process works on, or did when it was killed, and for how long.
+///
+/// The time comes from the trace, which is read only then.
+fn under_way(context: &ProjectContext, id: &str, known: &PhaseHistory) -> Option<(Phase, u64)> {
     known.under_way(&[])?;
-    let run = RunDirectory::open(&ground.layout.runs(), id).ok()?;
+    let run = RunDirectory::open(&context.layout.runs(), id).ok()?;
     known.under_way(&ledger::read(&run.trace()).ok()?.entries)
 }
 
-fn phase_json(
+fn phase_report(
     phase: Phase,
     known: &PhaseHistory,
     says: Option<Phase>,
     under_way: Option<(Phase, u64)>,
-) -> Value {
+) -> PhaseReport<'_> {
     let record = known.phases.get(&phase);
-    json!({"phase": phase.name(), "title": phase.title(), "state": word(phase, known, says), "begun": record.map(|record| &record.begun),
-        "elapsed_ms": known.worked_ms(phase, under_way), "processes": record.map(|record| record.taken),
-        "facts": record.and_then(|record| record.ended.as_ref())})
+    PhaseReport {
+        phase: phase.name(),
+        title: phase.title(),
+        state: word(phase, known, says),
+        begun: record.map(|record| record.begun.as_str()),
+        elapsed_ms: known.worked_ms(phase, under_way),
+        processes: record.map(|record| record.taken),
+        facts: record.and_then(|record| record.ended.as_ref()),
+    }
 }
 
 fn word(phase: Phase, known: &PhaseHistory, says: Option<Phase>) -> &'static str {
@@ -349,9 +429,9 @@ mod tests {
 
     #[test]
     fn what_is_trusted_is_a_phase_or_the_record() {
-        assert_eq!(trust("record").unwrap(), Trust::Record);
-        assert_eq!(trust("1b").unwrap(), Trust::After(Some(Phase::Design)));
-        assert_eq!(trust("none").unwrap(), Trust::After(None));
-        assert!(trust("1c").unwrap_err().message.contains("there is no phase `1c`"));
+        assert_eq!(parse_trust("record").unwrap(), Trust::Record);
+        assert_eq!(parse_trust("1b").unwrap(), Trust::After(Some(Phase::Design)));
+        assert_eq!(parse_trust("none").unwrap(), Trust::After(None));
+        assert!(parse_trust("1c").unwrap_err().to_string().contains("no phase is called `1c`"));
     }
 }

@@ -1,87 +1,64 @@
-//! The prompt of an unattended run: from a flag, a file or standard input. Waiting for it counts against the deadline, and
-//! an interrupt ends it.
+//! `marvin prompt show`: the system message of a role, and its pieces.
 
-use crate::cli::TurnArguments;
-use crate::commands::{cancel_on_signal, runtime};
 use crate::failure::Failure;
+use crate::{output, pack_context, project};
+use clap::Subcommand;
+use marvin_agent::compose::{Composer, PieceRecord};
+use marvin_agent::roles::Role;
 use marvin_base::Exit;
-use std::io::{IsTerminal, Read};
-use std::time::Duration;
+use serde::Serialize;
+use std::path::PathBuf;
 
-/// A prompt longer than this is refused: no model takes it.
-const MAX_PROMPT_BYTES: u64 = 16 * 1024 * 1024;
-
-const HINT: &str = "give --prompt TEXT, --prompt-file PATH, or pipe it in";
-
-/// Reads the prompt; `deadline` of zero means that there is none.
-pub(super) fn read(arguments: &TurnArguments, deadline: Duration) -> Result<String, Failure> {
-    let (source, prompt) = match (&arguments.prompt, &arguments.prompt_file) {
-        (Some(prompt), _) => ("--prompt".to_string(), prompt.clone()),
-        (None, Some(path)) => {
-            let name = format!("--prompt-file {}", path.display());
-            let (path, file_name) = (path.clone(), name.clone());
-            let read = move || {
-                let file = std::fs::File::open(&path)
-                    .map_err(|error| Failure::usage(format!("{file_name}: {error}")))?;
-                text(&file_name, file)
-            };
-            let prompt = wait_for(&name, deadline, read)?;
-            (name, prompt)
-        }
-        (None, None) if std::io::stdin().is_terminal() => {
-            return Err(Failure::usage(format!("--non-interactive needs a prompt\n  hint: {HINT}")));
-        }
-        (None, None) => {
-            let name = "standard input".to_string();
-            let prompt = wait_for(&name, deadline, || text("standard input", std::io::stdin()))?;
-            (name, prompt)
-        }
-    };
-    if prompt.trim().is_empty() {
-        return Err(Failure::usage(format!("the prompt ({source}) is empty\n  hint: {HINT}")));
-    }
-    Ok(prompt)
+/// Show what an agent is told, and what it is made of
+#[derive(Debug, Subcommand)]
+pub(crate) enum PromptCommand {
+    /// Print the system message of a role, exactly as a model would get it here
+    #[command(
+        after_help = "With --json: the message, its hash, and every piece with its size, whether it went in, and why not.\n\nExamples:\n  marvin prompt show --role Reviewer\n  marvin prompt show --role Implementer --step build --working-dir ~/src/app\n  marvin prompt show --json | jq '.pieces[] | select(.state != \"included\")'"
+    )]
+    Show {
+        /// The role: Chat, Coder, Coordinator, Servitor, Research, Planner, Implementer, Debugger, Reviewer, TestTriager, TestWriter, SkillBuilder, Evaluator
+        #[arg(long, value_name = "ROLE", default_value = "Coder", value_parser = Role::find)]
+        role: Role,
+        /// The step of a workflow that it works on
+        #[arg(long, value_name = "STEP")]
+        step: Option<String>,
+        /// The directory that it works in
+        #[arg(long, value_name = "PATH")]
+        working_dir: Option<PathBuf>,
+        /// As JSON, with the pieces
+        #[arg(long)]
+        json: bool,
+    },
 }
 
-/// Runs a read that may never come to an end on a thread of its own, which then ends with the program.
-fn wait_for(
-    name: &str,
-    deadline: Duration,
-    read: impl FnOnce() -> Result<String, Failure> + Send + 'static,
-) -> Result<String, Failure> {
-    runtime()?.block_on(async {
-        let cancel = cancel_on_signal();
-        let (done, text) = tokio::sync::oneshot::channel();
-        std::thread::spawn(move || done.send(read()));
-        let late = async {
-            match deadline {
-                Duration::ZERO => std::future::pending().await,
-                deadline => tokio::time::sleep(deadline).await,
-            }
-        };
-        tokio::select! {
-            text = text => text.map_err(|_| Failure::failed(format!("{name} cannot be read")))?,
-            () = late => Err(Failure::failed(format!("the deadline passed while waiting for the prompt ({name})"))),
-            () = cancel.cancelled() => Err(Failure {
-                message: "interrupted before there was a prompt".into(),
-                exit: Exit::Interrupted,
-                run: None,
-            }),
-        }
-    })
+#[derive(Serialize)]
+struct PromptReport<'a> {
+    role: &'a str,
+    step: Option<&'a str>,
+    hash: &'a str,
+    bytes: usize,
+    pieces: &'a [PieceRecord],
+    text: &'a str,
 }
 
-fn text(name: &str, source: impl Read) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    source
-        .take(MAX_PROMPT_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::usage(format!("{name} cannot be read: {error}")))?;
-    if bytes.len() as u64 > MAX_PROMPT_BYTES {
-        return Err(Failure::usage(format!("{name} is longer than {} MB", MAX_PROMPT_BYTES / 1024 / 1024)));
+pub(crate) fn run(command: PromptCommand) -> Result<Exit, Failure> {
+    let PromptCommand::Show { role, step, working_dir, json } = command;
+    let context = project::context(working_dir.as_deref(), role != Role::Chat, Vec::new())?;
+    let mut composer = Composer::here(&context, role, step.as_deref());
+    composer.extras.extend(pack_context::guidance(&context));
+    let composed = composer.compose();
+    if json {
+        return output::json(&PromptReport {
+            role: role.name(),
+            step: step.as_deref(),
+            hash: &composed.hash,
+            bytes: composed.text.len(),
+            pieces: &composed.pieces,
+            text: &composed.text,
+        });
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::usage(format!("{name} is not UTF-8 text (the first wrong byte is number {})", at + 1))
-    })
+    // Exactly as it is sent: no line end is added.
+    output::raw(&composed.text)?;
+    Ok(Exit::Success)
 }

@@ -7,7 +7,7 @@ use marvin_base::run_record::RunRecord;
 use marvin_base::trace_event::TraceEvent;
 use schemars::{Schema, schema_for};
 
-/// Arguments of `marvin schema`.
+/// Print the JSON schema of a file that Marvin writes
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  marvin schema run > run.schema.json\n  marvin schema trace | jq '.oneOf[].properties.type.const'"
@@ -33,7 +33,7 @@ enum RecordFile {
 }
 
 /// Prints a schema.
-pub(super) fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
     let print = |schema: &Schema| output::line(&format!("{:#}", schema.as_value()));
     match arguments.file {
         RecordFile::Run => print(&schema_for!(RunRecord)),

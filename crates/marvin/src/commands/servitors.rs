@@ -1,19 +1,138 @@
 //! `marvin servitors`: agents that outlive a process.
 
-use super::{cancel_on_signal, deciding, directory, doc, lend, project, runtime};
-use crate::cli::{CommitmentsPlace, RunArguments, ServitorsCommand, SummonArguments};
+use crate::arguments::{Deadline, InvalidValue, ModelArguments, ProjectArguments, parse_deadline};
+use crate::commands::doc;
 use crate::failure::Failure;
-use crate::output;
-use marvin_agent::commitments::{Draft, Store};
+use crate::project::{Flags, context, current_directory, find_project};
+use crate::runtime::{cancel_on_signal, runtime, start_mcp_servers};
+use crate::{deciding, output};
+use clap::{Args, Subcommand};
+use marvin_agent::commitments::{Commitment, Draft, Store};
 use marvin_agent::servitors::{self, Budget, Registry, RegistryError, Requester, Servitor, Summons};
 use marvin_agent::session::Manner;
 use marvin_agent::trace::{Listener, Notice};
 use marvin_agent::{ProjectContext, Session, SessionError, SessionOptions};
-use marvin_base::environment::Environment;
+use marvin_base::run_record::CostReport;
+use marvin_base::settings::table;
 use marvin_base::{Exit, truncate};
+use marvin_gate::Access;
 use marvin_model::price;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::sync::Arc;
+
+/// Summon a servitor; it is written down and works when servitors are run
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  marvin servitors summon 'Write the parser' --commitment 'shell:pytest -q tests/parse' --oracle tests\n  marvin servitors summon 'Look for dead code' --name Vega --access readonly --rounds 20"
+)]
+pub(crate) struct SummonArguments {
+    /// Its task; without one it waits for a message
+    #[arg(value_name = "ASSIGNMENT", default_value = "")]
+    assignment: String,
+    /// Its name (default: a free one)
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// An assertion that must hold before it is done, for example 'shell:pytest -q'; may be given several times
+    #[arg(long, value_name = "KIND:ASSERTION")]
+    commitment: Vec<String>,
+    /// A file or directory that the commitments judge by and that must stay as it is; may be given several times
+    #[arg(long, value_name = "PATH", requires = "commitment")]
+    oracle: Vec<String>,
+    /// A file that steers the tests and that it may change all the same; may be given several times
+    #[arg(long, value_name = "PATH", requires = "commitment")]
+    may_change: Vec<String>,
+    /// The tier of its model
+    #[arg(long, value_name = "TIER")]
+    tier: Option<String>,
+    /// US dollars that it may spend, its own servitors included
+    #[arg(long, value_name = "USD")]
+    budget: Option<f64>,
+    /// Tool rounds that it may have, its own servitors included
+    #[arg(long, value_name = "N")]
+    rounds: Option<u64>,
+    /// Its write access: full, readonly, or 'files: a.txt, b.txt'
+    #[arg(long, value_name = "ACCESS", value_parser = parse_access)]
+    access: Option<Access>,
+    #[command(flatten)]
+    place: ProjectArguments,
+}
+
+/// Run all servitors that have something to do to their end
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Work that was interrupted by a crash resumes where its record ends; no call is made twice.\nExit code 0 when all are done, 3 when what one claims does not hold, 1 when one failed, 4 when one waits for an answer.\n\nExamples:\n  marvin servitors run\n  marvin servitors run --max-cost 5 --json"
+)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    model: ModelArguments,
+    /// Stop after this many seconds; 0: no limit
+    #[arg(long, value_name = "SECONDS", value_parser = parse_deadline)]
+    deadline: Option<Deadline>,
+    #[command(flatten)]
+    place: ProjectArguments,
+}
+
+/// Summon agents that outlive a process, and run them to their end
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServitorsCommand {
+    /// Show the servitors of this project
+    #[command(
+        after_help = "Examples:\n  marvin servitors list\n  marvin servitors list --all --json | jq -r '.[].id'"
+    )]
+    List {
+        /// Dismissed ones too
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        place: ProjectArguments,
+    },
+    /// Show one servitor: its document, as it is stored
+    #[command(after_help = "Examples:\n  marvin servitors show vega")]
+    Show {
+        /// Its id or name
+        id: String,
+        #[command(flatten)]
+        place: ProjectArguments,
+    },
+    Summon(SummonArguments),
+    /// Send a message to a servitor; one that waits, is idle or failed works again when servitors are run
+    #[command(after_help = "Examples:\n  marvin servitors message vega 'Yes, use the second format.'")]
+    Message {
+        /// Its id or name
+        id: String,
+        /// The message
+        text: String,
+        #[command(flatten)]
+        place: ProjectArguments,
+    },
+    /// Dismiss a servitor and all that it summoned; the documents stay, the names are free
+    #[command(after_help = "Examples:\n  marvin servitors dismiss vega")]
+    Dismiss {
+        /// Its id or name
+        id: String,
+        #[command(flatten)]
+        place: ProjectArguments,
+    },
+    #[command(visible_alias = "resume")]
+    Run(RunArguments),
+}
+
+#[derive(Serialize)]
+struct ServitorDetails<'a> {
+    #[serde(flatten)]
+    facts: Value,
+    commitments: &'a [Commitment],
+}
+
+#[derive(Serialize)]
+struct RunReport<'a> {
+    status: &'a str,
+    reason: &'a str,
+    servitors: Vec<Value>,
+    cost: CostReport,
+    run_path: &'a str,
+}
 
 impl From<RegistryError> for Failure {
     fn from(error: RegistryError) -> Self {
@@ -21,120 +140,118 @@ impl From<RegistryError> for Failure {
     }
 }
 
-/// Runs one of the commands about servitors.
-pub(super) fn run(command: ServitorsCommand) -> Result<Exit, Failure> {
+fn parse_access(text: &str) -> Result<Access, InvalidValue> {
+    servitors::access_named(text)
+        .ok_or_else(|| InvalidValue("write full, readonly, or 'files: a.txt, b.txt'".into()))
+}
+
+pub(crate) fn run(command: ServitorsCommand) -> Result<Exit, Failure> {
     match command {
         ServitorsCommand::List { all, place } => list(all, &place),
         ServitorsCommand::Show { id, place } => show(&id, &place),
         ServitorsCommand::Summon(arguments) => summon(&arguments),
         ServitorsCommand::Message { id, text, place } => {
             deciding::refuse_agents()?;
-            let body = registry(&place, "marvin servitors message")?.message(&id, "the person", &text)?;
-            told(&body, &format!("told {}", body.id), place.json)
+            let servitor = registry(&place, "marvin servitors message")?.message(&id, "the person", &text)?;
+            show_change(&servitor, &format!("told {}", servitor.id), place.json)
         }
         ServitorsCommand::Dismiss { id, place } => {
             deciding::refuse_agents()?;
             let gone = registry(&place, "marvin servitors dismiss")?.dismiss(&Requester::Person, &id)?;
             if place.json {
-                return output::json(&json!({ "dismissed": gone }));
+                return output::json_entry("dismissed", &gone);
             }
             output::line(&format!("dismissed {}", gone.join(", ")))
         }
-        ServitorsCommand::Run(arguments) => work(&arguments),
+        ServitorsCommand::Run(arguments) => run_servitors(&arguments),
     }
 }
 
 /// The project around the directory; else the directory itself.
-fn ground(place: &CommitmentsPlace, flags: Vec<(&'static str, String)>) -> Result<ProjectContext, Failure> {
-    let directory = directory()?;
-    let project = project(place.working_dir.as_deref())?.unwrap_or_else(|| directory.clone());
-    Ok(ProjectContext::find(Environment::of_process(), directory, Some(&project), true, flags)?)
+fn servitor_context(place: &ProjectArguments, flags: Flags) -> Result<ProjectContext, Failure> {
+    let project = find_project(place.working_dir.as_deref())?.map_or_else(current_directory, Ok)?;
+    context(Some(&project), true, flags)
 }
 
-fn registry(place: &CommitmentsPlace, who: &str) -> Result<Registry, Failure> {
-    Ok(Registry::open(Arc::new(ground(place, Vec::new())?), who)?)
+fn registry(place: &ProjectArguments, holder: &str) -> Result<Registry, Failure> {
+    Ok(Registry::open(Arc::new(servitor_context(place, Vec::new())?), holder)?)
 }
 
-fn row(body: &Servitor, held: bool) -> String {
-    let what = if body.reason.is_empty() { &body.assignment } else { &body.reason };
-    let state = if body.dismissed { "dismissed" } else { body.state.word() };
-    let alone = body.state.is_active() && !body.dismissed && !held;
-    let note = if alone { "  (nobody runs it: `marvin servitors run` goes on)" } else { "" };
-    format!("{state:10}  {:16}  {}", body.id, truncate::line(what, 100)).trim_end().to_string() + note
+fn row(servitor: &Servitor, held: bool) -> String {
+    let what = if servitor.reason.is_empty() { &servitor.assignment } else { &servitor.reason };
+    let state = if servitor.dismissed { "dismissed" } else { servitor.state.word() };
+    let alone = servitor.state.is_active() && !servitor.dismissed && !held;
+    let note = if alone { "  (no process runs it: `marvin servitors run` resumes it)" } else { "" };
+    format!("{state:10}  {:16}  {}", servitor.id, truncate::line(what, 100)).trim_end().to_string() + note
 }
 
-fn list(all: bool, place: &CommitmentsPlace) -> Result<Exit, Failure> {
-    let ground = ground(place, Vec::new())?;
-    let (bodies, errors) = servitors::bodies(&ground)?;
-    let held = servitors::is_held(&ground);
-    let bodies: Vec<&Servitor> = bodies.iter().filter(|body| all || !body.dismissed).collect();
+fn list(all: bool, place: &ProjectArguments) -> Result<Exit, Failure> {
+    let context = servitor_context(place, Vec::new())?;
+    let (found, errors) = servitors::bodies(&context)?;
+    let held = servitors::is_held(&context);
+    let shown: Vec<&Servitor> = found.iter().filter(|servitor| all || !servitor.dismissed).collect();
     for error in &errors {
         output::error(&error.to_string());
     }
     let exit = if errors.is_empty() { Exit::Success } else { Exit::Failed };
     if place.json {
-        output::json(&bodies.iter().map(|body| body.facts()).collect())?;
-    } else if bodies.is_empty() {
-        output::line("There are no servitors here.")?;
+        output::json(&shown.iter().map(|servitor| servitor.facts()).collect::<Vec<_>>())?;
+    } else if shown.is_empty() {
+        output::line("This project has no servitors.")?;
     } else {
-        output::line(&bodies.iter().map(|body| row(body, held)).collect::<Vec<_>>().join("\n"))?;
+        output::line(&shown.iter().map(|servitor| row(servitor, held)).collect::<Vec<_>>().join("\n"))?;
     }
     Ok(exit)
 }
 
-fn show(id: &str, place: &CommitmentsPlace) -> Result<Exit, Failure> {
-    let ground = ground(place, Vec::new())?;
-    let (bodies, _) = servitors::bodies(&ground)?;
-    let same = |body: &&Servitor| body.id == id || body.name.eq_ignore_ascii_case(id);
-    let body = bodies.iter().find(same).ok_or_else(|| {
+fn show(id: &str, place: &ProjectArguments) -> Result<Exit, Failure> {
+    let context = servitor_context(place, Vec::new())?;
+    let (found, _) = servitors::bodies(&context)?;
+    let same = |servitor: &&Servitor| servitor.id == id || servitor.name.eq_ignore_ascii_case(id);
+    let servitor = found.iter().find(same).ok_or_else(|| {
         Failure::usage(format!(
-            "there is no servitor `{id}`\n  hint: `marvin servitors list --all` shows who there is"
+            "no servitor is called `{id}`\n  hint: `marvin servitors list --all` shows them"
         ))
     })?;
-    let store =
-        Store::from_layout(&ground.layout).ok_or_else(|| Failure::usage("there is no project here"))?;
-    let document = store.read(&body.id).map_err(|error| Failure::failed(error.to_string()))?;
+    let store = Store::from_layout(&context.layout)
+        .ok_or_else(|| Failure::usage("this directory is not in a project"))?;
+    let document = store.read(&servitor.id).map_err(Failure::failed)?;
     if place.json {
-        let mut value = body.facts();
-        if let Value::Object(map) = &mut value {
-            map.insert("commitments".into(), json!(document.commitments));
-        }
-        return output::json(&value);
+        return output::json(&ServitorDetails {
+            facts: servitor.facts(),
+            commitments: &document.commitments,
+        });
     }
-    doc::print(&store, &body.id)
+    doc::print(&store, &servitor.id)
 }
 
 fn summon(arguments: &SummonArguments) -> Result<Exit, Failure> {
     // An agent has the tool of the same name, which gives no more rights than the agent has itself.
     deciding::refuse_agents()?;
-    let access = arguments.access.as_deref().map(|word| {
-        servitors::access_named(word).ok_or_else(|| {
-            Failure::usage(format!("--access {word}: write full, readonly, or 'files: a.txt, b.txt'"))
-        })
-    });
     let summons = Summons {
         assignment: arguments.assignment.clone(),
         name: arguments.name.clone(),
         tier: arguments.tier.clone(),
         budget: Budget { nanos: arguments.budget.map(price::nanos), rounds: arguments.rounds },
-        access: access.transpose()?,
+        access: arguments.access.clone(),
         tools: None,
         commitments: Draft::all(&arguments.commitment, &arguments.oracle)
-            .map_err(|why| Failure::usage(format!("--commitment: {why}")))?
+            .map_err(|error| Failure::usage(format!("--commitment: {error}")))?
             .into_iter()
             .map(|draft| draft.with_may_change(&arguments.may_change))
             .collect(),
     };
     let registry = registry(&arguments.place, "marvin servitors summon")?;
-    let body = registry.summon(&Requester::Person, &summons)?;
-    told(&body, &format!("Summoned {} (id: {})", body.name, body.id), arguments.place.json)
+    let servitor = registry.summon(&Requester::Person, &summons)?;
+    let text = format!("Summoned {} (id: {})", servitor.name, servitor.id);
+    show_change(&servitor, &text, arguments.place.json)
 }
 
-fn told(body: &Servitor, text: &str, as_json: bool) -> Result<Exit, Failure> {
-    if as_json { output::json(&body.facts()) } else { output::line(text) }
+fn show_change(servitor: &Servitor, text: &str, as_json: bool) -> Result<Exit, Failure> {
+    if as_json { output::json(&servitor.facts()) } else { output::line(text) }
 }
 
-/// One calm line for every change.
+/// A listener that writes one line for every change.
 fn listener(as_json: bool) -> Listener {
     Box::new(move |notice| {
         let Notice::Event(event) = notice else { return };
@@ -145,29 +262,29 @@ fn listener(as_json: bool) -> Listener {
             "servitor.state" => {
                 format!("{}: {} ({})", text("name"), text("to"), truncate::line(text("reason"), 120))
             }
-            "servitor.prompted" => format!("{}: told to go on", text("name")),
+            "servitor.prompted" => format!("{}: told to continue", text("name")),
             "notice" => format!("note: {}", text("text")),
             _ => return,
         };
         if as_json || text("type") == "notice" {
             output::talk(&line);
         } else {
-            // A reader that went away does not stop the work; the record has it.
+            // A closed pipe does not stop the work; the record has it.
             output::line(&line).ok();
         }
     })
 }
 
-fn work(arguments: &RunArguments) -> Result<Exit, Failure> {
+fn run_servitors(arguments: &RunArguments) -> Result<Exit, Failure> {
     let mut flags = arguments.model.flags();
-    flags.extend(arguments.deadline.clone().map(|seconds| ("limits.deadline_s", seconds)));
-    let mut ground = ground(&arguments.place, flags)?;
+    flags.extend(arguments.deadline.map(|deadline| (table::DEADLINE.key, deadline.to_string())));
+    let mut context = servitor_context(&arguments.place, flags)?;
     let as_json = arguments.place.json;
-    let driven = async move {
+    let work = async move {
         let cancel = cancel_on_signal();
-        let servers = lend(&mut ground, &cancel).await;
+        let servers = start_mcp_servers(&mut context, &cancel).await;
         let mut session = Session::open(SessionOptions {
-            ground,
+            ground: context,
             manner: Manner::Unattended,
             record: None,
             response_schema: None,
@@ -180,16 +297,18 @@ fn work(arguments: &RunArguments) -> Result<Exit, Failure> {
             approver: None,
         })?;
         session.arm_deadline();
-        let ended = session.run_servitors().await;
+        let result = session.run_servitors().await;
         servers.end().await;
-        let (outcome, bodies) = ended?;
+        let (outcome, servitors) = result?;
         let run = session.run().path().display().to_string();
         if as_json {
-            let all: Vec<Value> = bodies.iter().map(Servitor::facts).collect();
-            let cost = session.cost().totals().map(|totals| totals.report()).unwrap_or_default();
-            output::json(&json!({
-                "status": outcome.status.name(), "reason": outcome.reason, "servitors": all, "cost": cost, "run_path": run,
-            }))?;
+            output::json(&RunReport {
+                status: outcome.status.name(),
+                reason: outcome.reason,
+                servitors: servitors.iter().map(Servitor::facts).collect(),
+                cost: session.cost().totals().map(|totals| totals.report()).unwrap_or_default(),
+                run_path: &run,
+            })?;
         } else {
             output::line(&outcome.text)?;
         }
@@ -199,6 +318,6 @@ fn work(arguments: &RunArguments) -> Result<Exit, Failure> {
         Ok::<Exit, Failure>(outcome.status.exit())
     };
     runtime()?
-        .block_on(async { tokio::spawn(driven).await })
-        .map_err(|error| Failure::failed(format!("the run broke: {error}")))?
+        .block_on(async { tokio::spawn(work).await })
+        .map_err(|error| Failure::failed(format!("the run crashed: {error}")))?
 }

@@ -1,33 +1,52 @@
 //! `marvin tk`: the ticket command line for people, and for programs with `--json`.
 //!
-//! What a ticket is and does stands in `marvin_tools::tickets`. Here is only what the tools must not do: read standard
-//! input, start an editor, and ask other programs (`git` for the person's name, `jq` to filter).
+//! Tickets themselves are in `marvin_tools::tickets`. This command adds what the tools must not do: read standard input,
+//! start an editor, and ask other programs (`git` for the person's name, `jq` to filter).
 
-use crate::commands::{cancel_on_signal, directory, ground, runtime};
 use crate::failure::Failure;
-use crate::output;
+use crate::project::current_directory;
+use crate::runtime::{cancel_on_signal, runtime};
+use crate::{output, project};
+use clap::Args;
 use marvin_agent::ProjectContext;
 use marvin_base::Exit;
 use marvin_base::child::{self, Child, Ending};
 use marvin_base::settings::table;
 use marvin_gate::RefusalKind;
 use marvin_tools::tickets::{self, Command, ParsedCommand, Store, Surroundings, TicketError};
-use serde_json::json;
+use serde::Serialize;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long `git` may take to say a name, and `jq` to filter.
-const NAME: Duration = Duration::from_secs(5);
-const FILTER: Duration = Duration::from_secs(60);
-/// Bytes of a note from standard input, and of what `jq` prints.
-const NOTE: u64 = 4 * 1024 * 1024;
-const FILTERED: usize = 256 * 1024 * 1024;
+const GIT_TIMEOUT: Duration = Duration::from_secs(5);
+const JQ_TIMEOUT: Duration = Duration::from_secs(60);
+const MAX_NOTE_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_JQ_OUTPUT_BYTES: usize = 256 * 1024 * 1024;
 
-/// Runs the words after `tk`.
-pub(super) fn run(words: Vec<OsString>) -> Result<Exit, Failure> {
-    let words: Result<Vec<String>, OsString> = words.into_iter().map(OsString::into_string).collect();
+/// Work with tickets: create, start, close, dep, ls, ready, show, add-note …
+#[derive(Debug, Args)]
+#[command(
+    disable_help_flag = true,
+    after_help = "`marvin tk help` explains every command; `--json` gives results as JSON.\n\nExamples:\n  marvin tk create 'Login fails' -t bug -p 1 -d 'Error 500 after a wrong password'\n  marvin tk ready\n  marvin tk show 5c46"
+)]
+pub(crate) struct TkArguments {
+    /// The command and its words
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// The file of a ticket that is to be edited.
+#[derive(Serialize)]
+struct TicketFile<'a> {
+    id: &'a str,
+    path: &'a Path,
+}
+
+pub(crate) fn run(arguments: TkArguments) -> Result<Exit, Failure> {
+    let words: Result<Vec<String>, OsString> =
+        arguments.words.into_iter().map(OsString::into_string).collect();
     let words = words.map_err(|word| {
         Failure::usage(format!("`{}` is not UTF-8 text\n  hint: `marvin tk help`", word.to_string_lossy()))
     })?;
@@ -35,14 +54,14 @@ pub(super) fn run(words: Vec<OsString>) -> Result<Exit, Failure> {
     if command == Command::Help {
         return output::line(tickets::HELP);
     }
-    let ground = ground(false)?;
-    let from = directory()?;
+    let context = project::context(None, false, Vec::new())?;
+    let from = current_directory()?;
     let open = |make: bool| {
-        Store::find(&from, ground.settings.given(&table::TICKETS_DIR), ground.layout.home(), make)
+        Store::find(&from, context.settings.given(&table::TICKETS_DIR), context.layout.home(), make)
     };
     let mut surroundings = Surroundings::default();
     let command = match command {
-        Command::Edit { id } => return edit(&open(false)?, &id, &ground, json),
+        Command::Edit { id } => return edit(&open(false)?, &id, &context, json),
         Command::Query { filter: Some(filter) } => return query(&filter, &open),
         Command::AddNote { id, text: None } => Command::AddNote { id, text: Some(note()?) },
         Command::Create(draft) => {
@@ -57,7 +76,7 @@ pub(super) fn run(words: Vec<OsString>) -> Result<Exit, Failure> {
     for notice in &reply.notices {
         output::talk(&format!("note: {notice}"));
     }
-    if json { output::json(&json!(reply.data)) } else { output::raw(&reply.text).map(|()| Exit::Success) }
+    if json { output::json(&reply.data) } else { output::raw(&reply.text).map(|()| Exit::Success) }
 }
 
 impl From<TicketError> for Failure {
@@ -66,7 +85,7 @@ impl From<TicketError> for Failure {
         match error {
             TicketError::Usage(_) => Failure::usage(format!("{message}\n  hint: `marvin tk help`")),
             TicketError::NotFound(_) | TicketError::Failed(_) => Failure::failed(message),
-            // The mend of a refusal speaks to models.
+            // The hint of a refusal is written for models.
             TicketError::Refused(refusal) => match refusal.kind {
                 RefusalKind::Link | RefusalKind::LeadsOut | RefusalKind::Workspace => {
                     Failure::refused(refusal.reason)
@@ -77,7 +96,7 @@ impl From<TicketError> for Failure {
     }
 }
 
-/// The note that stands on standard input.
+/// Reads a note from standard input.
 fn note() -> Result<String, Failure> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
@@ -86,19 +105,19 @@ fn note() -> Result<String, Failure> {
         ));
     }
     let mut bytes = Vec::new();
-    let read = stdin.lock().take(NOTE + 1).read_to_end(&mut bytes);
+    let read = stdin.lock().take(MAX_NOTE_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| Failure::failed(format!("cannot read standard input: {error}")))?;
-    if bytes.len() as u64 > NOTE {
-        return Err(Failure::usage(format!("the note is longer than {NOTE} bytes")));
+    if bytes.len() as u64 > MAX_NOTE_BYTES {
+        return Err(Failure::usage(format!("the note is longer than {MAX_NOTE_BYTES} bytes")));
     }
     String::from_utf8(bytes).map_err(|_| Failure::usage("the note is not UTF-8 text"))
 }
 
-/// What git calls the person; nothing where there is no git or no name.
+/// The person's name as git knows it, if it does.
 fn person(directory: &Path) -> Result<Option<String>, Failure> {
     let mut git = Child::new("git").args(["config", "user.name"]);
     git.directory = Some(directory.to_path_buf());
-    git.deadline = NAME;
+    git.deadline = GIT_TIMEOUT;
     let outcome = runtime()?.block_on(async { child::run(git, &cancel_on_signal()).await });
     Ok(outcome
         .ok()
@@ -107,7 +126,7 @@ fn person(directory: &Path) -> Result<Option<String>, Failure> {
         .filter(|name| !name.is_empty() && !name.contains(char::is_control)))
 }
 
-/// The frontmatter of the tickets for which the filter holds.
+/// Prints the frontmatter of the tickets that a jq filter selects.
 fn query(filter: &str, open: &dyn Fn(bool) -> Result<Store, TicketError>) -> Result<Exit, Failure> {
     let all = tickets::run(Command::Query { filter: None }, &Surroundings::default(), &open)?;
     for notice in &all.notices {
@@ -115,8 +134,8 @@ fn query(filter: &str, open: &dyn Fn(bool) -> Result<Store, TicketError>) -> Res
     }
     let mut jq = Child::new("jq").args(["-c", &format!("select({filter})")]);
     jq.input = all.text.into_bytes();
-    jq.deadline = FILTER;
-    jq.keep = FILTERED;
+    jq.deadline = JQ_TIMEOUT;
+    jq.keep = MAX_JQ_OUTPUT_BYTES;
     let outcome = runtime()?.block_on(async { child::run(jq, &cancel_on_signal()).await });
     let outcome = outcome.map_err(|error| {
         Failure::failed(format!(
@@ -127,33 +146,33 @@ fn query(filter: &str, open: &dyn Fn(bool) -> Result<Store, TicketError>) -> Res
     match outcome.ending {
         Ending::Exited(0) => output::raw(&outcome.stdout.text()).map(|()| Exit::Success),
         Ending::Exited(_) => {
-            let said = outcome.stderr.text();
-            Err(Failure::usage(format!("jq does not understand the filter `{filter}`: {}", said.trim())))
+            let error = outcome.stderr.text();
+            Err(Failure::usage(format!("jq does not understand the filter `{filter}`: {}", error.trim())))
         }
-        Ending::Late => Err(Failure::failed(format!("jq was not done after {} s", FILTER.as_secs()))),
+        Ending::Late => Err(Failure::failed(format!("jq was not done after {} s", JQ_TIMEOUT.as_secs()))),
         Ending::Signalled(_) | Ending::Cancelled | Ending::Crowded => {
             Err(Failure::failed("jq was interrupted"))
         }
     }
 }
 
-/// Opens a copy in the person's editor, and takes it over when the ticket was not changed meanwhile. Where there is no
-/// terminal, says which file to edit.
-fn edit(store: &Store, id: &str, ground: &ProjectContext, json: bool) -> Result<Exit, Failure> {
+/// Opens a copy in the person's editor and saves it, unless the ticket was changed meanwhile.
+///
+/// Without a terminal it prints which file to edit.
+fn edit(store: &Store, id: &str, context: &ProjectContext, json: bool) -> Result<Exit, Failure> {
     let id = store.resolve(id)?;
     let place = store.place().join(format!("{id}.md"));
     if json {
-        return output::json(&json!({"id": id, "path": place}));
+        return output::json(&TicketFile { id: &id, path: &place });
     }
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return output::line(&format!("Edit ticket file: {}", place.display()));
     }
     let before = store.read(&id)?;
-    let kept = ground.layout.drafts();
+    let kept = context.layout.drafts();
     let copy = kept.join(format!("{id}.{}.md", marvin_base::ids::short(6)));
-    marvin_base::atomic::replace_private(&copy, before.bytes())
-        .map_err(|error| Failure::failed(error.to_string()))?;
-    let editor = ground.environment.get("EDITOR").filter(|editor| !editor.trim().is_empty()).unwrap_or("vi");
+    marvin_base::atomic::replace_private(&copy, before.bytes()).map_err(Failure::failed)?;
+    let editor = context.environment.get("EDITOR").filter(|editor| !editor.trim().is_empty()).unwrap_or("vi");
     let words = marvin_tools::tickets::words(editor).unwrap_or_default();
     let Some((program, arguments)) = words.split_first() else {
         return Err(Failure::usage(format!("$EDITOR cannot be understood: {editor}")));

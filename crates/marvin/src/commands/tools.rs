@@ -1,23 +1,73 @@
-//! `marvin tools`: list them, explain one, call one as an agent would: judged and recorded.
+//! `marvin tools`: list the tools, show a schema, and call one as an agent would: judged and recorded.
 
-use crate::cli::ToolsCommand;
-use crate::commands::{cancel_on_signal, directory, ground, runtime};
 use crate::failure::Failure;
-use crate::output;
+use crate::runtime::{cancel_on_signal, runtime};
+use crate::{output, project};
+use clap::Subcommand;
 use marvin_agent::project_context::{ProjectContext, record_call};
 use marvin_agent::servitors::Servitors;
 use marvin_agent::{launch, session};
 use marvin_base::Exit;
-use marvin_base::environment::Environment;
-use marvin_gate::Access;
+use marvin_gate::{Access, Verdict};
 use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{Mode, Toolbox};
-use serde_json::{Value, json};
-use std::path::Path;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Runs one of the tool commands.
-pub(super) fn run(command: ToolsCommand) -> Result<Exit, Failure> {
+/// List, explain and call tools
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// List the tools
+    #[command(after_help = "Examples:\n  marvin tools list\n  marvin tools list --json | jq -r '.[].name'")]
+    List {
+        /// As JSON, with schemas
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the schema of a tool's arguments
+    #[command(
+        after_help = "Examples:\n  marvin tools schema read_file\n  marvin tools schema read_file --result"
+    )]
+    Schema {
+        /// The tool
+        name: String,
+        /// Show the schema of the result's data instead of the arguments
+        #[arg(long)]
+        result: bool,
+        /// Accepted for symmetry: a schema is always JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Call a tool, judged and recorded as an agent's call would be
+    #[command(
+        after_help = "Examples:\n  marvin tools call convert_units --args '{\"value\":3,\"from_unit\":\"km\",\"to_unit\":\"miles\"}'\n  marvin tools call read_file --args '{\"path\":\"Cargo.toml\"}' --working-dir ~/src/app"
+    )]
+    Call {
+        /// The tool
+        name: String,
+        /// Its arguments, as a JSON object
+        #[arg(long, value_name = "JSON", default_value = "{}")]
+        args: String,
+        /// The directory to work in
+        #[arg(long, value_name = "PATH")]
+        working_dir: Option<PathBuf>,
+        /// The whole result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct CallReport<'a> {
+    tool: &'a str,
+    verdict: &'a Verdict,
+    #[serde(flatten)]
+    record: Map<String, Value>,
+}
+
+pub(crate) fn run(command: ToolsCommand) -> Result<Exit, Failure> {
     match command {
         ToolsCommand::List { json } => list(json),
         ToolsCommand::Schema { name, result, .. } => schema(&name, result),
@@ -27,22 +77,22 @@ pub(super) fn run(command: ToolsCommand) -> Result<Exit, Failure> {
     }
 }
 
-/// Every tool that an agent with this access has, to be looked at.
-fn offered(ground: ProjectContext, access: &Access) -> Toolbox {
+/// Every tool that an agent with this access has.
+fn offered(context: ProjectContext, access: &Access) -> Toolbox {
     let mut toolbox = Toolbox::new(Mode::Coding, access);
     launch::add(&mut toolbox, access, None);
-    let ground = Arc::new(ground);
-    session::add_tools(&mut toolbox, &ground, &Servitors::new(ground.clone(), ""), access);
+    let context = Arc::new(context);
+    session::add_tools(&mut toolbox, &context, &Servitors::new(context.clone(), ""), access);
     toolbox
 }
 
-/// What an agent would be offered here: the access of this process counts.
+/// Lists the tools that an agent would be offered here, with the access of this process.
 fn list(as_json: bool) -> Result<Exit, Failure> {
-    let ground = ground(true)?;
-    let access = Access::from_settings(&ground.settings);
-    let toolbox = offered(ground, &access);
+    let context = project::context(None, true, Vec::new())?;
+    let access = Access::from_settings(&context.settings);
+    let toolbox = offered(context, &access);
     if as_json {
-        return output::json(&json!(toolbox.specs()));
+        return output::json(&toolbox.specs());
     }
     let width = toolbox.names().iter().map(|name| name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -54,8 +104,8 @@ fn list(as_json: bool) -> Result<Exit, Failure> {
 }
 
 fn schema(name: &str, result: bool) -> Result<Exit, Failure> {
-    let toolbox = offered(ground(true)?, &Access::Full);
-    let tool = toolbox.find(name).map_err(|error| Failure::usage(error.to_string()))?;
+    let toolbox = offered(project::context(None, true, Vec::new())?, &Access::Full);
+    let tool = toolbox.find(name).map_err(Failure::usage)?;
     output::line(&format!("{:#}", if result { tool.data_schema() } else { tool.schema() }))
 }
 
@@ -67,18 +117,12 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
             marvin_base::truncate::line(args, 80)
         )));
     }
-    let ground =
-        ProjectContext::find(Environment::of_process(), directory()?, working_dir, true, Vec::new())?;
-    offered(ground.clone(), &Access::Full).find(name).map_err(Failure::usage)?;
+    let context = project::context(working_dir, true, Vec::new())?;
+    offered(context.clone(), &Access::Full).find(name).map_err(Failure::usage)?;
     runtime()?.block_on(async {
         let call = ToolCall { id: "call_1".into(), name: name.to_string(), arguments, opaque: None };
         let cancel = cancel_on_signal();
-        let called = record_call(&ground, &call, cancel.clone()).await?;
-        let mut shown = json!({"tool": called.tool, "verdict": called.verdict});
-        if let (Some(map), Value::Object(record)) = (shown.as_object_mut(), called.record.clone()) {
-            map.extend(record);
-        }
-        ground.redactor.value(&mut shown);
+        let called = record_call(&context, &call, cancel.clone()).await?;
         let exit = match (called.ok, called.verdict.is_allowed()) {
             (true, _) => Exit::Success,
             (false, _) if cancel.is_cancelled() => Exit::Interrupted,
@@ -87,11 +131,18 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
             (false, false) => Exit::Refused,
         };
         if as_json {
-            output::json(&shown)?;
+            let mut report = serde_json::to_value(CallReport {
+                tool: &called.tool,
+                verdict: &called.verdict,
+                record: called.record.as_object().cloned().unwrap_or_default(),
+            })
+            .map_err(Failure::failed)?;
+            context.redactor.value(&mut report);
+            output::json(&report)?;
         } else if called.ok {
-            output::line(&ground.redactor.text(&called.text))?;
+            output::line(&context.redactor.text(&called.text))?;
         } else {
-            output::error(&ground.redactor.text(&called.text));
+            output::error(&context.redactor.text(&called.text));
         }
         Ok(exit)
     })

@@ -1,92 +1,172 @@
 //! One turn: unattended (`--non-interactive`), or a person's single question.
 
-use crate::cli::{OutputFormat, TurnArguments};
-use crate::commands::{cancel_on_signal, directory, lend, packs, prompt, runtime};
+use crate::arguments::{
+    CostLimit, Deadline, ModelChoice, parse_cost, parse_deadline, parse_model, parse_rounds, path_text,
+    setting_flags, text,
+};
 use crate::failure::Failure;
-use crate::front_end::{self, Reader};
-use crate::output;
+use crate::front_end::{self, OutputFormat, Reader};
+use crate::project::Flags;
+use crate::runtime::{cancel_on_signal, runtime, start_mcp_servers};
+use crate::{output, pack_context, project, prompt};
+use clap::{ArgAction, Args};
 use marvin_agent::commitments::Draft;
 use marvin_agent::session::{self, Manner};
 use marvin_agent::{Outcome, ProjectContext, Session, SessionOptions};
 use marvin_base::Exit;
-use marvin_base::environment::Environment;
 use marvin_base::run_record::RunStatus;
-use marvin_base::settings::{Settings, nearest_of, table};
+use marvin_base::settings::{Settings, table};
 use marvin_base::trace_event::{TraceEvent, TurnResult};
 use marvin_model::cost::Totals;
 use marvin_tools::notify;
 use marvin_tools::turbotime::Selection;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Tier names as a person writes them, and the settings behind them.
-const TIERS: [(&str, &str); 9] = [
-    ("low", "tier.codex"),
-    ("high", "tier.opus"),
-    ("codex", "tier.codex"),
-    ("opus", "tier.opus"),
-    ("plan", "tier.plan"),
-    ("plan_gen", "tier.plan_gen"),
-    ("test_writer", "tier.test_writer"),
-    ("aux_reviewer", "tier.aux_reviewer"),
-    ("fallback", "tier.fallback"),
-];
+/// The arguments of a turn.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TurnArguments {
+    /// The question, in words (asks once and exits)
+    #[arg(value_name = "WORDS", conflicts_with = "non_interactive")]
+    pub(crate) words: Vec<String>,
+    /// Talk line by line, without a screen of its own (for screen readers and pipes)
+    #[arg(long, conflicts_with_all = ["non_interactive", "curses"])]
+    pub(crate) plain: bool,
+    /// Talk in a screen of its own; `marvin` alone does this in a terminal
+    #[arg(long, conflicts_with = "non_interactive")]
+    pub(crate) curses: bool,
+    /// Run unattended: prompt from --prompt, --prompt-file or standard input, answer on standard output
+    #[arg(long)]
+    pub(crate) non_interactive: bool,
+    /// The prompt
+    #[arg(long, value_name = "TEXT", requires = "non_interactive", conflicts_with = "prompt_file")]
+    pub(crate) prompt: Option<String>,
+    /// A file that holds the prompt (for prompts too long for a command line)
+    #[arg(long, value_name = "PATH", requires = "non_interactive")]
+    pub(crate) prompt_file: Option<PathBuf>,
+    /// Resume an interrupted run, by its id: the same record, budget and prompt
+    #[arg(long, value_name = "RUN", requires = "non_interactive", conflicts_with_all = ["prompt", "prompt_file", "record"])]
+    pub(crate) resume: Option<String>,
+    /// Frame the goal and plan first, with these tools: scryfall, steam, knowledge, news, or all
+    #[arg(long, value_name = "TOOL,…", conflicts_with = "non_interactive", value_parser = Selection::read)]
+    pub(crate) turbotime: Option<Selection>,
+    /// The directory to work in; every file and command stays inside it
+    #[arg(long, value_name = "PATH")]
+    pub(crate) working_dir: Option<PathBuf>,
+    /// The model, or the model of a tier: NAME, or TIER=NAME (tiers: low/codex, high/opus, plan, plan_gen, test_writer, aux_reviewer, fallback)
+    #[arg(long, value_name = "[TIER=]MODEL", action = ArgAction::Append, value_parser = parse_model)]
+    pub(crate) model: Vec<ModelChoice>,
+    /// The provider (default: the first with a key, else the built-in mock)
+    #[arg(long, visible_alias = "llm", value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// A script for the mock provider (JSONL)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    /// Save every exchange with the model into this directory, as a script
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// The content of standard output
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
+    pub(crate) output_format: OutputFormat,
+    /// Same as --output-format json
+    #[arg(long, conflicts_with = "output_format")]
+    pub(crate) json: bool,
+    /// A JSON schema that the final answer must have
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output_schema: Option<PathBuf>,
+    /// An assertion that must hold before the answer counts, for example 'shell:pytest -q'; may be given several times (exit code 3
+    /// when it does not hold)
+    #[arg(long, value_name = "KIND:ASSERTION", action = ArgAction::Append, requires = "non_interactive")]
+    pub(crate) commitment: Vec<String>,
+    /// A file or directory that the commitments judge by and that must stay as it is; may be given several times
+    #[arg(long, value_name = "PATH", action = ArgAction::Append, requires = "commitment")]
+    pub(crate) oracle: Vec<String>,
+    /// A file that steers the tests (conftest.py, package.json, node_modules …) and that the agent may change all the same;
+    /// may be given several times
+    #[arg(long, value_name = "PATH", action = ArgAction::Append, requires = "commitment")]
+    pub(crate) may_change: Vec<String>,
+    /// Stop everything, sub-agents included, when this many US dollars are spent (exit code 6)
+    #[arg(long, value_name = "USD", value_parser = parse_cost)]
+    pub(crate) max_cost: Option<CostLimit>,
+    /// Stop after this many tool rounds
+    #[arg(long, value_name = "N", value_parser = parse_rounds)]
+    pub(crate) max_rounds: Option<u64>,
+    /// Stop after this many seconds, the wait for the prompt included; 0: no limit
+    #[arg(long, value_name = "SECONDS", value_parser = parse_deadline)]
+    pub(crate) deadline: Option<Deadline>,
+    /// Build it in phases: documents, reviews, tests first, code, proofs; the same command resumes where it ended
+    #[arg(long, requires = "non_interactive", conflicts_with_all = ["resume", "record", "output_schema", "commitment"])]
+    pub(crate) design_first: bool,
+    /// Push the start and the end of the run (and every phase) to this ntfy topic
+    #[arg(long, value_name = "TOPIC", requires = "non_interactive")]
+    pub(crate) ntfy: Option<String>,
+    /// Keep Python children from writing bytecode files
+    #[arg(short = 'B')]
+    pub(crate) no_bytecode: bool,
+}
 
 /// `marvin --non-interactive`: whatever happens, the last line on standard error is the cost.
 pub(crate) fn non_interactive(arguments: &TurnArguments) -> Result<Exit, Failure> {
     let mut totals = Totals::default();
-    let result = ground(arguments, true).and_then(|ground| {
+    let result = context(arguments, true).and_then(|context| {
         let prompt = match &arguments.resume {
-            Some(run) => session::prompt_of(&ground.layout, run)?,
-            None => prompt::read(arguments, ground.settings.seconds(&table::DEADLINE))?,
+            Some(run) => session::prompt_of(&context.layout, run)?,
+            None => read_prompt(arguments, &context)?,
         };
-        turn(arguments, ground, &prompt, Manner::Unattended, &mut totals)
+        turn(arguments, context, &prompt, Manner::Unattended, &mut totals)
     });
-    let exit = ended(arguments, result, &totals);
+    let exit = finish(arguments, result, &totals);
     output::talk(&format!("MARVIN_COST:{}", totals.marvin_cost()));
     Ok(exit)
+}
+
+/// Reads the prompt of an unattended run, within its deadline.
+pub(crate) fn read_prompt(arguments: &TurnArguments, context: &ProjectContext) -> Result<String, Failure> {
+    let deadline = context.settings.seconds(&table::DEADLINE);
+    prompt::read(arguments.prompt.as_deref(), arguments.prompt_file.as_deref(), deadline)
 }
 
 /// `marvin WORDS…`: a person asks once.
 pub(crate) fn inline(arguments: &TurnArguments) -> Result<Exit, Failure> {
     let prompt = arguments.words.join(" ");
     let mut totals = Totals::default();
-    let result = ground(arguments, false)
-        .and_then(|ground| turn(arguments, ground, &prompt, Manner::Attended, &mut totals));
-    Ok(ended(arguments, result, &totals))
+    let result = context(arguments, false)
+        .and_then(|context| turn(arguments, context, &prompt, Manner::Attended, &mut totals));
+    Ok(finish(arguments, result, &totals))
 }
 
-/// The exit code of a turn. One that failed outside the record is told here, and a program gets the result it waits for.
-fn ended(arguments: &TurnArguments, result: Result<(Exit, Outcome), Failure>, totals: &Totals) -> Exit {
+/// The exit code of a turn. A failure outside the record is reported, for a program as the result it waits for.
+fn finish(arguments: &TurnArguments, result: Result<(Exit, Outcome), Failure>, totals: &Totals) -> Exit {
     let failure = match result {
         Ok((exit, _)) => return exit,
         Err(failure) => failure,
     };
     output::error(&failure.message);
-    if format_of(arguments) != OutputFormat::Text {
-        result_outside_the_record(&failure, totals);
+    if output_format(arguments) != OutputFormat::Text {
+        print_failed_result(&failure, totals);
     }
     failure.exit
 }
 
-/// What a command line that cannot be understood owes to a program that runs us unattended: the result, where the words
-/// ask for JSON, and the cost as the last line.
-pub(crate) fn not_understood(failure: &Failure, words: &[OsString]) {
+/// Reports a command line that cannot be parsed to a program that runs Marvin unattended.
+///
+/// It gets the result where the words ask for JSON, and the cost as the last line.
+pub(crate) fn report_usage_error(failure: &Failure, words: &[OsString]) {
     if !words.iter().any(|word| word == "--non-interactive") {
         return;
     }
     let json = ["--json", "json", "stream-json", "--output-format=json", "--output-format=stream-json"];
     if words.iter().any(|word| json.iter().any(|json| word == json)) {
-        result_outside_the_record(failure, &Totals::default());
+        print_failed_result(failure, &Totals::default());
     }
     output::talk(&format!("MARVIN_COST:{}", Totals::default().marvin_cost()));
 }
 
-/// The result of a run that never began, or whose record broke.
-pub(super) fn result_outside_the_record(failure: &Failure, totals: &Totals) {
+/// Prints the result of a run that has no record of it.
+pub(crate) fn print_failed_result(failure: &Failure, totals: &Totals) {
     let reason = if failure.run.is_some() { "record_failed" } else { "not_started" };
     let run_id = failure.run.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
     let result = TurnResult {
@@ -95,44 +175,45 @@ pub(super) fn result_outside_the_record(failure: &Failure, totals: &Totals) {
         exit_code: failure.exit.code(),
         error: Some(failure.message.clone()),
         failure_signature: Some(reason.replace('_', "-")),
-        data: json!({}),
-        verification: json!({"status": "none", "commitments": []}),
+        data: Value::Object(Map::new()),
+        verification: Value::Object(Map::from_iter([
+            ("status".to_string(), "none".into()),
+            ("commitments".to_string(), Value::Array(Vec::new())),
+        ])),
         cost: totals.report(),
         rounds: totals.turns,
         run_id: run_id.map(String::from),
         run_path: failure.run.as_ref().map(|path| path.display().to_string()),
         ..TurnResult::default()
     };
-    let mut result = json!(TraceEvent::from(result));
+    let Ok(mut result) = serde_json::to_value(TraceEvent::from(result)) else { return };
     output::environment_redactor().value(&mut result);
-    // A reader that is gone was told so already.
+    // A closed pipe was reported already.
     output::json_line(&format!("{result}\n")).ok();
 }
 
-pub(super) fn format_of(arguments: &TurnArguments) -> OutputFormat {
+pub(crate) fn output_format(arguments: &TurnArguments) -> OutputFormat {
     if arguments.json { OutputFormat::Json } else { arguments.output_format }
 }
 
 /// Settings and workspace as the flags want them.
-pub(super) fn ground(arguments: &TurnArguments, coding: bool) -> Result<ProjectContext, Failure> {
-    let flags = flags(arguments)?;
-    let working_dir = arguments.working_dir.as_deref();
-    Ok(ProjectContext::find(Environment::of_process(), directory()?, working_dir, coding, flags)?)
+pub(crate) fn context(arguments: &TurnArguments, coding: bool) -> Result<ProjectContext, Failure> {
+    project::context(arguments.working_dir.as_deref(), coding, flags(arguments))
 }
 
-/// Runs one turn and gives its exit code and the session's outcome. `totals` is what it cost, however it ended.
-pub(super) fn turn(
+/// Runs one turn and gives its exit code and outcome. `totals` is what it cost, however it ended.
+pub(crate) fn turn(
     arguments: &TurnArguments,
-    ground: ProjectContext,
+    context: ProjectContext,
     prompt: &str,
     manner: Manner,
     totals: &mut Totals,
 ) -> Result<(Exit, Outcome), Failure> {
     let response_schema = arguments.output_schema.as_deref().map(read_schema).transpose()?;
-    keep_bytecode_away(arguments);
-    let driven = TurnRunner {
-        ground,
-        format: format_of(arguments),
+    disable_bytecode(arguments);
+    let runner = TurnRunner {
+        context,
+        format: output_format(arguments),
         manner,
         record: arguments.record.clone(),
         response_schema,
@@ -144,23 +225,18 @@ pub(super) fn turn(
             .map(|draft| draft.with_may_change(&arguments.may_change))
             .collect(),
         resume: arguments.resume.clone(),
-        turbotime: arguments
-            .turbotime
-            .as_deref()
-            .map(Selection::read)
-            .transpose()
-            .map_err(|why| Failure::usage(format!("--turbotime: {why}")))?,
+        turbotime: arguments.turbotime.clone(),
     };
-    // As a task: what wakes the runtime's main future costs a system call each time, and a stream wakes it often.
+    // As a task: each wake-up of the runtime's main future costs a system call, and a stream wakes it often.
     let (result, spent) = runtime()?
-        .block_on(async { tokio::spawn(driven.run()).await })
-        .map_err(|error| Failure::failed(format!("the turn broke: {error}")))?;
+        .block_on(async { tokio::spawn(runner.run()).await })
+        .map_err(|error| Failure::failed(format!("the turn crashed: {error}")))?;
     *totals = spent;
     result
 }
 
-/// `-B`.
-pub(super) fn keep_bytecode_away(arguments: &TurnArguments) {
+/// Keeps Python children from writing bytecode files (`-B`).
+pub(crate) fn disable_bytecode(arguments: &TurnArguments) {
     if arguments.no_bytecode {
         let variables = BTreeMap::from([("PYTHONDONTWRITEBYTECODE".to_string(), "1".to_string())]);
         marvin_base::child::set_for_all(variables);
@@ -169,18 +245,16 @@ pub(super) fn keep_bytecode_away(arguments: &TurnArguments) {
 
 /// One turn, with everything it needs.
 struct TurnRunner {
-    ground: ProjectContext,
+    context: ProjectContext,
     format: OutputFormat,
     manner: Manner,
     record: Option<PathBuf>,
     response_schema: Option<Value>,
     ntfy: Option<String>,
     prompt: String,
-    /// What must hold.
     commitments: Vec<Draft>,
-    /// The run that is taken up.
+    /// The id of the run that is resumed.
     resume: Option<String>,
-    /// What the person switched on.
     turbotime: Option<Selection>,
 }
 
@@ -193,19 +267,19 @@ impl TurnRunner {
 
     async fn drive(self, totals: &mut Totals) -> Result<(Exit, Outcome), Failure> {
         let cancel = cancel_on_signal();
-        let settings = self.ground.settings.clone();
+        let settings = self.context.settings.clone();
         let reader = Arc::new(Reader::default());
         let listener = front_end::listener(
             self.format,
-            self.ground.redactor.clone(),
+            self.context.redactor.clone(),
             self.response_schema.is_some(),
             reader.clone(),
             cancel.clone(),
         );
-        let mut ground = self.ground;
-        let servers = lend(&mut ground, &cancel).await;
+        let mut context = self.context;
+        let servers = start_mcp_servers(&mut context, &cancel).await;
         let options = SessionOptions {
-            ground,
+            ground: context,
             manner: self.manner,
             record: self.record,
             response_schema: self.response_schema,
@@ -217,14 +291,14 @@ impl TurnRunner {
             turbotime: self.turbotime,
             approver: None,
         };
-        let mut brought = packs::brought(&options.ground);
+        let mut extra = pack_context::extra_context(&options.ground);
         if self.manner != Manner::Attended {
-            brought.offered.clear();
+            extra.offered.clear();
         }
         let mut session = Session::open_run(options, self.resume.as_deref())?;
-        session.take(brought);
+        session.take(extra);
         session.arm_deadline();
-        // What is pushed leaves this machine: it is shown like everything else, without secrets.
+        // A notification leaves this machine, so it is redacted too.
         let task = session.redacted(&self.prompt);
         push(self.ntfy.as_deref(), &settings, "started", &task).await;
         let outcome = session.turn(&self.prompt).await;
@@ -239,9 +313,9 @@ impl TurnRunner {
             return Ok((Exit::Failed, outcome));
         }
         if self.format == OutputFormat::Text
-            && let Some(proved) = outcome.verification.last()
+            && let Some(verified) = outcome.verification.last()
         {
-            output::talk(session.redacted(&output::visible(&proved.text)).trim());
+            output::talk(session.redacted(&output::visible(&verified.text)).trim());
         }
         if let Some(error) = &outcome.error {
             output::error(&with_record(&session, error));
@@ -254,7 +328,7 @@ fn with_record(session: &Session, error: &str) -> String {
     format!("{}\n  the record: {}", session.redacted(error), session.run().path().display())
 }
 
-/// Tells the ntfy topic, if one was given. A notification that fails is said and forgotten.
+/// Notifies the ntfy topic, if one was given. A failure is reported and changes nothing.
 async fn push(topic: Option<&str>, settings: &Settings, what: &str, prompt: &str) {
     let Some(topic) = topic else { return };
     let message = format!("{what}: {}", marvin_base::truncate::line(prompt, 120));
@@ -263,52 +337,19 @@ async fn push(topic: Option<&str>, settings: &Settings, what: &str, prompt: &str
     }
 }
 
-/// Models, and models of tiers, as settings.
-pub(super) fn models(models: &[String]) -> Result<Vec<(&'static str, String)>, Failure> {
-    let mut flags = Vec::new();
-    for model in models {
-        match model.split_once('=') {
-            None => flags.push(("model.name", model.clone())),
-            Some((tier, name)) => {
-                let key = TIERS.iter().find(|(known, _)| *known == tier).map(|(_, key)| *key);
-                let key = key.ok_or_else(|| {
-                    let near = nearest_of(tier, TIERS.iter().map(|(known, _)| *known));
-                    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                    let all = TIERS.map(|(known, _)| known).join(", ");
-                    Failure::usage(format!(
-                        "--model {model}: there is no tier `{tier}`{near} (there are: {all})"
-                    ))
-                })?;
-                flags.push((key, name.to_string()));
-            }
-        }
-    }
-    Ok(flags)
-}
-
-/// Flags as settings.
-fn flags(arguments: &TurnArguments) -> Result<Vec<(&'static str, String)>, Failure> {
-    let mut flags = models(&arguments.model)?;
-    if let Some(provider) = &arguments.provider {
-        flags.push(("model.provider", provider.clone()));
-    }
-    if let Some(script) = &arguments.script {
-        flags.push(("model.script", script.display().to_string()));
-    }
-    for (key, value) in [
-        ("limits.cost_usd", &arguments.max_cost),
-        ("limits.rounds", &arguments.max_rounds),
-        ("limits.deadline_s", &arguments.deadline),
-    ] {
-        if let Some(value) = value {
-            flags.push((key, value.clone()));
-        }
-    }
-    if let Some(rounds) = &arguments.max_rounds {
-        flags.push(("limits.rounds_chat", rounds.clone()));
-        flags.push(("limits.rounds_worker", rounds.clone()));
-    }
-    Ok(flags)
+/// The flags that are settings.
+fn flags(arguments: &TurnArguments) -> Flags {
+    let mut flags: Flags = arguments.model.iter().map(ModelChoice::flag).collect();
+    flags.extend(setting_flags([
+        (&table::PROVIDER, arguments.provider.clone()),
+        (&table::SCRIPT, path_text(arguments.script.as_ref())),
+        (&table::MAX_COST, text(arguments.max_cost)),
+        (&table::MAX_ROUNDS, text(arguments.max_rounds)),
+        (&table::DEADLINE, text(arguments.deadline)),
+        (&table::MAX_ROUNDS_CHAT, text(arguments.max_rounds)),
+        (&table::WORKER_ROUNDS, text(arguments.max_rounds)),
+    ]));
+    flags
 }
 
 fn read_schema(path: &Path) -> Result<Value, Failure> {

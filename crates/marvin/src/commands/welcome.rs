@@ -1,9 +1,8 @@
-//! `marvin` alone: shows that it works, then says what to do next.
+//! `marvin` alone: shows that it works, then names the next steps.
 
-use crate::cli::TurnArguments;
-use crate::commands::{ground, turn};
+use crate::commands::turn::{self, TurnArguments};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, project};
 use marvin_agent::ProjectContext;
 use marvin_agent::session::Manner;
 use marvin_base::Exit;
@@ -12,18 +11,18 @@ use marvin_model::cost::Totals;
 
 const QUESTION: &str = "what is 26.2 miles in km";
 
-/// A real turn of the built-in model with a real tool, and the next steps.
-pub(super) fn run(arguments: &TurnArguments) -> Result<Exit, Failure> {
-    let ground = ground(false)?;
+/// Runs a turn of the built-in model with a tool, and prints the next steps.
+pub(crate) fn run(arguments: &TurnArguments) -> Result<Exit, Failure> {
+    let context = project::context(None, false, Vec::new())?;
     output::line(&format!(
         "{}\n\nOne turn of the built-in model, which needs no key:\n\n> {QUESTION}",
         head()
     ))?;
-    let mut asked = arguments.clone();
-    asked.provider = Some("mock".into());
-    asked.script = None;
-    let stands = turn::ground(&asked, false)?;
-    let (exit, _) = turn::turn(&asked, stands, QUESTION, Manner::Unattended, &mut Totals::default())?;
+    let mut mock = arguments.clone();
+    mock.provider = Some("mock".into());
+    mock.script = None;
+    let with_mock = turn::context(&mock, false)?;
+    let (exit, _) = turn::turn(&mock, with_mock, QUESTION, Manner::Unattended, &mut Totals::default())?;
     output::line(&format!(
         "\n{}\n\n\
          Next:\n  \
@@ -32,7 +31,7 @@ pub(super) fn run(arguments: &TurnArguments) -> Result<Exit, Failure> {
          marvin tools list                                   what a model can call\n  \
          marvin doctor                                       what is ready on this machine\n  \
          marvin --help                                       everything else",
-        models(&ground)
+        models(&context)
     ))?;
     Ok(exit)
 }
@@ -44,10 +43,10 @@ fn head() -> String {
     )
 }
 
-/// Who can answer.
-fn models(ground: &ProjectContext) -> String {
-    let providers = choose::survey(&ground.settings, &ground.layout, &ground.environment);
-    let chosen = choose::provider_name(&ground.settings, &ground.layout);
+/// The providers that are ready.
+fn models(context: &ProjectContext) -> String {
+    let providers = choose::survey(&context.settings, &context.layout, &context.environment);
+    let chosen = choose::provider_name(&context.settings, &context.layout);
     let ready: Vec<&str> =
         providers.iter().filter(|row| row.ready && row.provider != "mock").map(|row| row.provider).collect();
     if ready.is_empty() {
@@ -59,11 +58,11 @@ fn models(ground: &ProjectContext) -> String {
     }
 }
 
-/// What a person sees who opens their first conversation.
-pub(super) fn text(ground: &ProjectContext) -> String {
+/// The first screen of a person's first conversation.
+pub(crate) fn text(context: &ProjectContext) -> String {
     format!(
         "{}\n\n{}\n\nTry:\n  {QUESTION}\n  note buy milk\n  !code            file and command tools in this directory\n  /help            every command; ? shows every key",
         head(),
-        models(ground).replace('\n', " ")
+        models(context).replace('\n', " ")
     )
 }

@@ -308,7 +308,7 @@ fn a_person_teaches_one_command_and_takes_it_back() {
 #[test]
 fn a_suggestion_must_fit_its_command() {
     let world = World::new();
-    assert!(world.marvin(["gate", "suggestions"]).run().exits(0).text().contains("no suggestions"));
+    assert!(world.marvin(["gate", "suggestions"]).run().exits(0).text().contains("Nothing is suggested"));
     let entry = |id: &str, pattern: &str| {
         json!({"id": id, "timestamp": "2026-01-01T00:00:00.000Z", "command": ASKED, "sessionId": "s",
             "suggestions": {"allow": [{"type": "exact", "pattern": pattern, "folder": "workspace",
@@ -324,7 +324,7 @@ fn a_suggestion_must_fit_its_command() {
     assert_eq!(verdict(&world, ASKED), "ask", "a suggestion is no rule");
     world.person(["gate", "suggestions", "accept", "s-good"]).run().exits(0);
     world.person(["gate", "suggestions", "dismiss", "s-evil"]).run().exits(0);
-    assert!(world.marvin(["gate", "suggestions"]).run().exits(0).text().contains("no suggestions"));
+    assert!(world.marvin(["gate", "suggestions"]).run().exits(0).text().contains("Nothing is suggested"));
     assert_eq!((verdict(&world, ASKED), verdict(&world, "xyzzy --all")), ("allow".into(), "ask".into()));
     world.person(["gate", "suggestions", "accept", "s-none"]).run().exits(2);
 }

@@ -42,6 +42,8 @@ mod providers;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod runs;
+#[cfg(test)]
 mod secrets;
 #[cfg(test)]
 mod servitors;

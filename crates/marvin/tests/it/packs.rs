@@ -52,7 +52,7 @@ fn packs_to_begin_with_are_made_listed_and_checked() {
     // A pack belongs to the project once it is there.
     world.write(".marvin/packs/rust/guardrails.md", "- our own rule");
     let again = world.marvin(["packs", "new", "rust"]).run().exits(2);
-    assert!(again.message().contains("is there already"), "{}", again.message());
+    assert!(again.message().contains("exists already"), "{}", again.message());
     assert_eq!(world.read(".marvin/packs/rust/guardrails.md"), "- our own rule");
     // One of one's own, for every project.
     let made: Value = world.person(["packs", "new", "house-rules", "--user", "--json"]).run().exits(0).json();
@@ -248,7 +248,7 @@ fn what_was_said_is_shown_and_promoted_by_consent_only() {
         .run()
         .exits(0);
     let shown = world.marvin(["lessons", "reflect"]).run().exits(0).quiet();
-    assert!(shown.text().contains("Nobody said anything"), "{}", shown.text());
+    assert!(shown.text().contains("Nothing was said"), "{}", shown.text());
     assert_eq!(
         world.person(["lessons", "promote", "--all", "--yes"]).run().exits(0).text(),
         "There is nothing to promote.\n"
@@ -348,7 +348,7 @@ fn health_reads_and_evolve_asks() {
     assert_eq!(files_below(&world.project()).len(), before.len());
     let evolved = world.person(["lessons", "evolve", "--yes"]).run().exits(0);
     assert!(
-        evolved.text().contains("+- do the good thing") && evolved.stderr.contains("goes to the archive"),
+        evolved.text().contains("+- do the good thing") && evolved.stderr.contains("moves to the archive"),
         "{}",
         evolved.whole()
     );

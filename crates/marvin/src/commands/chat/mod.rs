@@ -1,25 +1,27 @@
-//! `marvin` alone: a conversation. In a terminal the terminal's own face; else, and with `--plain`, line by line.
+//! `marvin` alone: a conversation, in the terminal front end, or line by line elsewhere and with `--plain`.
 
 mod plain;
 
-use super::{chat_ui, lend, packs, turn, welcome};
-use crate::cli::{OutputFormat, TurnArguments};
+use crate::commands::turn::{self, TurnArguments};
+use crate::commands::{chat_ui, welcome};
 use crate::failure::Failure;
+use crate::front_end::OutputFormat;
+use crate::pack_context;
+use crate::runtime::start_mcp_servers;
 use marvin_agent::ProjectContext;
-use marvin_agent::chat::{Chat, ChatOptions};
+use marvin_agent::chat::{Chat, ChatOptions, ExtraContextProvider};
 use marvin_base::environment::Environment;
 use marvin_base::person::{DecisionChannel, Person};
 use marvin_base::settings::table;
 use marvin_base::{Exit, resolver};
 use marvin_mcp::client::Servers;
-use marvin_tools::turbotime::Selection;
 use marvin_tui::{OpenedChat, Options};
 use std::io::IsTerminal;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Opens a conversation in the face that fits.
-pub(super) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
+/// Opens a conversation in the front end that fits.
+pub(crate) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
     if arguments.json || arguments.output_format != OutputFormat::Text {
         return Err(Failure::usage(
             "there is nothing to answer\n  hint: give words, or --non-interactive with a prompt (`marvin --help`)",
@@ -43,19 +45,19 @@ pub(super) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
     if arguments.plain || !at_terminal || (dumb && !arguments.curses) {
         return plain::run(&arguments, at_terminal);
     }
-    let ground = turn::ground(&arguments, false)?;
-    if !arguments.curses && ground.settings.text(&table::ENTRY) == "ui" {
-        return chat_ui::first(turn::ground(&arguments, true)?);
+    let context = turn::context(&arguments, false)?;
+    if !arguments.curses && context.settings.text(&table::ENTRY) == "ui" {
+        return chat_ui::open_browser(turn::context(&arguments, true)?);
     }
-    let beside = ground.settings.on(&table::WEB_UI);
+    let with_browser = context.settings.on(&table::WEB_UI);
     let options = Options {
         no_color: environment.get("NO_COLOR").is_some_and(|value| !value.is_empty()),
         editor: editor(&environment),
     };
     let open = move || async move {
-        let (chat, servers) = open(&arguments, ground, true).await.map_err(|failure| failure.message)?;
+        let (chat, servers) = open(&arguments, context, true).await.map_err(|failure| failure.message)?;
         let welcome = welcome::text(&chat.ground());
-        let served = if beside { Some(chat_ui::beside(&chat).await) } else { None };
+        let served = if with_browser { Some(chat_ui::serve_beside(&chat).await) } else { None };
         let note = served.map_or_else(String::new, |served| match served {
             Ok(link) => format!("In the browser: {link}"),
             Err(error) => format!("not in the browser: {error}"),
@@ -74,22 +76,21 @@ fn editor(environment: &Environment) -> String {
     named.unwrap_or("nano").to_string()
 }
 
-/// Opens the conversation, with the servers of others that the settings name.
+/// Opens the conversation, with the MCP servers that the settings name.
 async fn open(
     arguments: &TurnArguments,
-    mut ground: ProjectContext,
+    mut context: ProjectContext,
     at_terminal: bool,
 ) -> Result<(Chat, Servers), Failure> {
     resolver::prepare();
-    let servers = lend(&mut ground, &CancellationToken::new()).await;
-    // Who is not at a terminal cannot be asked: then a question of the gate is a refusal.
-    let found = at_terminal.then(|| Person::identify(&ground.environment, DecisionChannel::Screen, None));
+    let servers = start_mcp_servers(&mut context, &CancellationToken::new()).await;
+    // Without a terminal no person can be asked, so a question of the gate becomes a refusal.
+    let found = at_terminal.then(|| Person::identify(&context.environment, DecisionChannel::Screen, None));
     let person = found.and_then(Result::ok);
-    let chat = Chat::open(ChatOptions { ground, person, brings: Some(Arc::new(packs::brought)) }).await?;
-    if let Some(words) = &arguments.turbotime {
-        let selection =
-            Selection::read(words).map_err(|why| Failure::usage(format!("--turbotime: {why}")))?;
-        chat.select(Some(selection));
+    let brings: ExtraContextProvider = Arc::new(pack_context::extra_context);
+    let chat = Chat::open(ChatOptions { ground: context, person, brings: Some(brings) }).await?;
+    if let Some(selection) = &arguments.turbotime {
+        chat.select(Some(selection.clone()));
     }
     Ok((chat, servers))
 }

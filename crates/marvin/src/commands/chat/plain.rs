@@ -1,11 +1,14 @@
-//! The plain face: a line is a prompt or a command, the answer follows as it arrives. Nothing moves the cursor, so that it works
-//! for screen readers and in pipes: answers on standard output, talk on standard error, no colours.
+//! The plain front end: a line is a prompt or a command, and the answer follows as it arrives.
+//!
+//! Nothing moves the cursor, so that it works for screen readers and in pipes: answers on standard output, messages on
+//! standard error, no colours.
 
 use super::{editor, open};
-use crate::cli::TurnArguments;
-use crate::commands::{runtime, turn, welcome};
+use crate::commands::turn::{self, TurnArguments};
+use crate::commands::welcome;
 use crate::failure::Failure;
 use crate::output;
+use crate::runtime::runtime;
 use marvin_agent::chat::{Answer, Approval, Chat, Event, InputHistory, Kind, Reply};
 use marvin_base::{Exit, truncate};
 use rustyline::completion::Completer;
@@ -23,9 +26,9 @@ use tokio::signal::unix::{SignalKind, signal};
 /// A line longer than this is not a prompt.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Talks until the lines end or the person leaves.
+/// Runs the conversation until the input ends or the person quits.
 pub(super) fn run(arguments: &TurnArguments, at_terminal: bool) -> Result<Exit, Failure> {
-    // Whoever has nothing to say is shown what there is.
+    // Empty input gets the welcome instead of a conversation.
     let mut first = None;
     if !at_terminal {
         first = piped()?;
@@ -33,9 +36,9 @@ pub(super) fn run(arguments: &TurnArguments, at_terminal: bool) -> Result<Exit, 
             return welcome::run(arguments);
         }
     }
-    let ground = turn::ground(arguments, false)?;
+    let context = turn::context(arguments, false)?;
     let runtime = runtime()?;
-    let (chat, servers) = runtime.block_on(open(arguments, ground, at_terminal))?;
+    let (chat, servers) = runtime.block_on(open(arguments, context, at_terminal))?;
     let mut plain = PlainFrontEnd {
         lines: Lines::new(at_terminal, &chat)?,
         chat,
@@ -50,7 +53,7 @@ pub(super) fn run(arguments: &TurnArguments, at_terminal: bool) -> Result<Exit, 
     ended.map(|()| exit)
 }
 
-/// The next line that is not blank, where nobody sits at a terminal; none at the end.
+/// The next line of piped input that is not blank; none at the end.
 fn piped() -> Result<Option<String>, Failure> {
     let mut input = std::io::Read::take(std::io::stdin().lock(), MAX_LINE_BYTES);
     loop {
@@ -68,13 +71,13 @@ fn piped() -> Result<Option<String>, Failure> {
     }
 }
 
-/// Where lines come from.
+/// The source of lines.
 enum Lines {
     Terminal(Box<Editor<Words, DefaultHistory>>, InputHistory),
     Piped,
 }
 
-/// Completion by the conversation.
+/// Completion of commands and names by the conversation.
 struct Words(Chat);
 
 impl Completer for Words {
@@ -109,7 +112,7 @@ impl Lines {
         Ok(Lines::Terminal(Box::new(editor), typed))
     }
 
-    /// The next line; none when there are no more. `begin` is what stands there to be changed.
+    /// The next line; none when there are no more. `begin` is the text to edit.
     fn next(&mut self, prompt: &str, begin: &str) -> Result<Option<String>, Failure> {
         let (editor, _) = match self {
             Lines::Piped => return piped(),
@@ -117,12 +120,12 @@ impl Lines {
         };
         let mut whole = String::new();
         loop {
-            let asked = if whole.is_empty() {
+            let line = if whole.is_empty() {
                 editor.readline_with_initial(prompt, (begin, ""))
             } else {
                 editor.readline("… ")
             };
-            match asked {
+            match line {
                 Ok(line) => match line.strip_suffix('\\') {
                     Some(line) => whole.push_str(&format!("{line}\n")),
                     None => {
@@ -140,7 +143,7 @@ impl Lines {
         }
     }
 
-    /// A short answer; none when nobody gives one.
+    /// The answer to a question; none where no person can give one.
     fn answer(&mut self, question: &str) -> Option<String> {
         match self {
             Lines::Piped => None,
@@ -182,7 +185,7 @@ impl PlainFrontEnd {
         for approval in self.chat.approvals() {
             if approval.id.starts_with("turn:") {
                 output::talk(&format!("{}\n  {}", approval.title, output::visible(&approval.text)));
-                output::talk("  `/yes` takes it up, `/no` closes it");
+                output::talk("  `/yes` resumes it, `/no` closes it");
             }
         }
         let waiting = self.chat.approvals().iter().filter(|approval| approval.kind == Kind::Memory).count();
@@ -241,7 +244,7 @@ impl PlainFrontEnd {
         }
     }
 
-    /// Text for this reader: a terminal must not obey it, a program gets it as it is.
+    /// Text without control characters on a terminal, and unchanged for a program.
     fn shown(&self, text: &str) -> String {
         if self.at_terminal { output::visible(text) } else { text.to_string() }
     }
@@ -259,10 +262,10 @@ impl PlainFrontEnd {
         }
     }
 
-    /// Shows what happens until nothing is being answered.
+    /// Shows events until the answer is complete.
     fn follow(&mut self, after: u64) -> Result<(), Failure> {
         let mut events = self.chat.events(Some(after));
-        let mut telling = AnswerWriter { at_line_start: true };
+        let mut answer = AnswerWriter { at_line_start: true };
         let handle = self.runtime.handle().clone();
         let mut interrupt = {
             let _entered = handle.enter();
@@ -272,7 +275,7 @@ impl PlainFrontEnd {
             let mut some = events.ready(1_024);
             if some.is_empty() {
                 if !self.chat.status().busy {
-                    return telling.start_line();
+                    return answer.start_line();
                 }
                 let chat = &self.chat;
                 some = self.runtime.block_on(async {
@@ -286,18 +289,18 @@ impl PlainFrontEnd {
                 });
             }
             for event in &some {
-                self.tell(event, &mut telling)?;
+                self.show(event, &mut answer)?;
             }
         }
     }
 
-    fn tell(&mut self, event: &Event, telling: &mut AnswerWriter) -> Result<(), Failure> {
+    fn show(&mut self, event: &Event, answer: &mut AnswerWriter) -> Result<(), Failure> {
         let text = |path: &str| event.data.pointer(path).and_then(Value::as_str).unwrap_or_default();
         match event.kind.as_str() {
-            "item.updated" => telling.piece(text("/item/delta"))?,
-            "item.completed" if text("/item/type") == "message" => telling.start_line()?,
+            "item.updated" => answer.piece(text("/item/delta"))?,
+            "item.completed" if text("/item/type") == "message" => answer.start_line()?,
             "item.started" if text("/item/type") == "tool_call" => {
-                telling.start_line()?;
+                answer.start_line()?;
                 let arguments =
                     event.data.pointer("/item/arguments").map(ToString::to_string).unwrap_or_default();
                 let line = format!("  {} {}", text("/item/name"), truncate::line(&arguments, 160));
@@ -316,12 +319,12 @@ impl PlainFrontEnd {
             "notice" => output::talk(&format!("note: {}", output::visible(text("/text")))),
             "message" if text("/role") == "system" => {
                 self.exit = Exit::Failed;
-                telling.start_line()?;
+                answer.start_line()?;
                 output::error(&output::visible(text("/text")));
             }
             "result" => self.exit = if text("/status") == "success" { Exit::Success } else { Exit::Failed },
             "approval.asked" => {
-                telling.start_line()?;
+                answer.start_line()?;
                 let asked = self.chat.approvals().into_iter().find(|approval| approval.id == text("/id"));
                 if let Some(asked) = asked {
                     self.ask(&asked);
@@ -332,7 +335,7 @@ impl PlainFrontEnd {
         Ok(())
     }
 
-    /// Puts a question to the person; whoever does not say yes has said no.
+    /// Asks the person for an approval; everything but a yes is a no.
     fn ask(&mut self, approval: &Approval) {
         output::talk(&format!(
             "{}\n    {}",
@@ -340,11 +343,11 @@ impl PlainFrontEnd {
             output::visible(&approval.text).replace('\n', "\n    ")
         ));
         output::talk(&format!("  {}", output::visible(&approval.why)));
-        let said = self.lines.answer("y: yes, once; n: no; or say why not: ").unwrap_or_default();
-        let answer = match said.trim().to_lowercase().as_str() {
+        let reply = self.lines.answer("y: yes, once; n: no; or say why not: ").unwrap_or_default();
+        let answer = match reply.trim().to_lowercase().as_str() {
             "y" | "yes" => Answer::Yes,
             "" | "n" | "no" => Answer::No,
-            _ => Answer::Edit(said),
+            _ => Answer::Edit(reply),
         };
         if let Err(error) = self.chat.answer(&approval.id, &answer) {
             output::error(&error.to_string());
@@ -361,7 +364,7 @@ async fn pressed(interrupt: Option<&mut tokio::signal::unix::Signal>) {
     }
 }
 
-/// The answer on standard output.
+/// Writes the answer to standard output.
 struct AnswerWriter {
     at_line_start: bool,
 }

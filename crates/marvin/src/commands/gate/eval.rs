@@ -1,19 +1,41 @@
-//! `marvin gate eval`: the gate on a labelled file.
+//! `marvin gate eval`: the gate's score on a labelled file.
 
-use super::Scene;
+use super::scene::Scene;
 use crate::failure::Failure;
 use crate::output;
+use clap::Args;
 use marvin_base::Exit;
 use marvin_gate::score::{Counts, Kind, Report, Row, Score};
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Instant;
 
+/// Score the gate on a labelled file of commands
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A line of the file is {\"id\", \"command\", \"label\": \"allow|ask|deny\", \"category\"}, and \"technique\" where the command hides what it does.\nRule files count only with --rules.\n\nExamples:\n  marvin gate eval labelled.jsonl\n  marvin gate eval labelled.jsonl --json | jq .figures"
+)]
+pub(crate) struct EvalArguments {
+    /// The file (JSONL)
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The directory that the commands would run in; it counts as the workspace
+    #[arg(long, value_name = "PATH")]
+    working_dir: Option<PathBuf>,
+    /// Let the rule files count too
+    #[arg(long)]
+    rules: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
 /// Scores the gate on a file.
-pub(super) fn run(file: &Path, scene: &Scene, as_json: bool) -> Result<Exit, Failure> {
-    let name = file.display();
-    let opened =
-        std::fs::File::open(file).map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+pub(super) fn run(arguments: &EvalArguments) -> Result<Exit, Failure> {
+    let scene = Scene::find(arguments.working_dir.as_deref(), !arguments.rules)?;
+    let name = arguments.file.display();
+    let opened = std::fs::File::open(&arguments.file)
+        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     let mut rows: Vec<Row> = Vec::new();
     for (number, line) in BufReader::new(opened).lines().enumerate() {
         let line = line.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
@@ -35,11 +57,7 @@ pub(super) fn run(file: &Path, scene: &Scene, as_json: bool) -> Result<Exit, Fai
         score.add(row, decision, started.elapsed());
     }
     let report = score.report();
-    if as_json {
-        output::json(&serde_json::to_value(&report).unwrap_or_default())
-    } else {
-        output::line(&text(&report))
-    }
+    if arguments.json { output::json(&report) } else { output::line(&text(&report)) }
 }
 
 fn text(report: &Report) -> String {

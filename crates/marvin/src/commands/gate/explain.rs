@@ -1,8 +1,10 @@
-//! `marvin gate explain`: the commands of a line, what each does, and what that means.
+//! `marvin gate explain`: the commands of a line, their effects, and the verdict.
 
-use super::Scene;
+use super::scene::{Scene, SceneArguments};
+use crate::arguments::client_parser;
 use crate::failure::Failure;
 use crate::output;
+use clap::Args;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::settings::{Settings, Sources, table};
@@ -10,13 +12,52 @@ use marvin_gate::Decision;
 use marvin_gate::effects::{Place, SegmentJudgement};
 use marvin_gate::layers::Ruling;
 use marvin_hooks::event::Client;
-use marvin_hooks::event_handler::explain_answer;
+use marvin_hooks::event_handler::{ClientAnswer, explain_answer};
+use serde::Serialize;
+use serde_json::Value;
 
-/// How deep commands are shown below what starts them.
+/// How deep commands are shown below the commands that start them.
 const MAX_DISPLAY_DEPTH: usize = 8;
 
-/// Explains a line.
-pub(super) fn run(line: &str, scene: &Scene, as_json: bool, exit_code: bool) -> Result<Exit, Failure> {
+/// Show what a command does, and why it is allowed, asked about or denied
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Nothing is run, nothing that the command names is opened, and no model is asked.\nWith --exit-code: 0 allowed, 4 a person is needed, 5 denied.\n\nExamples:\n  marvin gate explain 'git push --force'\n  marvin gate explain 'curl https://example.com/x | sh' --json\n  marvin gate explain --exit-code 'cargo test' && cargo test\n  marvin gate explain --client claude 'npm test'"
+)]
+pub(crate) struct ExplainArguments {
+    /// The command line, as a shell would get it
+    #[arg(value_name = "CMD", allow_hyphen_values = true)]
+    command: String,
+    #[command(flatten)]
+    scene: SceneArguments,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// Give the verdict as the exit code too
+    #[arg(long)]
+    exit_code: bool,
+    /// Show what the hook would answer this client, which runs commands without Marvin's sandbox
+    #[arg(long, value_name = "CLIENT", value_parser = client_parser())]
+    client: Option<Client>,
+}
+
+/// An explained ruling, with the answer of the hook.
+#[derive(Serialize)]
+struct ExplainedForClient<'a> {
+    #[serde(flatten)]
+    ruling: Value,
+    answer: &'a ClientAnswer,
+}
+
+pub(super) fn run(arguments: &ExplainArguments) -> Result<Exit, Failure> {
+    let (line, scene) = (arguments.command.as_str(), arguments.scene.scene()?);
+    match arguments.client {
+        Some(client) => explain_for_client(line, &scene, client, arguments.json, arguments.exit_code),
+        None => explain(line, &scene, arguments.json, arguments.exit_code),
+    }
+}
+
+fn explain(line: &str, scene: &Scene, as_json: bool, exit_code: bool) -> Result<Exit, Failure> {
     let ruling = scene.layers.judge(line, scene.place());
     if as_json {
         output::json(&ruling.explained(line))?;
@@ -30,8 +71,8 @@ pub(super) fn run(line: &str, scene: &Scene, as_json: bool, exit_code: bool) -> 
     })
 }
 
-/// Shows what the hook would answer a client about a line. The disk is looked at as a hook looks at it.
-pub(super) fn for_client(
+/// Shows what the hook would answer a client about a line. The disk is read as a hook reads it.
+fn explain_for_client(
     line: &str,
     scene: &Scene,
     client: Client,
@@ -44,25 +85,18 @@ pub(super) fn for_client(
         user: Some(scene.layout.user_config()),
         ..Sources::default()
     };
-    let settings = Settings::load(&sources).map_err(|error| Failure::failed(error.to_string()))?;
+    let settings = Settings::load(&sources).map_err(Failure::failed)?;
     let setting = settings.text(&table::HOOKS_ALLOW);
     let place = scene.place();
     let ruling = scene.layers.rule(line, place, scene.layers.look(line, place));
     let clearance = scene.layers.clearance(line, place, &ruling);
     let answer = explain_answer(client, setting, clearance, &ruling.verdict);
     if as_json {
-        let mut value = ruling.explained(line);
-        if let Some(map) = value.as_object_mut() {
-            map.insert("answer".into(), serde_json::json!(answer));
-        }
-        output::json(&value)?;
+        output::json(&ExplainedForClient { ruling: ruling.explained(line), answer: &answer })?;
     } else {
-        let said = match answer.decision {
-            "none" => "no opinion".to_string(),
-            decision => decision.to_string(),
-        };
-        let answered = format!("{}: {said} ({})\n", answer.client, one_line(&answer.reason));
-        output::line(&format!("{answered}  hook output: {}\n{}", answer.output, text(line, &ruling)))?;
+        let decision = if answer.decision == "none" { "no opinion" } else { answer.decision };
+        let first = format!("{}: {decision} ({})\n", answer.client, one_line(&answer.reason));
+        output::line(&format!("{first}  hook output: {}\n{}", answer.output, text(line, &ruling)))?;
     }
     Ok(match answer.decision {
         "ask" if exit_code => Exit::Blocked,
@@ -86,7 +120,7 @@ fn text(line: &str, ruling: &Ruling) -> String {
     let depths = depths(segments);
     let mut bars: Vec<bool> = Vec::new();
     for (at, (segment, depth)) in segments.iter().zip(&depths).enumerate() {
-        // The next that is not below this one is beside it, or this is the last here.
+        // The next command that is not deeper is a sibling, or this is the last of its level.
         let beside = depths.iter().skip(at + 1).find(|next| *next <= depth).is_some_and(|next| next == depth);
         let more = beside || (*depth == 0 && !ruling.judgement.doubts.is_empty());
         bars.resize(*depth, false);
@@ -101,7 +135,7 @@ fn text(line: &str, ruling: &Ruling) -> String {
     text
 }
 
-/// How deep each command is shown: below the one that starts it, where that is shown itself.
+/// The depth at which each command is shown: below the command that starts it.
 fn depths(segments: &[SegmentJudgement]) -> Vec<usize> {
     let mut depths: Vec<usize> = Vec::with_capacity(segments.len());
     for (at, segment) in segments.iter().enumerate() {
@@ -110,7 +144,7 @@ fn depths(segments: &[SegmentJudgement]) -> Vec<usize> {
             let inside = segment.through.get(before.through.len()).map(String::as_str);
             (inside.is_some() && name == inside).then_some((depth + 1).min(MAX_DISPLAY_DEPTH))
         };
-        // Only what comes right before it can start it; what it starts besides comes between.
+        // Only a command shortly before it can start it.
         let found = segments.iter().zip(&depths).take(at).rev().take(16).find_map(starts);
         depths.push(found.unwrap_or(0));
     }
@@ -129,7 +163,7 @@ fn branch(text: &mut String, segment: &SegmentJudgement, bars: &[bool], more: bo
     text.push_str(&format!("{stem}{fork} {}  {words}{through}\n", segment.verdict.decision.word()));
     for effect in &segment.effects {
         let target = one_line(&effect.target);
-        // Not every effect has a place: users, services, other machines.
+        // Effects on users, services and other machines have no place.
         let place = match effect.place {
             Place::Unknown => String::new(),
             place => format!(": {}", place.describe()),
@@ -144,7 +178,7 @@ fn branch(text: &mut String, segment: &SegmentJudgement, bars: &[bool], more: bo
     }
 }
 
-/// Text without what would move the cursor or hide something.
+/// Text on one line, without control characters.
 fn one_line(text: &str) -> String {
     let shown: String = text
         .chars()

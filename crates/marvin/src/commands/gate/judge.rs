@@ -1,17 +1,32 @@
-//! `marvin gate judge`: a line in, a line out.
+//! `marvin gate judge`: a verdict for every line of standard input.
 
-use super::Scene;
+use super::scene::{Scene, SceneArguments};
 use crate::failure::Failure;
 use crate::output;
+use clap::Args;
 use marvin_base::Exit;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use marvin_gate::Verdict;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 
 /// Bytes of a line. A longer one is not a command for a shell.
 const MAX_LINE_BYTES: u64 = 8 * 1024 * 1024;
-/// Bytes that are gathered before they are written.
-const GATHERED: usize = 64 * 1024;
+/// Bytes that are buffered before they are written.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Judge commands from standard input, one JSON object per line
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Reads {\"id\", \"command\"} per line and writes {\"id\", \"verdict\", \"rule\", \"reason\"} per line, in the same order, as soon as it can.\nA line that is not such an object is answered by {\"id\": null, \"error\"}; the exit code is then 1 at the end.\nNothing is run, nothing that a command names is opened, and no model is asked.\n\nExamples:\n  echo '{\"id\": 1, \"command\": \"git push --force\"}' | marvin gate judge\n  marvin gate judge --working-dir ~/src/app < commands.jsonl > verdicts.jsonl"
+)]
+pub(crate) struct JudgeArguments {
+    #[command(flatten)]
+    scene: SceneArguments,
+    /// Accepted for symmetry: input and output are always JSON
+    #[arg(long)]
+    json: bool,
+}
 
 #[derive(Deserialize)]
 struct JudgeRequest {
@@ -20,9 +35,24 @@ struct JudgeRequest {
     command: String,
 }
 
+#[derive(Serialize)]
+struct Judgement<'a> {
+    id: Value,
+    verdict: &'a str,
+    rule: &'a str,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct UnreadableLine {
+    id: Option<u64>,
+    error: String,
+}
+
 /// Judges lines until there are no more.
-pub(super) fn run(scene: &Scene) -> Result<Exit, Failure> {
-    let mut input = BufReader::with_capacity(GATHERED, std::io::stdin().lock());
+pub(super) fn run(arguments: &JudgeArguments) -> Result<Exit, Failure> {
+    let scene = arguments.scene.scene()?;
+    let mut input = BufReader::with_capacity(BUFFER_BYTES, std::io::stdin().lock());
     let mut answers = String::new();
     let (mut line, mut number, mut bad) = (Vec::new(), 0u64, false);
     loop {
@@ -38,16 +68,25 @@ pub(super) fn run(scene: &Scene) -> Result<Exit, Failure> {
             skip(&mut input)?;
         }
         if !(whole && line.trim_ascii().is_empty()) {
-            let answer = if whole { answer(&line, scene) } else { Err("it is too long".to_string()) };
-            let answer = answer.unwrap_or_else(|why| {
-                bad = true;
-                json!({"id": null, "error": format!("line {number}: {why}")})
-            });
-            answers.push_str(&answer.to_string());
+            let request = match serde_json::from_slice(&line) {
+                _ if !whole => Err("it is too long".to_string()),
+                request => {
+                    request.map_err(|error| format!("it is not an object with id and command: {error}"))
+                }
+            };
+            let answer = match request {
+                Ok(request) => judge(request, &scene),
+                Err(reason) => {
+                    bad = true;
+                    let error = format!("line {number}: {reason}");
+                    serde_json::to_string(&UnreadableLine { id: None, error })
+                }
+            };
+            answers.push_str(&answer.map_err(Failure::failed)?);
             answers.push('\n');
         }
-        // What is answered is sent off before more is waited for.
-        if input.buffer().is_empty() || answers.len() >= GATHERED {
+        // Answers are written before more input is waited for.
+        if input.buffer().is_empty() || answers.len() >= BUFFER_BYTES {
             output::json_line(&answers)?;
             answers.clear();
         }
@@ -56,16 +95,10 @@ pub(super) fn run(scene: &Scene) -> Result<Exit, Failure> {
     Ok(if bad { Exit::Failed } else { Exit::Success })
 }
 
-fn answer(line: &[u8], scene: &Scene) -> Result<Value, String> {
-    let asked: JudgeRequest = serde_json::from_slice(line)
-        .map_err(|error| format!("it is not an object with id and command: {error}"))?;
-    let verdict = scene.layers.judge(&asked.command, scene.place()).verdict;
-    Ok(json!({
-        "id": asked.id,
-        "verdict": verdict.decision.word(),
-        "rule": verdict.rule,
-        "reason": verdict.reason,
-    }))
+fn judge(request: JudgeRequest, scene: &Scene) -> serde_json::Result<String> {
+    let Verdict { decision, rule, reason, .. } = scene.layers.judge(&request.command, scene.place()).verdict;
+    let verdict = decision.word();
+    serde_json::to_string(&Judgement { id: request.id, verdict, rule: &rule, reason: &reason })
 }
 
 /// Reads on to the end of a line that is too long.

@@ -1,16 +1,74 @@
-//! `marvin gate learned` and `marvin gate suggestions`: by these a person says what may be remembered.
+//! `marvin gate learned` and `marvin gate suggestions`: a person decides which approvals become rules.
 
-use super::Scene;
-use crate::cli::{LearnedCommand, SuggestionsCommand};
-use crate::commands::deciding;
+use super::scene::Scene;
 use crate::failure::Failure;
-use crate::output;
+use crate::{deciding, output};
+use clap::{Args, Subcommand};
 use marvin_base::Exit;
 use marvin_gate::layers::{Rule, learn};
-use serde_json::json;
+use std::fmt::Display;
 use std::sync::Arc;
 
-/// Runs one of the commands about what was learned.
+/// Keep what was learned
+#[derive(Debug, Subcommand)]
+pub(crate) enum LearnedCommand {
+    /// List the learned rules of this project
+    #[command(
+        after_help = "Examples:\n  marvin gate learned list\n  marvin gate learned list --json | jq -r '.[].pattern'"
+    )]
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Learn that exactly this command may run here without a question
+    #[command(after_help = "Examples:\n  marvin gate learned add 'npm install --save-dev typescript'")]
+    Add {
+        /// The command line
+        #[arg(value_name = "CMD")]
+        command: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget a learned rule
+    #[command(after_help = "Examples:\n  marvin gate learned remove learned-1760000000000-a1b2c3")]
+    Remove {
+        /// Its id
+        id: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Show what was approved and could become a rule
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Nothing is learned until you accept it.\n\nExamples:\n  marvin gate suggestions\n  marvin gate suggestions accept s-1x2y3z\n  marvin gate suggestions dismiss s-1x2y3z"
+)]
+pub(crate) struct SuggestionsArguments {
+    #[command(subcommand)]
+    command: Option<SuggestionsCommand>,
+    /// As JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum SuggestionsCommand {
+    /// Make a rule of it
+    Accept {
+        /// Its id
+        id: String,
+    },
+    /// Do not show it again
+    Dismiss {
+        /// Its id
+        id: String,
+    },
+}
+
 pub(super) fn run(command: LearnedCommand) -> Result<Exit, Failure> {
     let scene = Scene::find(None, false)?;
     match command {
@@ -19,7 +77,7 @@ pub(super) fn run(command: LearnedCommand) -> Result<Exit, Failure> {
             show(&rules, json)
         }
         LearnedCommand::Add { command, json } => {
-            let rules = scene.layers.learnable(&command, scene.place()).map_err(|why| cannot(&why))?;
+            let rules = scene.layers.learnable(&command, scene.place()).map_err(cannot)?;
             let redactor = output::environment_redactor();
             deciding::decide("gate learned add", &redactor.text(&command))?;
             let new = learn::add(&scene.layout, &command, "command line", &rules, &redactor);
@@ -29,23 +87,23 @@ pub(super) fn run(command: LearnedCommand) -> Result<Exit, Failure> {
             deciding::decide("gate learned remove", &id)?;
             if !learn::remove(&scene.layout, &id).map_err(Failure::failed)? {
                 return Err(Failure::usage(format!(
-                    "there is no learned rule `{id}`\n  hint: `marvin gate learned list` shows them"
+                    "no learned rule is called `{id}`\n  hint: `marvin gate learned list` shows them"
                 )));
             }
-            if json { output::json(&json!({"removed": id})) } else { output::line(&format!("removed {id}")) }
+            if json { output::json_entry("removed", &id) } else { output::line(&format!("removed {id}")) }
         }
     }
 }
 
-fn cannot(why: &str) -> Failure {
+fn cannot(reason: impl Display) -> Failure {
     Failure::refused(format!(
-        "nothing can be learned of it: {why}\n  hint: a rule of your own can stand in allowlist.json (docs/gate.md)"
+        "nothing can be learned of it: {reason}\n  hint: write a rule of your own into allowlist.json (docs/gate.md)"
     ))
 }
 
 fn show(rules: &[Rule], as_json: bool) -> Result<Exit, Failure> {
     if as_json {
-        return output::json(&json!(rules));
+        return output::json(&rules);
     }
     if rules.is_empty() {
         return output::line("Nothing new is learned here.");
@@ -58,13 +116,14 @@ fn show(rules: &[Rule], as_json: bool) -> Result<Exit, Failure> {
 }
 
 /// Shows suggestions, or decides on one.
-pub(super) fn suggestions(command: Option<SuggestionsCommand>, as_json: bool) -> Result<Exit, Failure> {
+pub(super) fn suggestions(arguments: SuggestionsArguments) -> Result<Exit, Failure> {
+    let SuggestionsArguments { command, json: as_json } = arguments;
     let scene = Scene::find(None, false)?;
     let directory = scene.layout.security();
-    let waiting = learn::suggestions(&directory).map_err(|error| Failure::failed(error.to_string()))?;
+    let waiting = learn::suggestions(&directory).map_err(Failure::failed)?;
     let (id, accepted) = match command {
-        None if as_json => return output::json(&json!(waiting)),
-        None if waiting.is_empty() => return output::line("There are no suggestions."),
+        None if as_json => return output::json(&waiting),
+        None if waiting.is_empty() => return output::line("Nothing is suggested."),
         None => {
             let mut text = String::new();
             for suggestion in &waiting {
@@ -84,7 +143,7 @@ pub(super) fn suggestions(command: Option<SuggestionsCommand>, as_json: bool) ->
     };
     let Some(chosen) = waiting.iter().find(|suggestion| suggestion.id == id) else {
         return Err(Failure::usage(format!(
-            "there is no suggestion `{id}`\n  hint: `marvin gate suggestions` shows them"
+            "no suggestion is called `{id}`\n  hint: `marvin gate suggestions` shows them"
         )));
     };
     let word = if accepted { "gate suggestions accept" } else { "gate suggestions dismiss" };
@@ -92,8 +151,8 @@ pub(super) fn suggestions(command: Option<SuggestionsCommand>, as_json: bool) ->
     let redactor = Arc::new(output::environment_redactor());
     let mut new = Vec::new();
     if accepted {
-        // Judged again: the file of suggestions lies in the project, and what it says may not be what was approved.
-        let rules = scene.layers.learnable(&chosen.command, scene.place()).map_err(|why| cannot(&why))?;
+        // Judged again: the file of suggestions is in the project, so its text may not be what was approved.
+        let rules = scene.layers.learnable(&chosen.command, scene.place()).map_err(cannot)?;
         if rules != chosen.rules {
             return Err(cannot("the suggestion does not fit its command"));
         }

@@ -1,33 +1,92 @@
-//! `marvin gate rules` and `marvin gate trust`.
+//! `marvin gate rules`: list, test and add rules.
 
-use super::Scene;
-use crate::cli::RulesCommand;
-use crate::commands::deciding;
+use super::scene::Scene;
+use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
-use crate::output;
+use crate::{deciding, output};
+use clap::Subcommand;
 use marvin_base::Exit;
 use marvin_base::settings::nearest_of;
-use marvin_gate::layers::{List, Problem, Rule, RuleFileOwner, Status, Trust, starter, test_file};
-use serde_json::json;
-use std::path::Path;
+use marvin_gate::layers::{List, Problem, Rule, Status, starter, test_file};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
 
-/// Runs one of the commands about rules.
+/// List, test and add rules
+#[derive(Debug, Subcommand)]
+pub(crate) enum RulesCommand {
+    /// List the rule files and the rules that are in effect
+    #[command(
+        after_help = "Examples:\n  marvin gate rules list\n  marvin gate rules list --json | jq '.[].problems'"
+    )]
+    List(ProjectArguments),
+    /// Check rule files against their own examples; exit code 1 when something is wrong
+    #[command(
+        after_help = "Without a file: every rule file that counts here. The purpose of a file is in its name (allow, deny, learned).\n\nExamples:\n  marvin gate rules test\n  marvin gate rules test my-denylist.json"
+    )]
+    Test {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+        #[command(flatten)]
+        project: ProjectArguments,
+    },
+    /// Add a list to begin with; without a name, show which there are
+    #[command(
+        after_help = "Examples:\n  marvin gate rules add\n  marvin gate rules add rust node\n  marvin gate rules add terraform --project"
+    )]
+    Add {
+        /// rust, node, python, go, java, ruby, php, dotnet, docker, kubernetes, terraform, make, git
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// To the project's files, and trust them; else to your own
+        #[arg(long)]
+        project: bool,
+        #[command(flatten)]
+        place: ProjectArguments,
+    },
+}
+
+#[derive(Serialize)]
+struct TestReport<'a> {
+    ok: bool,
+    files: &'a [TestedFile],
+}
+
+#[derive(Serialize)]
+struct TestedFile {
+    file: String,
+    rules: usize,
+    problems: Vec<Problem>,
+}
+
+#[derive(Serialize)]
+struct StarterRow {
+    name: &'static str,
+    r#for: &'static str,
+}
+
+#[derive(Serialize)]
+struct AddedRules {
+    file: String,
+    added: usize,
+}
+
 pub(super) fn run(command: RulesCommand) -> Result<Exit, Failure> {
     match command {
-        RulesCommand::List { working_dir, json } => list(&Scene::find(working_dir.as_deref(), false)?, json),
-        RulesCommand::Test { file, working_dir, json } => {
-            test(file.as_deref(), &Scene::find(working_dir.as_deref(), false)?, json)
-        }
-        RulesCommand::Add { names, project, working_dir, json } => {
-            add(&names, project, &Scene::find(working_dir.as_deref(), false)?, json)
-        }
+        RulesCommand::List(project) => list(&scene(&project)?, project.json),
+        RulesCommand::Test { file, project } => test(file.as_deref(), &scene(&project)?, project.json),
+        RulesCommand::Add { names, project, place } => add(&names, project, &scene(&place)?, place.json),
     }
+}
+
+fn scene(project: &ProjectArguments) -> Result<Scene, Failure> {
+    Scene::find(project.working_dir.as_deref(), false)
 }
 
 fn list(scene: &Scene, as_json: bool) -> Result<Exit, Failure> {
     let status = scene.layers.status();
     if as_json {
-        return output::json(&json!(status));
+        return output::json(&status);
     }
     let mut text = String::new();
     for status in &status {
@@ -58,33 +117,29 @@ fn describe(status: &Status) -> String {
 }
 
 fn test(file: Option<&Path>, scene: &Scene, as_json: bool) -> Result<Exit, Failure> {
-    let tested: Vec<(String, usize, Vec<Problem>)> = match file {
+    let tested: Vec<TestedFile> = match file {
         Some(path) => {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let (count, problems) = test_file(path, List::of_name(name));
-            vec![(path.display().to_string(), count, problems)]
+            let (rules, problems) = test_file(path, List::of_name(name));
+            vec![TestedFile { file: path.display().to_string(), rules, problems }]
         }
         None => {
             let there = scene.layers.status().into_iter().filter(|status| status.exists);
             there
                 .map(|status| {
-                    let (count, problems) = test_file(&status.source.path, status.source.list);
+                    let (rules, problems) = test_file(&status.source.path, status.source.list);
                     let problems = if status.problems.is_empty() { problems } else { status.problems };
-                    (status.source.path.display().to_string(), count, problems)
+                    TestedFile { file: status.source.path.display().to_string(), rules, problems }
                 })
                 .collect()
         }
     };
-    let wrong = tested.iter().any(|(_, _, problems)| !problems.is_empty());
+    let ok = tested.iter().all(|tested| tested.problems.is_empty());
     if as_json {
-        let rows: Vec<_> = tested
-            .iter()
-            .map(|(file, rules, problems)| json!({"file": file, "rules": rules, "problems": problems}))
-            .collect();
-        output::json(&json!({"ok": !wrong, "files": rows}))?;
+        output::json(&TestReport { ok, files: &tested })?;
     } else {
         let mut text = String::new();
-        for (file, rules, problems) in &tested {
+        for TestedFile { file, rules, problems } in &tested {
             let state = if problems.is_empty() { "ok     " } else { "PROBLEM" };
             text.push_str(&format!("{state} {file}: {rules} rules\n"));
             for problem in problems {
@@ -92,19 +147,19 @@ fn test(file: Option<&Path>, scene: &Scene, as_json: bool) -> Result<Exit, Failu
             }
         }
         if tested.is_empty() {
-            text.push_str("There are no rule files here; the judge decides alone.\n");
+            text.push_str("This project has no rule files; the judge decides alone.\n");
         }
         output::line(&text)?;
     }
-    Ok(if wrong { Exit::Failed } else { Exit::Success })
+    Ok(if ok { Exit::Success } else { Exit::Failed })
 }
 
 fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<Exit, Failure> {
     let known = starter::names();
     if names.is_empty() {
         if as_json {
-            let rows: Vec<_> = known.iter().map(|(name, what)| json!({"name": name, "for": what})).collect();
-            return output::json(&json!(rows));
+            let rows = known.iter().map(|&(name, purpose)| StarterRow { name, r#for: purpose });
+            return output::json(&rows.collect::<Vec<_>>());
         }
         let rows: Vec<String> = known.iter().map(|(name, what)| format!("{name:12} {what}")).collect();
         return output::line(&rows.join("\n"));
@@ -117,7 +172,7 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
             let near = nearest_of(name, known.iter().map(|(name, _)| *name));
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             Failure::usage(format!(
-                "there is no list `{name}`{near}\n  hint: `marvin gate rules add` shows them"
+                "no list is called `{name}`{near}\n  hint: `marvin gate rules add` shows them"
             ))
         })?;
         rules.extend(found);
@@ -133,75 +188,12 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
         let path = directory.join(list.file());
         let count =
             starter::add(&path, list, &new, project.then_some(trusted.as_path())).map_err(Failure::failed)?;
-        added.push((path.display().to_string(), count));
+        added.push(AddedRules { file: path.display().to_string(), added: count });
     }
     if as_json {
-        let rows: Vec<_> = added.iter().map(|(file, count)| json!({"file": file, "added": count})).collect();
-        return output::json(&json!(rows));
+        return output::json(&added);
     }
     let rows: Vec<String> =
-        added.iter().map(|(file, count)| format!("{file}: {count} rules added")).collect();
+        added.iter().map(|AddedRules { file, added }| format!("{file}: {added} rules added")).collect();
     output::line(&rows.join("\n"))
-}
-
-/// Trusts the rules of a project that allow, or no longer.
-pub(super) fn trust(remove: bool, working_dir: Option<&Path>, as_json: bool) -> Result<Exit, Failure> {
-    let scene = Scene::find(working_dir, false)?;
-    let word = if remove { "gate trust --remove" } else { "gate trust" };
-    deciding::decide(word, &scene.layout.security().display().to_string())?;
-    let list = scene.layout.trusted();
-    let mut rows = Vec::new();
-    for status in scene.layers.status() {
-        if status.source.whose != RuleFileOwner::Project
-            || status.source.list == List::Denylist
-            || !status.exists
-        {
-            continue;
-        }
-        let path = &status.source.path;
-        if let (Some(problem), false) = (status.problems.first(), remove) {
-            return Err(Failure::failed(format!("a broken file is not trusted: {problem}")));
-        }
-        let written = if remove { Trust::forget(&list, path) } else { Trust::note(&list, path) };
-        written.map_err(|error| Failure::failed(error.to_string()))?;
-        rows.push((path.display().to_string(), status.rules, status.programs));
-    }
-    // What agents are told by the project's files is trusted together with its rules.
-    let mut told = Vec::new();
-    for path in scene.layout.steering_files() {
-        let written = if remove { Trust::forget(&list, &path) } else { Trust::note(&list, &path) };
-        written.map_err(|error| Failure::failed(error.to_string()))?;
-        told.push(path.display().to_string());
-    }
-    if as_json {
-        let texts =
-            told.iter().map(|file| json!({"file": file, "trusted": !remove, "rules": [], "programs": []}));
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|(file, rules, programs)| {
-                json!({"file": file, "trusted": !remove, "rules": rules, "programs": programs})
-            })
-            .chain(texts)
-            .collect();
-        return output::json(&json!(rows));
-    }
-    let mut text = String::new();
-    for (file, rules, programs) in &rows {
-        let word = if remove { "no longer trusted" } else { "trusted" };
-        text.push_str(&format!("{file}: {word}\n"));
-        for rule in rules.iter().filter(|_| !remove) {
-            text.push_str(&format!("  {:28} {}\n", rule.id, rule.pattern));
-        }
-        for program in programs.iter().filter(|_| !remove) {
-            text.push_str(&format!("  {program}\n"));
-        }
-    }
-    for file in &told {
-        let word = if remove { "no longer trusted" } else { "trusted" };
-        text.push_str(&format!("{file}: {word}, agents are told its text as yours\n"));
-    }
-    if rows.is_empty() && told.is_empty() {
-        text.push_str("This project has no rules that allow something.\n");
-    }
-    output::line(&text)
 }

@@ -1,45 +1,235 @@
 //! `marvin memory`: what is remembered, and who agreed to it.
 
 mod review;
+mod reviewer;
 mod show;
 
-use super::{deciding, directory, packs, project};
-use crate::cli::{CommitmentsPlace, MemoryChange, MemoryCommand, MemoryQuestion, Reviewer};
+use crate::arguments::{InvalidValue, ProjectArguments};
 use crate::failure::Failure;
-use crate::output;
-use marvin_agent::ProjectContext;
+use crate::{output, pack_context, project};
+use clap::{Args, Subcommand};
 use marvin_agent::session::artifacts;
 use marvin_base::Exit;
-use marvin_base::environment::Environment;
 use marvin_base::settings::table;
 use marvin_memory::candidate::{Candidate, CandidateEdit};
 use marvin_memory::embed::{Bert, Embedder};
 use marvin_memory::index::Kind;
 use marvin_memory::memory::{CandidateOrigin, Decision, Memory, ProposalOutcome, Recall};
 use marvin_memory::proposal::{Origin, Proposal};
-use marvin_memory::{MemoryError, Person, Places, eval, practice};
-use serde_json::{Value, json};
+use marvin_memory::{MemoryError, eval, practice};
+use reviewer::{Reviewer, open_memory};
+use serde::Serialize;
+use serde_json::Value;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of a file that is imported.
 const MAX_IMPORT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Decide what is remembered, ask for it, and see who agreed to it
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemoryCommand {
+    /// Show what is remembered
+    #[command(
+        after_help = "Examples:\n  marvin memory list\n  marvin memory list --all --json | jq -r '.[].id'"
+    )]
+    List {
+        /// Also what is over or was replaced
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        place: ProjectArguments,
+    },
+    /// Show what waits for you, and at a terminal decide about it, one by one
+    #[command(
+        after_help = "At a terminal: y remember, n do not, e change it first, s decide later, q stop.\n\nExamples:\n  marvin memory pending\n  marvin memory pending --json | jq -r '.[].fingerprint'"
+    )]
+    Pending(Reviewer),
+    /// Remember what waits
+    #[command(
+        after_help = "Examples:\n  marvin memory approve 5c46a1\n  marvin memory approve 5c46a1 --supersedes 9f2e11 --reviewer ann --json"
+    )]
+    Approve {
+        /// Ids of candidates, or the beginnings of them
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// The memory whose place it takes
+        #[arg(long, value_name = "ID")]
+        supersedes: Option<String>,
+        #[command(flatten)]
+        reviewer: Reviewer,
+    },
+    /// Remember something else than was proposed
+    #[command(
+        after_help = "Examples:\n  marvin memory edit 5c46a1 --text 'Prefers tabs in Go files only' --tag go"
+    )]
+    Edit(Change),
+    /// Do not remember what waits
+    #[command(after_help = "Examples:\n  marvin memory reject 5c46a1 --note 'only true that day'")]
+    Reject {
+        /// Ids of candidates, or the beginnings of them
+        #[arg(required = true)]
+        ids: Vec<String>,
+        #[command(flatten)]
+        reviewer: Reviewer,
+    },
+    /// Erase what is remembered; that it was there stays on the ledger
+    #[command(after_help = "Examples:\n  marvin memory forget 9f2e11")]
+    Forget {
+        /// Ids of memories, or the beginnings of them
+        #[arg(required = true)]
+        ids: Vec<String>,
+        #[command(flatten)]
+        reviewer: Reviewer,
+    },
+    /// Ask everything that is remembered: memories, traces, lessons, packs' lessons, artifacts
+    #[command(
+        after_help = "Examples:\n  marvin memory query which editor do I like\n  marvin memory query --kind lesson --tag io 'disk full' --json"
+    )]
+    Query(Question),
+    /// Write what is remembered as JSONL
+    #[command(after_help = "Examples:\n  marvin memory export > memory.jsonl")]
+    Export(ProjectArguments),
+    /// Propose the candidates of a JSONL file; nothing of it is remembered before you agree
+    #[command(after_help = "Examples:\n  marvin memory import memory.jsonl\n  marvin memory pending")]
+    Import {
+        /// The file; `-`: standard input
+        file: PathBuf,
+        #[command(flatten)]
+        place: ProjectArguments,
+    },
+    /// Look through what you said lately and propose what seems worth remembering
+    #[command(after_help = "Examples:\n  marvin memory practice\n  marvin memory pending")]
+    Practice(ProjectArguments),
+    /// Replay the ledger and compare it with what is remembered
+    #[command(
+        after_help = "Exit code 1 when they do not agree; what does not fit is never told to a model.\n\nExamples:\n  marvin memory audit\n  marvin memory audit --adopt      (takes over a memory that was made on another machine)"
+    )]
+    Audit {
+        /// Take over what the ledger and the memory agree on, as if you had agreed to it here
+        #[arg(long)]
+        adopt: bool,
+        #[command(flatten)]
+        reviewer: Reviewer,
+    },
+    /// Show why something was said: which memories went into a turn, and where they come from
+    #[command(after_help = "Examples:\n  marvin memory why run_20260203_040506_1a2b:3")]
+    Why {
+        /// The turn: SESSION:NUMBER
+        turn: String,
+        #[command(flatten)]
+        place: ProjectArguments,
+    },
+    /// Measure how well the index finds what it should, on a labelled file
+    #[command(
+        after_help = "A line is {\"doc\": ID, \"text\": …, \"thread\": …} or {\"query\": TEXT, \"relevant\": [ID]}; both may name a \"set\".\n\nExamples:\n  marvin memory eval labelled.jsonl\n  marvin memory eval --format locomo locomo10.json --json | jq '.recall'\n  marvin memory eval --format cosqa cosqa-dev.json --embedder ~/models/all-MiniLM-L6-v2"
+    )]
+    Eval {
+        /// The file; the directory, for cranfield
+        file: PathBuf,
+        /// The format of the file
+        #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = ["jsonl", "locomo", "locomo-sessions", "cosqa", "cranfield"])]
+        format: String,
+        /// The number of results that count; may be given several times
+        #[arg(short = 'k', value_name = "N", default_values_t = [5, 10, 20])]
+        k: Vec<usize>,
+        /// The directory of a model that finds by meaning too (default: the setting memory.embedder)
+        #[arg(long, value_name = "DIRECTORY")]
+        embedder: Option<PathBuf>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// The changes to a candidate; what is not given stays as it was proposed.
+#[derive(Debug, Args)]
+pub(crate) struct Change {
+    /// The candidate's id, or the beginning of it
+    id: String,
+    /// The new text
+    #[arg(long)]
+    text: Option<String>,
+    /// Its type: preference, fact, procedure, project_decision, mtg_profile, mtg_lesson
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// A tag; may be given several times
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Days until it is no longer true; 0: for good
+    #[arg(long, value_name = "DAYS")]
+    ttl_days: Option<u32>,
+    /// The memory whose place it takes
+    #[arg(long, value_name = "ID")]
+    supersedes: Option<String>,
+    #[command(flatten)]
+    reviewer: Reviewer,
+}
+
+/// A question.
+#[derive(Debug, Args)]
+pub(crate) struct Question {
+    /// The words to look for
+    #[arg(value_name = "WORDS", required = true, num_args = 1..)]
+    words: Vec<String>,
+    /// The number of results
+    #[arg(short = 'k', long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+    /// Only this kind: ltm, stm, lesson, pack_lesson, artifact; may be given several times
+    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
+    kind: Vec<Kind>,
+    /// Only from this source, for example user_said; may be given several times
+    #[arg(long, value_name = "SOURCE")]
+    source: Vec<String>,
+    /// A tag that makes a find better; may be given several times
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    #[command(flatten)]
+    place: ProjectArguments,
+}
+
+/// The fields of a candidate that an edit replaces.
+#[derive(Serialize)]
+struct EditedFields<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    tags: &'a [String],
+    /// The inner none removes the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl_days: Option<Option<u32>>,
+}
+
+#[derive(Serialize)]
+struct ProposedCandidate<'a> {
+    fingerprint: String,
+    text: &'a str,
+    outcome: &'a ProposalOutcome,
+}
 
 impl std::convert::From<MemoryError> for Failure {
     fn from(error: MemoryError) -> Self {
         match &error {
             MemoryError::Asked(why) => Failure::usage(why.clone()),
             MemoryError::Refused(why) => Failure::refused(why.clone()),
-            _ => Failure::failed(error.to_string()),
+            _ => Failure::failed(error),
         }
     }
 }
 
-/// Runs one of the commands about memory.
-pub(super) fn run(command: MemoryCommand) -> Result<Exit, Failure> {
+fn parse_kind(word: &str) -> Result<Kind, InvalidValue> {
+    Kind::find(word).ok_or_else(|| {
+        let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.word()).collect();
+        InvalidValue(format!("not one of {}", known.join(", ")))
+    })
+}
+
+pub(crate) fn run(command: MemoryCommand) -> Result<Exit, Failure> {
     match command {
-        MemoryCommand::List { all, place } => show::list(&memory(&place)?.0, all, place.json),
-        MemoryCommand::Pending(reviewer) => review::pending(&mut memory(&reviewer.place)?.0, &reviewer),
+        MemoryCommand::List { all, place } => show::list(&open_memory(&place)?.0, all, place.json),
+        MemoryCommand::Pending(reviewer) => review::pending(&mut open_memory(&reviewer.place)?.0, &reviewer),
         MemoryCommand::Approve { ids, supersedes, reviewer } => {
             if supersedes.is_some() && ids.len() > 1 {
                 return Err(Failure::usage("--supersedes: one candidate takes the place of one memory"));
@@ -50,31 +240,18 @@ pub(super) fn run(command: MemoryCommand) -> Result<Exit, Failure> {
         MemoryCommand::Edit(change) => edit(&change),
         MemoryCommand::Forget { ids, reviewer } => forget(&ids, &reviewer),
         MemoryCommand::Query(question) => query(&question),
-        MemoryCommand::Export { place } => export(&memory(&place)?.0),
+        MemoryCommand::Export(place) => export(&open_memory(&place)?.0),
         MemoryCommand::Import { file, place } => import(&file, &place),
-        MemoryCommand::Practice { place } => {
-            let proposed = practice::practice(&mut memory(&place)?.0)?;
-            told(&proposed, place.json)
+        MemoryCommand::Practice(place) => {
+            let proposed = practice::practice(&mut open_memory(&place)?.0)?;
+            show_proposals(&proposed, place.json)
         }
         MemoryCommand::Audit { adopt, reviewer } => audit(adopt, &reviewer),
-        MemoryCommand::Why { turn, place } => show::why(&memory(&place)?.0, &turn, place.json),
+        MemoryCommand::Why { turn, place } => show::why(&open_memory(&place)?.0, &turn, place.json),
         MemoryCommand::Eval { file, format, k, embedder, json } => {
             evaluate(&file, &format, &k, embedder.as_deref(), json)
         }
     }
-}
-
-/// The memory of the project around the directory; else the person's own.
-fn memory(place: &CommitmentsPlace) -> Result<(Memory, ProjectContext), Failure> {
-    let project = project(place.working_dir.as_deref())?;
-    let ground =
-        ProjectContext::find(Environment::of_process(), directory()?, project.as_deref(), false, Vec::new())?;
-    let places = Places::from_settings(&ground.layout, &ground.settings);
-    Ok((Memory::open(places, ground.redactor.clone()), ground))
-}
-
-fn person(reviewer: &Reviewer) -> Result<Person, Failure> {
-    deciding::person(reviewer.reviewer.as_deref())
 }
 
 fn decide(
@@ -83,8 +260,8 @@ fn decide(
     supersedes: Option<&str>,
     reviewer: &Reviewer,
 ) -> Result<Exit, Failure> {
-    let person = person(reviewer)?;
-    let (mut memory, _) = memory(&reviewer.place)?;
+    let person = reviewer.person()?;
+    let (mut memory, _) = open_memory(&reviewer.place)?;
     // All of them are known before the first is decided.
     let waiting: Vec<Proposal> = ids.iter().map(|id| memory.waiting(id)).collect::<Result<_, _>>()?;
     let mut decided = Vec::new();
@@ -95,12 +272,12 @@ fn decide(
             output::line(&format!("{word}: {}", show::row(&proposal.fingerprint, &proposal.candidate)))?;
         }
     }
-    if reviewer.place.json { output::json(&json!(decided)) } else { Ok(Exit::Success) }
+    if reviewer.place.json { output::json(&decided) } else { Ok(Exit::Success) }
 }
 
-fn edit(change: &MemoryChange) -> Result<Exit, Failure> {
-    let person = person(&change.reviewer)?;
-    let (mut memory, ground) = memory(&change.reviewer.place)?;
+fn edit(change: &Change) -> Result<Exit, Failure> {
+    let person = change.reviewer.person()?;
+    let (mut memory, context) = open_memory(&change.reviewer.place)?;
     let proposal = memory.waiting(&change.id)?;
     let edit = CandidateEdit {
         text: change.text.clone(),
@@ -110,20 +287,20 @@ fn edit(change: &MemoryChange) -> Result<Exit, Failure> {
     };
     let candidate = proposal
         .candidate
-        .edited(edit, &ground.redactor)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+        .edited(edit, &context.redactor)
+        .map_err(Failure::usage)?;
     let decision = Decision::Edit(Box::new(candidate.clone()));
     let decided =
         memory.decide(&proposal, decision, change.supersedes.as_deref(), &change.reviewer.note, &person)?;
     if change.reviewer.place.json {
-        return output::json(&json!(decided));
+        return output::json(&decided);
     }
     output::line(&format!("remembered: {}", show::row(decided.id.as_deref().unwrap_or_default(), &candidate)))
 }
 
 fn forget(ids: &[String], reviewer: &Reviewer) -> Result<Exit, Failure> {
-    let person = person(reviewer)?;
-    let (mut memory, _) = memory(&reviewer.place)?;
+    let person = reviewer.person()?;
+    let (mut memory, _) = open_memory(&reviewer.place)?;
     let known: Vec<String> = ids.iter().map(|id| memory.remembered(id)).collect::<Result<_, _>>()?;
     for id in &known {
         memory.forget(id, &reviewer.note, &person)?;
@@ -131,42 +308,29 @@ fn forget(ids: &[String], reviewer: &Reviewer) -> Result<Exit, Failure> {
             output::line(&format!("forgotten: {}", show::short(id)))?;
         }
     }
-    if reviewer.place.json { output::json(&json!({ "forgotten": known })) } else { Ok(Exit::Success) }
+    if reviewer.place.json { output::json_entry("forgotten", &known) } else { Ok(Exit::Success) }
 }
 
-fn query(question: &MemoryQuestion) -> Result<Exit, Failure> {
-    let (mut memory, ground) = memory(&question.place)?;
-    if let Some(directory) = ground.settings.given(&table::EMBEDDER) {
-        memory = memory.with_embedder(Box::new(read_model(Path::new(directory))?));
+fn query(question: &Question) -> Result<Exit, Failure> {
+    let (mut memory, context) = open_memory(&question.place)?;
+    if let Some(directory) = context.settings.given(&table::EMBEDDER) {
+        memory = memory.with_embedder(Box::new(Bert::read(Path::new(directory)).map_err(Failure::usage)?));
     }
-    let kinds: Vec<Kind> = question
-        .kind
-        .iter()
-        .map(|word| {
-            Kind::find(word).ok_or_else(|| {
-                let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.word()).collect();
-                Failure::usage(format!(
-                    "--kind {word}: there is no such kind\n  hint: one of {}",
-                    known.join(", ")
-                ))
-            })
-        })
-        .collect::<Result<_, _>>()?;
-    let packs = packs::offered(&ground.layout);
-    memory.offer(packs.kind, &packs.stamp, || packs.documents.clone())?;
-    artifacts::offer(&mut memory, &ground.layout)?;
+    let lessons = pack_context::lessons(&context.layout);
+    memory.offer(lessons.kind, &lessons.stamp, || lessons.documents.clone())?;
+    artifacts::offer(&mut memory, &context.layout)?;
     let sources: Vec<&str> = question.source.iter().map(String::as_str).collect();
     let text = question.words.join(" ");
     let found = memory.recall(&Recall {
         text: &text,
-        kinds: &kinds,
+        kinds: &question.kind,
         sources: &sources,
         tags: &question.tag,
         limit: question.limit.min(1_000),
         ..Recall::default()
     })?;
     if question.place.json {
-        return output::json(&json!(found));
+        return output::json(&found);
     }
     show::found(&found)
 }
@@ -174,16 +338,15 @@ fn query(question: &MemoryQuestion) -> Result<Exit, Failure> {
 fn export(memory: &Memory) -> Result<Exit, Failure> {
     let mut text = String::new();
     for remembered in memory.list()?.iter().filter(|remembered| remembered.is_active()) {
-        let value = serde_json::to_value(&remembered.entry).unwrap_or_default();
-        text.push_str(&value.to_string());
+        text.push_str(&serde_json::to_string(&remembered.entry).map_err(Failure::failed)?);
         text.push('\n');
     }
     output::json_line(&text)?;
     Ok(Exit::Success)
 }
 
-fn import(file: &Path, place: &CommitmentsPlace) -> Result<Exit, Failure> {
-    let (mut memory, ground) = memory(place)?;
+fn import(file: &Path, place: &ProjectArguments) -> Result<Exit, Failure> {
+    let (mut memory, context) = open_memory(place)?;
     let name = file.display();
     let bytes = if file == Path::new("-") {
         let mut bytes = Vec::new();
@@ -214,18 +377,22 @@ fn import(file: &Path, place: &CommitmentsPlace) -> Result<Exit, Failure> {
         // A line of an export, or a candidate by itself.
         let candidate = value.get("candidate").unwrap_or(&value);
         candidates
-            .push(Candidate::read(candidate, &ground.redactor).map_err(|error| wrong(error.to_string()))?);
+            .push(Candidate::read(candidate, &context.redactor).map_err(|error| wrong(error.to_string()))?);
     }
     let outcomes = memory.propose(candidates.clone(), Origin::Import, &CandidateOrigin::default())?;
     let proposed: Vec<(Candidate, ProposalOutcome)> = candidates.into_iter().zip(outcomes).collect();
-    told(&proposed, place.json)
+    show_proposals(&proposed, place.json)
 }
 
-/// What became of proposals.
-fn told(proposed: &[(Candidate, ProposalOutcome)], as_json: bool) -> Result<Exit, Failure> {
+/// Shows the outcome of proposals.
+fn show_proposals(proposed: &[(Candidate, ProposalOutcome)], as_json: bool) -> Result<Exit, Failure> {
     if as_json {
-        let row = |(candidate, outcome): &(Candidate, ProposalOutcome)| json!({"fingerprint": candidate.fingerprint(), "text": candidate.text, "outcome": outcome});
-        return output::json(&proposed.iter().map(row).collect());
+        let rows = proposed.iter().map(|(candidate, outcome)| ProposedCandidate {
+            fingerprint: candidate.fingerprint(),
+            text: &candidate.text,
+            outcome,
+        });
+        return output::json(&rows.collect::<Vec<_>>());
     }
     let pending =
         proposed.iter().filter(|(_, outcome)| matches!(outcome, ProposalOutcome::Pending(_))).count();
@@ -245,15 +412,15 @@ fn told(proposed: &[(Candidate, ProposalOutcome)], as_json: bool) -> Result<Exit
 }
 
 fn audit(adopt: bool, reviewer: &Reviewer) -> Result<Exit, Failure> {
-    let (mut memory, _) = memory(&reviewer.place)?;
+    let (mut memory, _) = open_memory(&reviewer.place)?;
     if adopt {
-        let person = person(reviewer)?;
+        let person = reviewer.person()?;
         memory.adopt(&person)?;
     }
     let audit = memory.audit()?;
     let exit = if audit.ok { Exit::Success } else { Exit::Failed };
     if reviewer.place.json {
-        output::json(&json!(audit))?;
+        output::json(&audit)?;
         return Ok(exit);
     }
     let mut text = format!(
@@ -283,10 +450,10 @@ fn evaluate(
     embedder: Option<&Path>,
     as_json: bool,
 ) -> Result<Exit, Failure> {
-    let labelled = eval::read(file, format).map_err(|error| Failure::usage(error.to_string()))?;
-    let ground = ProjectContext::find(Environment::of_process(), directory()?, None, false, Vec::new())?;
-    let named = embedder.map(Path::to_path_buf).or(ground.settings.given(&table::EMBEDDER).map(Into::into));
-    let model = named.map(|directory| read_model(&directory)).transpose()?;
+    let labelled = eval::read(file, format).map_err(Failure::usage)?;
+    let context = project::context(None, false, Vec::new())?;
+    let named = embedder.map(Path::to_path_buf).or(context.settings.given(&table::EMBEDDER).map(Into::into));
+    let model = named.map(|directory| Bert::read(&directory)).transpose().map_err(Failure::usage)?;
     let scratch = tempfile::Builder::new()
         .prefix("marvin-eval-")
         .tempdir()
@@ -296,7 +463,7 @@ fn evaluate(
     let figures = eval::score(&labelled, &ks, scratch.path(), model)
         .map_err(|error| Failure::failed(error.to_string()))?;
     if as_json {
-        return output::json(&json!(figures));
+        return output::json(&figures);
     }
     let mut text = format!(
         "{} documents, {} questions ({} without an answer)\n",
@@ -306,6 +473,6 @@ fn evaluate(
         text.push_str(&format!("recall@{k:<4} {recall:.3}\n"));
     }
     text.push_str(&format!("mean reciprocal rank {:.3}\n", figures.mean_reciprocal_rank));
-    text.push_str(&format!("{:.0} µs a question (median)\n", figures.p50_us));
+    text.push_str(&format!("{:.0} µs per question (median)\n", figures.p50_us));
     output::line(&text)
 }

@@ -1,7 +1,7 @@
-//! Deciding one by one, at a terminal.
+//! Reviewing candidates one by one, at a terminal.
 
-use super::{person, show};
-use crate::cli::Reviewer;
+use super::reviewer::Reviewer;
+use super::show;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
@@ -9,14 +9,13 @@ use marvin_memory::Person;
 use marvin_memory::candidate::{Candidate, CandidateEdit};
 use marvin_memory::memory::{Decision, Memory};
 use marvin_memory::proposal::Proposal;
-use serde_json::json;
 use std::io::{BufRead, IsTerminal};
 
 /// Shows what waits; at a terminal asks about each.
 pub(super) fn pending(memory: &mut Memory, reviewer: &Reviewer) -> Result<Exit, Failure> {
     let waiting = memory.pending()?;
     if reviewer.place.json {
-        return output::json(&json!(waiting));
+        return output::json(&waiting);
     }
     if waiting.is_empty() {
         return output::line("Nothing waits for you.");
@@ -25,7 +24,7 @@ pub(super) fn pending(memory: &mut Memory, reviewer: &Reviewer) -> Result<Exit, 
         let text: Vec<String> = waiting.iter().map(show::whole).collect();
         return output::line(&text.join("\n"));
     }
-    let person = person(reviewer)?;
+    let person = reviewer.person()?;
     let mut answers = std::io::stdin().lock();
     review(memory, &waiting, &person, &reviewer.note, &mut answers, &mut output::talk)?;
     Ok(Exit::Success)
@@ -53,7 +52,7 @@ fn review(
     for proposal in waiting {
         say(&show::whole(proposal));
         loop {
-            // Whoever goes away decides nothing.
+            // The end of the input decides nothing.
             let Some(answer) = ask("Remember it? y yes, n no, e change it, s later, q stop: ", answers, say)
             else {
                 return Ok(decided);
@@ -82,7 +81,7 @@ fn review(
     Ok(decided)
 }
 
-/// What the person would rather remember: a new text, or a whole candidate as JSON; nothing where it cannot be understood.
+/// Asks for a changed candidate: a new text, or a whole candidate as JSON. None where it cannot be parsed.
 fn changed(
     memory: &Memory,
     candidate: &Candidate,

@@ -1,4 +1,4 @@
-//! What is remembered, as people read it.
+//! Memories and candidates as text for people.
 
 use crate::failure::Failure;
 use crate::output;
@@ -8,15 +8,31 @@ use marvin_memory::decision::Fate;
 use marvin_memory::memory::{Memory, MemoryRecord, RecalledMemory};
 use marvin_memory::proposal::Proposal;
 use marvin_memory::turns::Turns;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 /// Characters of an id that are shown.
-const ID: usize = 12;
+const SHORT_ID_CHARS: usize = 12;
 
-/// The beginning of a fingerprint, which is enough to name it; other ids stay whole.
+#[derive(Serialize)]
+struct WhyReport<'a> {
+    session_id: &'a str,
+    turn_number: u64,
+    memories: Vec<InjectedMemory<'a>>,
+    turn: Option<&'a Value>,
+}
+
+#[derive(Serialize)]
+struct InjectedMemory<'a> {
+    kind: &'a str,
+    id: &'a str,
+    memory: Option<&'a MemoryRecord>,
+}
+
+/// The beginning of a fingerprint, which identifies it; other ids stay whole.
 pub(super) fn short(id: &str) -> &str {
     let is_fingerprint = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_fingerprint { id.get(..ID).unwrap_or(id) } else { id }
+    if is_fingerprint { id.get(..SHORT_ID_CHARS).unwrap_or(id) } else { id }
 }
 
 /// One line.
@@ -64,7 +80,7 @@ pub(super) fn list(memory: &Memory, all: bool, as_json: bool) -> Result<Exit, Fa
     let remembered: Vec<MemoryRecord> =
         memory.list()?.into_iter().filter(|remembered| all || remembered.is_active()).collect();
     if as_json {
-        return output::json(&json!(remembered));
+        return output::json(&remembered);
     }
     if remembered.is_empty() {
         return output::line("Nothing is remembered here.");
@@ -106,29 +122,34 @@ pub(super) fn why(memory: &Memory, turn: &str, as_json: bool) -> Result<Exit, Fa
         turn.rsplit_once(':').and_then(|(session, number)| Some((session, number.parse::<u64>().ok()?)));
     let Some((session, number)) = parts else {
         return Err(Failure::usage(format!(
-            "`{turn}` is no turn\n  hint: SESSION:NUMBER, as in turns.jsonl"
+            "`{turn}` is not a turn\n  hint: SESSION:NUMBER, as in turns.jsonl"
         )));
     };
-    let said = Turns::at(&memory.places().turns).find(session, number);
+    let logged = Turns::at(&memory.places().turns).find(session, number);
     let injected = memory.injected(session, number)?;
-    if said.is_none() && injected.is_empty() {
+    if logged.is_none() && injected.is_empty() {
         return Err(Failure::usage(format!(
-            "there is no turn {number} of {session}\n  hint: turns.jsonl has them all"
+            "cannot find turn {number} of {session}\n  hint: turns.jsonl has them all"
         )));
     }
     let known = memory.list()?;
     let one = |id: &str| known.iter().find(|remembered| remembered.entry.id == id);
     if as_json {
-        let memories: Vec<Value> = injected
-            .iter()
-            .map(|injected| json!({"kind": injected.kind, "id": injected.id, "memory": one(&injected.id)}))
-            .collect();
-        return output::json(
-            &json!({"session_id": session, "turn_number": number, "memories": memories, "turn": said}),
-        );
+        let memories = injected.iter().map(|injected| InjectedMemory {
+            kind: &injected.kind,
+            id: &injected.id,
+            memory: one(&injected.id),
+        });
+        return output::json(&WhyReport {
+            session_id: session,
+            turn_number: number,
+            memories: memories.collect(),
+            turn: logged.as_ref(),
+        });
     }
-    let text =
-        |key: &str| said.as_ref().and_then(|said| said.get(key)?.as_str()).unwrap_or_default().to_string();
+    let text = |key: &str| {
+        logged.as_ref().and_then(|logged| logged.get(key)?.as_str()).unwrap_or_default().to_string()
+    };
     let mut shown = format!(
         "asked:    {}\nanswered: {}\n",
         truncate::line(&text("user_input"), 200),

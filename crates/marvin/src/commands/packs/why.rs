@@ -1,19 +1,57 @@
 //! `marvin packs why FILE`.
 
-use super::{Shelf, safe};
+use super::shelf::{NO_PACKS, Shelf, safe};
+use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;
-use marvin_base::Exit;
-use marvin_base::clock;
+use clap::Args;
+use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
-use marvin_base::settings::{Settings, table};
-use marvin_hooks::packs::score::{MAX_INJECTED_PACKS, STRONG, WEAK};
+use marvin_base::settings::table;
+use marvin_base::{Exit, clock};
+use marvin_hooks::packs::score::{MAX_INJECTED_PACKS, STRONG, Signal, WEAK};
 use marvin_hooks::packs::{InjectionHistory, Reach, RecentGuidance, ScoredPack, relative, tell};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::path::{Component, Path, PathBuf};
 
-pub(super) fn run(file: &Path, corrected: &[String], shelf: &Shelf, as_json: bool) -> Result<Exit, Failure> {
-    let file = relative(&resolve(&shelf.here.join(file)), &shelf.project);
+/// Show what every pack has to do with a file, and what an agent would be told
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The file need not exist. --corrected shows what a correction of the last minutes would change.\n\nExamples:\n  marvin packs why src/auth/login.ts\n  marvin packs why src/main.rs --corrected rust\n  marvin packs why src/main.rs --json | jq '.packs[] | {pack, score, reach}'"
+)]
+pub(crate) struct WhyArguments {
+    /// The file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// As if something of this category had just been corrected
+    #[arg(long, value_name = "CATEGORY")]
+    corrected: Vec<String>,
+    #[command(flatten)]
+    project: ProjectArguments,
+}
+
+#[derive(Serialize)]
+struct WhyReport<'a, T: Serialize> {
+    file: &'a str,
+    packs: Vec<PackScore<'a>>,
+    telling: T,
+}
+
+#[derive(Serialize)]
+struct PackScore<'a> {
+    pack: &'a str,
+    score: u32,
+    threshold: u32,
+    reach: Reach,
+    told: bool,
+    excluded_by: Option<&'a str>,
+    signals: &'a [Signal],
+}
+
+pub(super) fn run(arguments: &WhyArguments) -> Result<Exit, Failure> {
+    let shelf = Shelf::find(arguments.project.working_dir.as_deref())?;
+    let corrected = &arguments.corrected;
+    let file = relative(&resolve(&shelf.here.join(&arguments.file)), &shelf.project);
     let now = clock::now();
     let recent = RecentGuidance {
         corrections: corrected.iter().map(|category| (category.clone(), now)).collect(),
@@ -26,18 +64,19 @@ pub(super) fn run(file: &Path, corrected: &[String], shelf: &Shelf, as_json: boo
     }
     let all = shelf.packs.score_all(&file, &recent, now);
     let chosen = shelf.packs.score(&file, &recent);
-    let telling = tell(&chosen, &file, &mut InjectionHistory::default(), cap(shelf)?);
+    let telling = tell(&chosen, &file, &mut InjectionHistory::default(), max_tokens(&shelf)?);
     let is_told = |scored: &ScoredPack| chosen.iter().any(|one| one.pack.name() == scored.pack.name());
-    if as_json {
-        let packs: Vec<Value> = all
-            .iter()
-            .map(|scored| {
-                json!({"pack": scored.pack.name(), "score": scored.score, "threshold": scored.threshold(),
-                    "reach": scored.reach, "told": is_told(scored), "excluded_by": scored.excluded,
-                    "signals": scored.signals})
-            })
-            .collect();
-        return output::json(&json!({"file": file, "packs": packs, "telling": telling}));
+    if arguments.project.json {
+        let packs = all.iter().map(|scored| PackScore {
+            pack: scored.pack.name(),
+            score: scored.score,
+            threshold: scored.threshold(),
+            reach: scored.reach,
+            told: is_told(scored),
+            excluded_by: scored.excluded.as_deref(),
+            signals: &scored.signals,
+        });
+        return output::json(&WhyReport { file: &file, packs: packs.collect(), telling });
     }
     let mut text = format!("{file}\n");
     for scored in &all {
@@ -52,27 +91,22 @@ pub(super) fn run(file: &Path, corrected: &[String], shelf: &Shelf, as_json: boo
         }
     }
     if all.is_empty() {
-        text.push_str("There are no packs here. `marvin packs new rust` makes one to begin with.\n");
+        text.push_str(NO_PACKS);
     }
     match telling {
         Some(telling) => {
-            text.push_str(&format!(
-                "\nAn agent that has heard nothing yet would be told:\n\n{}\n",
-                telling.text
-            ));
+            text.push_str(&format!("\nA new agent would be told:\n\n{}\n", telling.text));
         }
         None => text.push_str("\nAn agent would be told nothing.\n"),
     }
     output::line(&safe(&text))
 }
 
-/// The settings of the project say how much is told.
-fn cap(shelf: &Shelf) -> Result<usize, Failure> {
+/// The tokens that the settings of the project allow for packs.
+fn max_tokens(shelf: &Shelf) -> Result<usize, Failure> {
     let environment = Environment::of_process();
-    let ground =
-        marvin_agent::ProjectContext::find(environment, shelf.here.clone(), None, false, Vec::new())?;
-    let settings: &Settings = &ground.settings;
-    Ok(settings.count(&table::PACKS_TOKENS))
+    let context = ProjectContext::find(environment, shelf.here.clone(), None, false, Vec::new())?;
+    Ok(context.settings.count(&table::PACKS_TOKENS))
 }
 
 fn verdict(scored: &ScoredPack, told: bool) -> String {
@@ -94,7 +128,7 @@ fn verdict(scored: &ScoredPack, told: bool) -> String {
     }
 }
 
-/// The path without `.` and `..`; the file need not be there.
+/// The path without `.` and `..`; the file need not exist.
 fn resolve(path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for part in path.components() {

@@ -100,7 +100,7 @@ fn servitors_and_roles_of_workflows_get_them_too() {
     ]);
     world.marvin(["servitors", "summon", "--name", "Ann", "look"]).run().exits(0);
     let listed = world.marvin(["servitors", "list"]).run().exits(0);
-    assert!(listed.text().contains("nobody runs it"), "{}", listed.text());
+    assert!(listed.text().contains("no process runs it"), "{}", listed.text());
     let ended = world.marvin(["servitors", "run", "--json", "--script", &script]).run().exits(0).json();
     assert_eq!(ended["servitors"][0]["state"], "done", "{ended:#}");
     let flow = json!({"workflow_id": "w", "goal": "look", "steps": [{"id": "s1", "worker": "Implementer", "inputs": {"task": "look"}}]});

@@ -343,7 +343,7 @@ fn a_state_file_that_somebody_changed_is_noticed() {
     assert_eq!((runs_of("1a.spec.2"), runs_of("1a_review.ux.r1.conformance")), (1, 2));
     let text =
         String::from_utf8_lossy(&world.marvin(["pipeline", "status"]).run().exits(0).stdout).into_owned();
-    assert!(text.contains("1a_review") && text.contains("go on with: marvin pipeline resume"), "{text}");
+    assert!(text.contains("1a_review") && text.contains("resume with: marvin pipeline resume"), "{text}");
     let explained = world.marvin(["pipeline", "explain", "2a"]).run();
     assert!(String::from_utf8_lossy(&explained.exits(0).stdout).contains("fails because"));
 }

@@ -457,7 +457,7 @@ fn what_waits_is_decided_one_by_one() {
     screen.send("delta is changed");
     screen.wait("Tags, with commas");
     screen.send("order");
-    screen.wait("Days until it is over");
+    screen.wait("Days until it expires");
     screen.send("");
     assert_eq!(screen.ended(), "0");
     let list = world.marvin(["memory", "list"]).run().exits(0);

@@ -1,4 +1,4 @@
-//! `marvin inspect-run` of a workflow: where every step stands, and how it came to that.
+//! The steps of a workflow run, and how they got there.
 
 use crate::failure::Failure;
 use crate::output;
@@ -11,12 +11,12 @@ use std::path::Path;
 const MAX_LISTED_ROWS: usize = 200;
 
 /// Shows a run of a workflow.
-pub(in super::super) fn inspect(path: &Path, timeline: bool, as_json: bool) -> Result<Exit, Failure> {
+pub(super) fn show(path: &Path, timeline: bool, as_json: bool) -> Result<Exit, Failure> {
     let view = View::read(path, &output::environment_redactor())?;
     if as_json {
         return output::json(&view.json(timeline));
     }
-    let text = if timeline { moments(&view) } else { table(&view) };
+    let text = if timeline { transitions(&view) } else { table(&view) };
     output::line(&output::visible(&text))
 }
 
@@ -65,7 +65,7 @@ fn table(view: &View) -> String {
         "\n{:13}  {:wide$}  {:workers$}  {:>5}  {:>8}  detail\n",
         "status", "step", "worker", "tries", "took"
     ));
-    // What a person looks for first: what is not over.
+    // A person looks first for the steps that are not complete.
     let mut steps: Vec<&StepView> = view.steps.iter().collect();
     if steps.len() > MAX_LISTED_ROWS {
         steps.sort_by_key(|step| step.status.is_complete());
@@ -125,7 +125,7 @@ fn table(view: &View) -> String {
     text
 }
 
-fn moments(view: &View) -> String {
+fn transitions(view: &View) -> String {
     let mut text = head(view);
     text.push('\n');
     for moment in &view.timeline {

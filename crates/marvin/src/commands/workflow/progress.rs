@@ -1,4 +1,4 @@
-//! How far a workflow is: on a terminal a few calm lines that are redrawn, elsewhere one plain line for every change.
+//! The progress of a workflow: a few lines that are redrawn on a terminal, elsewhere one line per change.
 
 use crate::output;
 use marvin_agent::trace::{Listener, Notice};
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Running steps that are shown at a time.
 const MAX_DISPLAYED_STEPS: usize = 8;
-/// The pictures of a second.
-const PAUSE: Duration = Duration::from_millis(100);
+/// The time between two redraws.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The columns of the terminal.
 pub(super) fn width() -> usize {
@@ -22,7 +22,7 @@ pub(super) fn width() -> usize {
         .max(40)
 }
 
-/// What is shown.
+/// The state of the display.
 #[derive(Debug, Default)]
 struct Board {
     all: u64,
@@ -33,35 +33,35 @@ struct Board {
     live: bool,
 }
 
-/// Ends the picture.
+/// A handle that ends the display.
 #[derive(Debug, Clone)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     board: Arc<Mutex<Board>>,
 }
 
 impl Progress {
-    /// Takes the lines away that are redrawn.
-    pub(super) fn end(&self) {
+    /// Removes the lines that are redrawn.
+    pub(crate) fn end(&self) {
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         board.wipe();
     }
 }
 
-/// Whoever is told of events, and the picture that it makes of them.
-pub(super) fn listener() -> (Listener, Progress) {
+/// A listener that displays events, and the handle of the display.
+pub(crate) fn listener() -> (Listener, Progress) {
     let live = std::io::stderr().is_terminal();
     let board = Arc::new(Mutex::new(Board { live, ..Board::default() }));
     let shown = board.clone();
     let listener = Box::new(move |notice: Notice<'_>| {
         let Notice::Event(event) = notice else { return };
         let mut board = shown.lock().unwrap_or_else(PoisonError::into_inner);
-        board.hear(event);
+        board.update(event);
     });
     (listener, Progress { board })
 }
 
 impl Board {
-    fn hear(&mut self, event: &Value) {
+    fn update(&mut self, event: &Value) {
         let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
         let number = |key: &str| event.get(key).and_then(Value::as_u64).unwrap_or(0);
         let step = text("step_id").to_string();
@@ -93,8 +93,8 @@ impl Board {
             "step.succeeded" | "step.partial" => {
                 self.over += 1;
                 self.running.remove(&step);
-                let took = text("type").trim_start_matches("step.");
-                Some(format!("{step}: {took}"))
+                let status = text("type").trim_start_matches("step.");
+                Some(format!("{step}: {status}"))
             }
             "step.failed" | "step.blocked" | "step.retry" => {
                 self.running.remove(&step);
@@ -126,7 +126,7 @@ impl Board {
     }
 
     fn draw(&mut self) {
-        let due = self.last.is_none_or(|last| last.elapsed() >= PAUSE);
+        let due = self.last.is_none_or(|last| last.elapsed() >= REDRAW_INTERVAL);
         if !self.live || (self.running.is_empty() && !due) {
             return;
         }

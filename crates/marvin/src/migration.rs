@@ -1,29 +1,14 @@
 //! The migration of a project's records, before the first command of a person in it.
 
-use crate::cli::{Arguments, Command};
 use crate::output;
 use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout, migrate};
 use marvin_base::person;
 use std::path::PathBuf;
 
-/// Migrates the project that a command is about, and says so. Agents' processes, hooks and servers never do.
-pub(super) fn run_before(arguments: &Arguments) {
-    let is_for_a_person = !matches!(
-        arguments.command,
-        Some(
-            Command::Hook { .. }
-                | Command::Daemon(_)
-                | Command::Mcp(_)
-                | Command::ModelServer { .. }
-                | Command::Completions { .. }
-                | Command::Man
-        )
-    );
+/// Migrates the project that the command line is about, and says so. A process of an agent migrates nothing.
+pub(crate) fn migrate_project() {
     let environment = Environment::of_process();
-    if !is_for_a_person {
-        return;
-    }
     let bare = Layout::new(&environment, None);
     let Ok(here) = std::env::current_dir() else { return };
     let directory = working_dir().map_or(here.clone(), |named| here.join(named));
@@ -42,7 +27,7 @@ pub(super) fn run_before(arguments: &Arguments) {
     }
 }
 
-/// The directory that `--working-dir` names, whichever command it belongs to.
+/// The value of `--working-dir`, whichever command it belongs to.
 fn working_dir() -> Option<PathBuf> {
     let mut words = std::env::args_os().skip(1).take_while(|word| word != "--");
     while let Some(word) = words.next() {

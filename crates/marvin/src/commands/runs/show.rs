@@ -1,36 +1,49 @@
-//! `marvin inspect-run`: what happened in a run, in a few lines.
+//! `marvin runs show` and `marvin inspect-run`: a summary of a run.
 
-use crate::cli::InspectRunArguments;
-use crate::commands::directory;
+use super::show_workflow;
+use super::which::RunName;
 use crate::failure::Failure;
 use crate::output;
-use marvin_base::environment::Environment;
-use marvin_base::layout::Layout;
+use crate::project::run_directories;
+use clap::Args;
 use marvin_base::run_record::RunStatus;
 use marvin_base::{Exit, truncate};
 use marvin_hooks::inspect::{self, Inspection};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-/// Things of a kind that are shown one by one; the rest is counted.
+/// Items of a kind that are shown one by one; the rest is counted.
 const MAX_LISTED_ITEMS: usize = 12;
 
-/// Shows a run.
-pub(super) fn run(arguments: &InspectRunArguments) -> Result<Exit, Failure> {
-    let environment = Environment::of_process();
-    let bare = Layout::new(&environment, None);
-    let here = directory()?;
-    let named = arguments.working_dir.as_ref().map_or(here.clone(), |path| here.join(path));
-    let project = bare.find_project(&named).unwrap_or(named);
-    let places = [Layout::new(&environment, Some(&project)).runs(), bare.runs()];
-    let named = arguments.run.as_deref().or(arguments.run_path.as_deref());
-    let path = inspect::find(named, &places).map_err(|error| Failure::usage(error.to_string()))?;
+/// Show what happened in a run
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without a run: the newest of this project. A run is named by its id, the beginning of its id, or its directory.\n\nExamples:\n  marvin runs show\n  marvin runs show run_20260203_040506_1a2b\n  marvin runs show --run-path .marvin/runs/run_20260203_040506_1a2b --timeline\n  marvin runs show --json | jq .tools"
+)]
+pub(crate) struct ShowRunArguments {
+    #[command(flatten)]
+    name: RunName,
+    /// Of a workflow: every transition, in order
+    #[arg(long)]
+    timeline: bool,
+    /// The project's directory (default: the project around this directory)
+    #[arg(long, value_name = "PATH")]
+    working_dir: Option<PathBuf>,
+    /// As JSON, with everything
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &ShowRunArguments) -> Result<Exit, Failure> {
+    let places = run_directories(arguments.working_dir.as_deref())?;
+    let path = inspect::find(arguments.name.given(), &places).map_err(Failure::usage)?;
     if marvin_flow::view::is_workflow(&path) {
-        return super::workflows::inspect(&path, arguments.timeline, arguments.json);
+        return show_workflow::show(&path, arguments.timeline, arguments.json);
     }
     let inspection = inspect::read(&path);
     if arguments.json {
-        return output::json(&json!(inspection));
+        return output::json(&inspection);
     }
     output::line(&output::visible(&summary(&inspection)))
 }
@@ -141,7 +154,7 @@ fn when(run: &Inspection) -> String {
         (true, None, status) => {
             format!(", ended{}", status.map(|status| format!(": {status}")).unwrap_or_default())
         }
-        (false, _, _) => ", not ended (it goes on, or was cut off)".to_string(),
+        (false, _, _) => ", not ended (it is running, or was interrupted)".to_string(),
     };
     format!("{begin}{lasted}{end}")
 }
@@ -156,9 +169,9 @@ fn duration(seconds: f64) -> String {
 }
 
 fn verification(run: &Inspection) -> Vec<String> {
-    let Some(proof) = &run.verification else { return Vec::new() };
-    let commitments = proof.get("commitments").and_then(Value::as_array);
-    let mut lines = vec![text(proof, "status").to_string()];
+    let Some(verification) = &run.verification else { return Vec::new() };
+    let commitments = verification.get("commitments").and_then(Value::as_array);
+    let mut lines = vec![text(verification, "status").to_string()];
     lines.extend(commitments.into_iter().flatten().take(MAX_LISTED_ITEMS).map(|one| {
         let name =
             if text(one, "description").is_empty() { text(one, "id") } else { text(one, "description") };
@@ -175,7 +188,7 @@ fn counts(counts: &BTreeMap<String, u64>) -> Vec<String> {
     counts.iter().map(|(name, count)| format!("{count} {name}")).collect()
 }
 
-/// On one line, or on none.
+/// All on one line, or no line.
 fn joined(words: Vec<String>) -> Vec<String> {
     if words.is_empty() { words } else { vec![words.join(", ")] }
 }

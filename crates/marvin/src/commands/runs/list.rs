@@ -1,0 +1,125 @@
+//! `marvin runs list` and `marvin list-runs`.
+
+use crate::arguments::ProjectArguments;
+use crate::failure::Failure;
+use crate::output;
+use crate::project::run_directories;
+use clap::Args;
+use marvin_base::{Exit, run_record, truncate};
+use marvin_flow::view;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// List the runs of workflows
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  marvin list-runs\n  marvin list-runs --all\n  marvin list-runs --json | jq -r '.[] | select(.status == \"BLOCKED\") | .run_path'"
+)]
+pub(crate) struct ListRunsArguments {
+    /// Also runs that are not workflows
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    project: ProjectArguments,
+}
+
+/// List the runs of this project, newest first
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Runs of every kind: turns, workflows, pipelines, servitors, hooks, MCP servers, benchmarks.\n\nExamples:\n  marvin runs list\n  marvin runs list --json | jq -r '.[] | select(.kind == \"workflow\") | .id'"
+)]
+pub(crate) struct AllRunsArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+}
+
+#[derive(Serialize)]
+struct RunRow {
+    id: String,
+    kind: String,
+    status: String,
+    started: String,
+    goal: String,
+    run_path: String,
+}
+
+impl RunRow {
+    fn read(path: &Path) -> Self {
+        let row = view::row(path);
+        RunRow {
+            id: text(&row, "run_id"),
+            kind: text(&row, "manner"),
+            status: text(&row, "status"),
+            started: text(&row, "started_at"),
+            goal: text(&row, "goal"),
+            run_path: text(&row, "run_path"),
+        }
+    }
+}
+
+/// Lists runs of all kinds.
+pub(crate) fn list_all(arguments: &AllRunsArguments) -> Result<Exit, Failure> {
+    let rows: Vec<RunRow> =
+        found(arguments.project.working_dir.as_deref())?.iter().map(|path| RunRow::read(path)).collect();
+    if arguments.project.json {
+        return output::json(&rows);
+    }
+    if rows.is_empty() {
+        return output::line("This project has no runs.");
+    }
+    let width = |column: fn(&RunRow) -> &str| {
+        rows.iter().map(|row| column(row).chars().count()).max().unwrap_or_default()
+    };
+    let (id, kind, status, started) =
+        (width(|row| &row.id), width(|row| &row.kind), width(|row| &row.status), width(|row| &row.started));
+    let line = |row: &RunRow| {
+        let RunRow { goal, .. } = row;
+        let line = format!(
+            "{:id$}  {:kind$}  {:status$}  {:started$}  {}",
+            row.id,
+            row.kind,
+            row.status,
+            row.started,
+            truncate::line(goal, 60)
+        );
+        line.trim_end().to_string()
+    };
+    output::line(&rows.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// Lists runs of workflows, and others with `--all`.
+pub(crate) fn list_workflows(arguments: &ListRunsArguments) -> Result<Exit, Failure> {
+    let found = found(arguments.project.working_dir.as_deref())?;
+    let chosen = found.iter().filter(|path| arguments.all || view::is_workflow(path));
+    let rows: Vec<Value> = chosen.map(|path| view::row(path)).collect();
+    if arguments.project.json {
+        return output::json(&rows);
+    }
+    if rows.is_empty() {
+        return output::line("No workflow was run here.");
+    }
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            let steps = row.get("steps").and_then(Value::as_u64);
+            let steps = steps.map(|steps| format!("{steps} steps")).unwrap_or_default();
+            let what =
+                [text(row, "workflow_id"), text(row, "goal")].into_iter().find(|text| !text.is_empty());
+            let what = truncate::line(&what.unwrap_or_default(), 60);
+            let line = format!("{:10}  {}  {steps:12}  {what}", text(row, "status"), text(row, "run_id"));
+            line.trim_end().to_string()
+        })
+        .collect();
+    output::line(&output::visible(&lines.join("\n")))
+}
+
+/// The runs of the project; outside of a project, those that belong to none.
+fn found(working_dir: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
+    let places = run_directories(working_dir)?;
+    Ok(places.iter().find(|place| place.is_dir()).map(|place| run_record::list(place)).unwrap_or_default())
+}
+
+fn text(row: &Value, key: &str) -> String {
+    row.get(key).and_then(Value::as_str).unwrap_or_default().to_string()
+}

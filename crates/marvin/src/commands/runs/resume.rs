@@ -1,0 +1,37 @@
+//! `marvin runs resume` and `marvin resume-run`: resumes a workflow run.
+
+use super::which::WhichRun;
+use crate::commands::workflow::progress;
+use crate::commands::workflow::run::{FlowArguments, execute, run_to_end};
+use crate::failure::Failure;
+use crate::runtime::cancel_on_signal;
+use clap::Args;
+use marvin_base::Exit;
+use marvin_base::environment::Environment;
+use marvin_base::layout::Layout;
+use marvin_flow::engine::Run;
+
+/// Resume the run of a workflow that was interrupted, was stopped, or waited for a person
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Finished steps do not run again. A step that was running when the process died is taken from what it left behind, or run again\nwhere that does no harm, or asked about.\n\nExamples:\n  marvin runs resume --run-path .marvin/runs/run_20260203_040506_1a2b\n  marvin runs resume run_20260203_040506_1a2b --json"
+)]
+pub(crate) struct ResumeRunArguments {
+    #[command(flatten)]
+    which: WhichRun,
+    #[command(flatten)]
+    flow: FlowArguments,
+}
+
+pub(crate) fn run(arguments: &ResumeRunArguments) -> Result<Exit, Failure> {
+    let path = arguments.which.find()?;
+    // A run of a project is in its state directory, which names the project.
+    let project = Layout::new(&Environment::of_process(), None).project_of_run(&path);
+    let working_dir = arguments.which.project.working_dir.as_deref().or(project.as_deref());
+    let context = arguments.flow.context(working_dir)?;
+    execute(arguments.which.project.json, async move || {
+        let (listener, progress) = progress::listener();
+        let run = Run::resume(&context, &path, arguments.flow.options(listener))?;
+        run_to_end(context, run, cancel_on_signal(), &progress).await
+    })
+}

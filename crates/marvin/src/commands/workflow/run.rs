@@ -1,0 +1,255 @@
+//! `marvin run-workflow`, and the execution that a resumed run shares with it.
+
+use super::progress::{self, Progress};
+use crate::arguments::ModelArguments;
+use crate::failure::Failure;
+use crate::output;
+use crate::project::context;
+use crate::runtime::{cancel_on_signal, runtime, start_mcp_servers};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use marvin_agent::ProjectContext;
+use marvin_agent::step_agents::StepAgents;
+use marvin_agent::trace::Listener;
+use marvin_base::Exit;
+use marvin_flow::drive::{drive, needs_model};
+use marvin_flow::engine::{self, EngineError, Options, Outcome, PreparedRun, Run, WorkflowStatus};
+use marvin_flow::manager;
+use marvin_flow::record::Sync;
+use marvin_flow::spec::{self, SpecError, Workflow};
+use marvin_flow::workers::names;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+const HELP: &str = "\
+The file is JSON, or YAML when its name ends in .yaml or .yml. Steps run in the order that depends_on asks for, independent
+ones in parallel. Everything is recorded before it counts: kill it anywhere, and `marvin resume-run` resumes it.
+
+Exit codes: 0 all steps succeeded; 1 a step failed, or succeeded in part; 2 the file is wrong; 3 a step's commitments do not hold;
+4 a person is needed; 6 the budget is spent (resume it with a larger one); 130 stopped.
+
+Examples:
+  marvin run-workflow build.yaml
+  marvin run-workflow --goal 'Make the parser accept comments' --commitment 'tests_pass:pytest -q' --max-cost 5
+  marvin run-workflow build.yaml --json | jq .status
+  marvin run-workflow big.json --concurrency 5000";
+
+/// The limits and the model of a workflow run.
+#[derive(Debug, Args)]
+pub(crate) struct FlowArguments {
+    /// The number of steps that run at the same time (default: as many as there are cores)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    concurrency: Option<u32>,
+    /// When commits are forced to the disk: auto, full or normal
+    #[arg(long, value_name = "WHEN", value_parser = sync_parser())]
+    sync: Option<Sync>,
+    #[command(flatten)]
+    model: ModelArguments,
+}
+
+/// Run a workflow
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct RunWorkflowArguments {
+    /// The workflow
+    #[arg(value_name = "FILE", required_unless_present = "goal", conflicts_with = "goal")]
+    file: Option<PathBuf>,
+    /// A goal: a Planner makes the workflow
+    #[arg(long, value_name = "TEXT")]
+    goal: Option<String>,
+    /// An assertion that must hold at the end of a goal (repeatable), as KIND:ASSERTION
+    #[arg(long, value_name = "KIND:ASSERTION", requires = "goal")]
+    commitment: Vec<String>,
+    /// The directory to work in
+    #[arg(long, value_name = "PATH")]
+    working_dir: Option<PathBuf>,
+    #[command(flatten)]
+    flow: FlowArguments,
+    /// The result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn sync_parser() -> impl TypedValueParser<Value = Sync> {
+    PossibleValuesParser::new(["auto", "full", "normal"]).map(|word| Sync::from_setting(&word))
+}
+
+/// A plan that is not a workflow, or names an unknown worker.
+#[derive(Debug, Error)]
+enum PlanError {
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    #[error(transparent)]
+    Workers(#[from] EngineError),
+}
+
+/// Runs a workflow from a file, or plans one for a goal.
+pub(crate) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Failure> {
+    let workflow = match &arguments.file {
+        Some(file) => {
+            let workflow = spec::from_file(file)?;
+            engine::check_workers(&workflow, &names())?;
+            Some(workflow)
+        }
+        None => None,
+    };
+    let goal = arguments.goal.as_deref().unwrap_or_default().trim();
+    if workflow.is_none() && goal.is_empty() {
+        return Err(Failure::usage("--goal is empty\n  hint: describe what is to be reached"));
+    }
+    let flow = &arguments.flow;
+    let mut context = flow.context(arguments.working_dir.as_deref())?;
+    execute(arguments.json, async move || {
+        let (listener, progress) = progress::listener();
+        let (options, cancel) = (flow.options(listener), cancel_on_signal());
+        if let Some(workflow) = workflow {
+            let run = Run::begin(&context, workflow, options)?;
+            return run_to_end(context, run, cancel, &progress).await;
+        }
+        let servers = start_mcp_servers(&mut context, &cancel).await;
+        let outcome =
+            run_goal(&Arc::new(context), goal, &arguments.commitment, options, cancel, &progress).await;
+        servers.end().await;
+        outcome
+    })
+}
+
+/// Plans a workflow for a goal, and runs it.
+async fn run_goal(
+    context: &Arc<ProjectContext>,
+    goal: &str,
+    commitments: &[String],
+    options: Options,
+    cancel: CancellationToken,
+    progress: &Progress,
+) -> Result<Outcome, Failure> {
+    let prepared = PreparedRun::new(context, goal, options)?;
+    let agents = Arc::new(StepAgents::open(context, prepared.directory(), prepared.trace(), &cancel)?);
+    let Some(workflow) = plan(&agents, goal, commitments, &cancel).await? else {
+        let path = prepared.directory().path().display().to_string();
+        prepared.abandon(context, goal)?;
+        progress.end();
+        return Err(without_plan(&agents, &path));
+    };
+    let outcome = drive(context, prepared.begin(context, workflow)?, Some(agents), cancel).await;
+    progress.end();
+    Ok(outcome?)
+}
+
+/// The workflow that the Planner makes of a goal, or the one step that it is without a plan.
+async fn plan(
+    agents: &StepAgents,
+    goal: &str,
+    commitments: &[String],
+    cancel: &CancellationToken,
+) -> Result<Option<Workflow>, Failure> {
+    let read = |workflow: &Value| -> Result<Workflow, PlanError> {
+        let workflow = spec::from_text(&workflow.to_string(), "the plan")?;
+        engine::check_workers(&workflow, &names())?;
+        Ok(workflow)
+    };
+    let check = |workflow: &Value| read(workflow).map(|_| ()).map_err(|error| error.to_string());
+    let Some(plan) = manager::plan(agents, goal, commitments, &check, cancel).await? else { return Ok(None) };
+    if let Some(why) = &plan.fallback {
+        output::talk(&format!("the goal becomes one step: {why}"));
+    }
+    read(&plan.workflow).map(Some).map_err(Failure::usage)
+}
+
+/// The failure of a run that ended before it had a plan.
+fn without_plan(agents: &StepAgents, run: &str) -> Failure {
+    let spent = agents.cost().is_spent().unwrap_or(false);
+    let (exit, why) = match spent {
+        true => {
+            (Exit::Budget, "the budget was spent before there was a plan\n  hint: raise it with --max-cost")
+        }
+        false => (Exit::Interrupted, "interrupted before there was a plan"),
+    };
+    Failure::new(exit, format!("{why}\n  the record: {run}"))
+}
+
+/// Runs a workflow to its end, with MCP servers where a step needs a model.
+pub(crate) async fn run_to_end(
+    mut context: ProjectContext,
+    run: Run,
+    cancel: CancellationToken,
+    progress: &Progress,
+) -> Result<Outcome, Failure> {
+    let mut servers = None;
+    if needs_model(run.workflow()) {
+        servers = Some(start_mcp_servers(&mut context, &cancel).await);
+    }
+    let outcome = drive(&Arc::new(context), run, None, cancel).await;
+    if let Some(servers) = servers {
+        servers.end().await;
+    }
+    progress.end();
+    Ok(outcome?)
+}
+
+impl FlowArguments {
+    pub(crate) fn context(&self, working_dir: Option<&Path>) -> Result<ProjectContext, Failure> {
+        context(working_dir, true, self.model.flags())
+    }
+
+    pub(crate) fn options(&self, listener: Listener) -> Options {
+        let concurrency = self.concurrency.map_or(0, |number| number as usize);
+        Options { concurrency, sync: self.sync, listener }
+    }
+}
+
+/// Runs the work to its end, and prints the outcome.
+pub(crate) fn execute(
+    as_json: bool,
+    work: impl AsyncFnOnce() -> Result<Outcome, Failure>,
+) -> Result<Exit, Failure> {
+    let outcome = runtime()?.block_on(work())?;
+    if as_json {
+        output::json(&outcome.result())?;
+    } else {
+        output::line(&output::visible(&summary(&outcome)))?;
+    }
+    Ok(outcome.exit())
+}
+
+fn summary(outcome: &Outcome) -> String {
+    let counts: Vec<String> =
+        outcome.counts.iter().map(|(status, count)| format!("{count} {}", status.to_lowercase())).collect();
+    let mut text = format!(
+        "{}: {} of {} steps ({:.1} s)\nrun: {}\n",
+        outcome.status.word(),
+        counts.join(", "),
+        outcome.steps,
+        outcome.elapsed.as_secs_f64(),
+        outcome.run_path.display()
+    );
+    if let Some((step, reason)) = &outcome.termination {
+        text.push_str(&format!("ended early by {step}: {reason}\n"));
+    }
+    for (step, why) in &outcome.failed {
+        text.push_str(&format!("failed: {step}: {why}\n"));
+    }
+    let path = outcome.run_path.display();
+    for one in &outcome.waiting {
+        let how = match one.kind.as_str() {
+            "approve" => format!("marvin workflow approve --run-path {path} --step {}", one.step_id),
+            "answer" => format!("marvin workflow answer --run-path {path} --step {} --text …", one.step_id),
+            "worker" => format!(
+                "marvin workflow answer --run-path {path} --step {} --text … (or approve, or settle)",
+                one.step_id
+            ),
+            _ => format!(
+                "marvin workflow settle --run-path {path} --step {} --as done|failed|again",
+                one.step_id
+            ),
+        };
+        text.push_str(&format!("waiting: {}: {}\n  hint: {how}\n", one.step_id, one.text));
+    }
+    if matches!(outcome.status, WorkflowStatus::Blocked | WorkflowStatus::Stopped) {
+        text.push_str(&format!("resume with: marvin resume-run --run-path {path}\n"));
+    }
+    text
+}

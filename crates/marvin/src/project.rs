@@ -1,0 +1,53 @@
+//! The project that a command is about: its directory, its context, its runs.
+
+use crate::failure::Failure;
+use marvin_agent::ProjectContext;
+use marvin_base::environment::Environment;
+use marvin_base::layout::Layout;
+use std::path::{Path, PathBuf};
+
+/// Settings that flags give, by key.
+pub(crate) type Flags = Vec<(&'static str, String)>;
+
+/// The directory that the program was started in.
+pub(crate) fn current_directory() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
+        Failure::usage(format!(
+            "the current directory cannot be used: {error}\n  hint: cd to a directory that exists"
+        ))
+    })
+}
+
+/// The directory that is named, else the project around the current directory.
+pub(crate) fn find_project(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let bare = Layout::new(&Environment::of_process(), None);
+    Ok(named.map(Path::to_path_buf).or(bare.find_project(&current_directory()?)))
+}
+
+/// Settings and workspace of the current directory, or of exactly the directory that is named.
+pub(crate) fn context(
+    working_dir: Option<&Path>,
+    coding: bool,
+    flags: Flags,
+) -> Result<ProjectContext, Failure> {
+    Ok(ProjectContext::find(Environment::of_process(), current_directory()?, working_dir, coding, flags)?)
+}
+
+/// Settings and workspace of the project that is named, else of the one around the current directory.
+pub(crate) fn project_context(
+    working_dir: Option<&Path>,
+    coding: bool,
+    flags: Flags,
+) -> Result<ProjectContext, Failure> {
+    context(find_project(working_dir)?.as_deref(), coding, flags)
+}
+
+/// The directories of the runs of this project, and of the runs that belong to no project.
+pub(crate) fn run_directories(working_dir: Option<&Path>) -> Result<[PathBuf; 2], Failure> {
+    let environment = Environment::of_process();
+    let bare = Layout::new(&environment, None);
+    let here = current_directory()?;
+    let named = working_dir.map_or(here.clone(), |path| here.join(path));
+    let project = bare.find_project(&named).unwrap_or(named);
+    Ok([Layout::new(&environment, Some(&project)).runs(), bare.runs()])
+}
