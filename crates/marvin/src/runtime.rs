@@ -22,7 +22,7 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
 /// No server is waited for longer than its own timeout.
 pub(crate) async fn start_mcp_servers(context: &mut ProjectContext, cancel: &CancellationToken) -> Servers {
     let mut servers = client::start(context, None, cancel).await;
-    context.lent = std::mem::take(&mut servers.lent);
+    context.lent = std::mem::take(&mut servers.external);
     servers
 }
 

@@ -1,6 +1,6 @@
 //! The server: accepts a bounded number of connections, gives each a time to say what it wants, and ends with its caller.
 
-use crate::answer::{Refusal, typed};
+use crate::answer::Refusal;
 use crate::guard::{self, Guard};
 use crate::pages::PageHandler;
 use crate::routes;

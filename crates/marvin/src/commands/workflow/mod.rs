@@ -265,7 +265,7 @@ fn decide(step: &WhichStep, decision: &PersonDecision, command: &str) -> Result<
     let person = deciding::person(None)?;
     let path = step.which.find()?;
     person.record(command, &format!("{} {}", path.display(), step.step))?;
-    engine::say(&path, &step.step, decision, person.decided_by())?;
+    engine::record_decision(&path, &step.step, decision, person.decided_by())?;
     let held = engine::holder(&path).is_some();
     let run_path = path.display().to_string();
     if step.which.project.json {
