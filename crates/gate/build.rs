@@ -2,6 +2,8 @@
 
 #[path = "src/effects/options/row.rs"]
 mod option_row;
+#[path = "build/plain_tables.rs"]
+mod plain_tables;
 #[path = "src/effects/facts_row.rs"]
 mod row;
 #[path = "build/text.rs"]
@@ -49,6 +51,8 @@ fn phrase_slice(list: &str) -> String {
 
 fn main() -> Result<(), Failure> {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=build/plain_tables.rs");
+    plain_tables::write()?;
     println!("cargo:rerun-if-changed=src/effects/facts_row.rs");
     println!("cargo:rerun-if-changed=src/effects/options/row.rs");
     println!("cargo:rerun-if-changed=build");

@@ -1,4 +1,4 @@
-//! What an agent may write: everything in the workspace, nothing, a list of files, or what a scope leaves open.
+//! Write access of agents: everything in the workspace, nothing, a list of files, or what a scope leaves open.
 
 use crate::intent::Touches;
 use crate::path::WorkspacePath;
@@ -20,18 +20,18 @@ pub enum Access {
     Scoped(Scope),
 }
 
-/// What is open for writing, and what is closed, by patterns. What matches `closed` is closed whatever `open` says; with
+/// Patterns of files that are open or closed for writing. What matches `closed` is closed whatever `open` says; with
 /// nothing in `open` everything else is open.
 ///
 /// A pattern is a directory anywhere on the way (`tests/`), a path (`src/lib.rs`), or a file name with at most one star
 /// (`test_*.py`). Limits: a scope binds the file tools; what a command writes is checked afterwards by the caller that set the scope.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scope {
-    /// What it is, in a few words, for refusals: `the tests`.
+    /// A name for refusals: `the tests`.
     pub name: String,
-    /// What may be written; nothing here: everything.
+    /// Patterns of files that may be written; empty: everything.
     pub open: Vec<String>,
-    /// What may not be written.
+    /// Patterns of files that may not be written.
     pub closed: Vec<String>,
     /// Why, as a sentence.
     pub reason: String,
@@ -124,7 +124,7 @@ impl Access {
         matches!(self, Access::Full | Access::Scoped(_))
     }
 
-    /// What such an agent may do, in a few words.
+    /// A description of the access in a few words.
     #[must_use]
     pub fn describe(&self) -> &'static str {
         match self {

@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Set once the kernel has said that it does not know `openat2`.
 static MISSING: AtomicBool = AtomicBool::new(false);
 
-/// How a file is opened that may turn out to be a pipe or a terminal: without waiting, without becoming its owner.
+/// Flags for a file that may be a pipe or a terminal: without waiting, without becoming its owner.
 pub(crate) const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
-/// How a directory is opened.
+/// Flags for a directory.
 pub(crate) const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
-/// How a place is held without being opened.
+/// Flags for a handle that does not open the file.
 pub(crate) const HOLD: OFlags = OFlags::PATH;
 
 /// Opens `path`, which is relative and has no `..`, beneath `directory`. A link anywhere on the way is [`Errno::LOOP`], a

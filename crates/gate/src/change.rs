@@ -21,7 +21,7 @@ use std::io::{Error, ErrorKind, Read, Result as IoResult, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-/// What is to happen to one file.
+/// A change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// It is made, with the directories on its way; it must not exist yet.

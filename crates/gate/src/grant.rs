@@ -1,4 +1,4 @@
-//! What a person's approval opens of the sandbox, for one command and no longer.
+//! Openings of the sandbox by a person's approval, for one command and no longer.
 //!
 //! A command that needs the network or a place outside the workspace fails in the sandbox whatever the person said. So the
 //! question names what the command needs, and a yes opens exactly that. What the gate cannot name stays closed.
@@ -6,19 +6,19 @@
 use crate::effects::{Act, Effect, Judgement, Place};
 use std::path::{Path, PathBuf};
 
-/// What is opened for one command.
+/// The openings for one command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grant {
     /// Whether it reaches the network.
     pub network: bool,
-    /// What it may write outside the workspace.
+    /// Paths outside the workspace that it may write.
     pub write: Vec<PathBuf>,
-    /// What it may read though it is otherwise closed or not shown.
+    /// Paths that it may read though they are otherwise closed or not shown.
     pub read: Vec<PathBuf>,
 }
 
 impl Grant {
-    /// What a judged line needs beyond the sandbox.
+    /// The openings that a judged line needs.
     #[must_use]
     pub fn needed_by(judgement: &Judgement, workspace: &Path, home: &Path) -> Self {
         let mut grant = Grant::default();
@@ -69,7 +69,7 @@ impl Grant {
         *self == Grant::default()
     }
 
-    /// What is opened, for the person who is asked; empty when it is nothing.
+    /// A description of the openings for the person who is asked; empty when there are none.
     #[must_use]
     pub fn describe(&self) -> String {
         let mut parts = Vec::new();
@@ -94,7 +94,7 @@ fn resolve(target: &str, workspace: &Path, home: &Path) -> Option<PathBuf> {
     Some(crate::command::reach::real(&path))
 }
 
-/// What must be opened so that a path can be written: itself, or its directory when it is not there or is to be replaced. Never
+/// The path to open so that a path can be written: itself, or its directory when it is not there or is to be replaced. Never
 /// the home directory or one above it.
 fn writable(path: &Path, home: &Path) -> Option<PathBuf> {
     let open = if path.is_dir() { path } else { path.parent()? };

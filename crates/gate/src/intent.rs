@@ -18,7 +18,7 @@ use marvin_base::settings::Settings;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What a tool touches, as it declares it.
+/// The things that a tool touches, as it declares them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Touches {
     /// Reads files of the workspace.
@@ -27,7 +27,7 @@ pub struct Touches {
     pub writes: bool,
     /// Writes beside them: notes, tickets, downloads.
     pub stores: bool,
-    /// What it stores are tickets and nothing else.
+    /// It stores tickets and nothing else.
     pub tickets: bool,
     /// Runs programs.
     pub executes: bool,
@@ -77,7 +77,7 @@ pub enum Intent {
     Install {
         /// The line as the shell would get it.
         line: String,
-        /// What the person's settings say about installing.
+        /// The person's setting about installing.
         setting: Decision,
     },
     /// A file or directory of the workspace is read.
@@ -109,7 +109,7 @@ pub enum Intent {
     },
     /// Another agent is started, to work for this one.
     SubAgent {
-        /// What it may write.
+        /// Its write access.
         access: Access,
         /// The directory of the workspace that it works in; none: the workspace.
         directory: Option<String>,
@@ -118,7 +118,7 @@ pub enum Intent {
     Tool {
         /// Its name.
         name: String,
-        /// What it touches.
+        /// The things that it touches.
         touches: Touches,
     },
 }
@@ -130,7 +130,7 @@ pub struct Context<'a> {
     pub workspace: Option<&'a Workspace>,
     /// The person's home directory.
     pub home: &'a Path,
-    /// What the agent may write.
+    /// The agent's write access.
     pub access: &'a Access,
     /// Whether a person can be asked.
     pub attended: bool,
@@ -223,7 +223,7 @@ fn place<'a>(workspace: &'a str, home: &'a str) -> layers::Place<'a> {
     layers::Place { directory: workspace, grounds: Grounds { workspace, home } }
 }
 
-/// What the judge finds.
+/// The finding of the judge.
 fn finding(line: &str, place: layers::Place<'_>, context: &Context<'_>) -> crate::effects::Judgement {
     let where_to =
         CommandContext { workspace: place.grounds.workspace.into(), home: place.grounds.home.into() };

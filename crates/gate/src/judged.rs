@@ -131,7 +131,7 @@ impl JudgedCall {
         &self.verdict
     }
 
-    /// What the call may run: it is allowed, or it was a question and the person said yes.
+    /// The permit of a call that is allowed, or that was a question and the person said yes.
     #[must_use]
     pub fn permit(self, approved: bool) -> Option<Permit> {
         let passes = match self.verdict.decision {

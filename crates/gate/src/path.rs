@@ -14,7 +14,7 @@ use std::path::Path;
 const MAX_PATH_BYTES: usize = 4096;
 const MAX_PATH_COMPONENT_BYTES: usize = 255;
 
-/// What lies directly in `.marvin` and only the shell itself writes.
+/// Entries of `.marvin` that only Marvin itself writes.
 const RECORD: [&str; 8] =
     ["runs", "memory", "security", "agents", "logs", "config.toml", "pipeline_state", "upstream"];
 
@@ -63,7 +63,7 @@ impl fmt::Display for WorkspacePath {
     }
 }
 
-/// What is wrong with a path's text, if anything; the caller adds where the workspace is.
+/// The fault in a path's text; the caller adds where the workspace is.
 pub(crate) fn parse(text: &str) -> Result<WorkspacePath, Refusal> {
     let unusable = |reason: String| {
         Refusal::new(

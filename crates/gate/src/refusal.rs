@@ -1,4 +1,4 @@
-//! Why a path was not opened or a request not made, in words meant for the model: what is wrong, and what to do instead.
+//! Refusals of paths and requests, in words for the model: the fault, and what to do instead.
 
 use crate::verdict::Verdict;
 
@@ -88,9 +88,9 @@ impl RefusalKind {
 pub struct Refusal {
     /// The kind.
     pub kind: RefusalKind,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
-    /// What to do instead.
+    /// The hint.
     pub how_to_fix: String,
 }
 
@@ -106,7 +106,7 @@ impl Refusal {
         Verdict::deny(self.kind.rule(), self.reason.clone(), self.how_to_fix.clone())
     }
 
-    /// What the operating system said about `path`, made actionable.
+    /// Turns an I/O error about `path` into a refusal with a hint.
     #[must_use]
     pub fn from_io(doing: &str, path: &str, error: &std::io::Error) -> Self {
         use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! How good the gate is on labelled commands.
+//! Scores of the gate on labelled commands.
 //!
 //! *Dangerous* rows are labelled deny; those with a technique hide what they do and are *evasions*. Caught means asked about or
 //! denied. *Harmless* rows are labelled allow; stopped means asked about or denied. Rows labelled ask may be denied, but not
@@ -15,9 +15,9 @@ use std::time::Duration;
 pub struct Row {
     /// The line.
     pub command: String,
-    /// What is right.
+    /// The right verdict.
     pub label: Decision,
-    /// What kind of command it is.
+    /// The kind of command.
     #[serde(default)]
     pub category: String,
     /// By what it hides what it does.
@@ -25,7 +25,7 @@ pub struct Row {
     pub technique: Option<String>,
 }
 
-/// What a row stands for.
+/// The meaning of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -56,7 +56,7 @@ impl Kind {
 }
 
 impl Row {
-    /// What it stands for.
+    /// Its meaning.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match (self.label, self.technique.as_deref()) {
@@ -68,7 +68,7 @@ impl Row {
     }
 }
 
-/// How rows of one kind were judged.
+/// The verdicts on rows of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Allowed.

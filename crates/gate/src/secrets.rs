@@ -1,4 +1,4 @@
-//! Where credentials lie: one list for the judge of commands, for paths, for the search, and for the sandbox.
+//! Places of credentials: one list for the judge of commands, for paths, for the search, and for the sandbox.
 //!
 //! Limits: these are places and names by convention. A secret in a file of an ordinary name is an ordinary file.
 

@@ -22,9 +22,9 @@ const MAX_POINTER_BYTES: u64 = 8 * 1024;
 /// A row of the table.
 #[derive(Debug)]
 pub struct Row {
-    /// Which files, by the components of a path; `**` last stands for everything below.
+    /// The files, by the components of a path; `**` last stands for everything below.
     pattern: &'static [&'static str],
-    /// What obeys these files.
+    /// The programs that obey these files.
     pub steers: &'static str,
     /// Ask or deny a write.
     pub verdict: Decision,
@@ -47,7 +47,7 @@ pub struct SteeringPath {
     pub path: PathBuf,
     /// Whether something is there now.
     pub exists: bool,
-    /// What obeys it.
+    /// The programs that obey it.
     pub steers: &'static str,
 }
 

@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub const NEEDED: &str = "ticket.needed";
 /// The rule that refuses the first attempt at a ticket.
 pub const FIRST: &str = "ticket.first";
-/// What the first attempt is told.
+/// The refusal of the first attempt.
 pub const SENT_BACK: &str = "the first ticket of an agent is always sent back once, to be made better";
 /// The rule that refuses a ticket that hangs below another one.
 pub const PARENT: &str = "ticket.parent";
@@ -78,7 +78,7 @@ impl Duty {
         }
     }
 
-    /// What an earlier process had done about it: whether the first attempt was refused, and the ticket that was made.
+    /// The state that an earlier process left: whether the first attempt was refused, and the ticket that was made.
     pub fn recall(&self, tried: bool, own: Option<&str>) {
         let mut state = self.state();
         state.tried |= tried;

@@ -35,7 +35,7 @@ pub struct Verdict {
     pub reason: String,
     /// The name of the rule that decided.
     pub rule: String,
-    /// What to do instead; empty when there is nothing to fix.
+    /// The hint; empty when there is nothing to fix.
     pub how_to_fix: String,
 }
 

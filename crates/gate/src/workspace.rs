@@ -56,11 +56,11 @@ pub struct Entry {
 pub struct DirectoryEntry {
     /// Its name.
     pub name: OsString,
-    /// What it is.
+    /// Its kind.
     pub kind: DirectoryEntryKind,
 }
 
-/// What an entry of a directory is; links are not followed.
+/// The kind of a directory entry; links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DirectoryEntryKind {
     /// A directory.
@@ -239,7 +239,7 @@ impl Workspace {
     /// calls of the operating system, and what it refuses it does not explain.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn open_plain(&self, path: &Path) -> std::io::Result<(File, u64)> {
         let file = File::from(beneath::open(self.directory.as_fd(), path, beneath::READ)?);
         let facts = rustix::fs::fstat(&file)?;
@@ -252,7 +252,7 @@ impl Workspace {
     /// The entries of a directory of a walk, in no order, if no link is on the way.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn list_plain(&self, path: &Path) -> std::io::Result<Vec<DirectoryEntry>> {
         let directory = beneath::open(self.directory.as_fd(), path, beneath::DIRECTORY)?;
         list(&directory)
@@ -382,7 +382,7 @@ impl Workspace {
         entries.into_iter().find(|entry| !entry.directory).map(|entry| entry.name)
     }
 
-    /// Where a path really leads inside the workspace: the nearest part that exists is resolved, the rest is appended.
+    /// Resolves a path inside the workspace: the nearest part that exists is resolved, the rest is appended.
     ///
     /// # Errors
     /// When a link on the way leads out, or into the tickets.
@@ -420,7 +420,7 @@ impl Workspace {
     }
 }
 
-/// What lies in an open directory, in no order.
+/// The entries of an open directory, in no order.
 fn list(directory: &OwnedFd) -> std::io::Result<Vec<DirectoryEntry>> {
     let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
     let mut entries = RawDir::new(directory, &mut buffer);

@@ -13,7 +13,7 @@ pub(crate) use raw::raw;
 use crate::effects::{self, Grounds, Judgement, MoreFacts};
 use std::path::PathBuf;
 
-/// Where a command would run.
+/// The place in which a command would run.
 #[derive(Debug, Clone)]
 pub struct CommandContext {
     /// The workspace, in which it starts.

@@ -1,4 +1,4 @@
-//! Where a path of a command really leads: the disk is asked, since a name inside the workspace may be a link out of it.
+//! Real targets of paths, looked up on the disk: a name inside the workspace may be a link out of it.
 //!
 //! Limits: this is looked up before the command runs; a program that swaps a file for a link in between is stopped only by
 //! the sandbox ([`crate::sandbox`]). Patterns (`*`) and trees are walked within bounds; beyond them the answer is "unknown".
@@ -17,7 +17,7 @@ const TREE_ENTRIES: usize = 200_000;
 /// Directories of other people's code and of builds, in which a project keeps no secrets of its own.
 const FOREIGN: [&str; 6] = [".git", "node_modules", ".venv", "venv", "site-packages", "target"];
 
-/// Where a path leads once every link on its way is followed; parts that do not exist are kept as they are.
+/// Follows every link of a path; parts that do not exist are kept as they are.
 #[must_use]
 pub fn real(path: &Path) -> PathBuf {
     if beneath::has_no_links(path) {
@@ -124,7 +124,7 @@ fn fits(pattern: &[u8], name: &[u8]) -> bool {
     pattern.get(at..).unwrap_or_default().iter().all(|byte| *byte == b'*')
 }
 
-/// What a tree holds that a reader of everything in it should not read.
+/// The finding on a tree that a command reads as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreeFinding {
     /// Nothing of the kind.

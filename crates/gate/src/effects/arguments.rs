@@ -142,21 +142,5 @@ fn fits(flag: &str, name: &str) -> bool {
 
 /// The word without its first bytes, which are certain.
 pub(crate) fn tail(word: &Word, from: usize) -> Word {
-    use crate::shell::Piece;
-    let mut skip = from;
-    let mut rest = Word::default();
-    for piece in &word.pieces {
-        match piece {
-            Piece::Known { text, quoted } => {
-                let cut = skip.min(text.len());
-                skip -= cut;
-                let text = text.get(cut..).unwrap_or_default();
-                if !text.is_empty() {
-                    rest.push(text, *quoted);
-                }
-            }
-            unknown @ Piece::Unknown { .. } => rest.pieces.push(unknown.clone()),
-        }
-    }
-    rest
+    word.without_start(from)
 }

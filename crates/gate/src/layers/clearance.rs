@@ -1,4 +1,4 @@
-//! What a hook may tell a client about a line that the gate allows.
+//! The answer that a hook may give a client about a line that the gate allows.
 //!
 //! A client runs commands without Marvin's sandbox, and an "allow" from a hook lifts the client's own question. So it takes more
 //! than a verdict that allows: the line is of the closed class of [`crate::unread_code`], or rules of the person cover every
@@ -9,7 +9,7 @@ use crate::unread_code;
 use crate::verdict::Decision;
 use serde::Serialize;
 
-/// Why a line may run in a client without a question.
+/// The reason why a line may run in a client without a question.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clearance {
@@ -23,7 +23,7 @@ pub enum Clearance {
 }
 
 impl Layers {
-    /// Why a client may be told to run a line, by the ruling on it.
+    /// The clearance of a line, by the ruling on it.
     #[must_use]
     pub fn clearance(&self, line: &str, place: Place<'_>, ruling: &Ruling) -> Clearance {
         // A model's opinion is neither the person's word nor knowledge of what a line does.

@@ -1,6 +1,6 @@
 //! The log of decisions, and figures from it.
 //!
-//! One line a decision, redacted, appended before the command runs. A file that has grown large is put aside under a name
+//! One line per decision, redacted, appended before the command runs. A file that has grown large is put aside under a name
 //! of its own; nothing is deleted.
 
 use super::{Layer, Opinion, Ruling};
@@ -9,7 +9,7 @@ use marvin_base::ledger::{self, Durability, Ledger, LedgerError, chain};
 use marvin_base::redact::Redactor;
 use marvin_base::{clock, files, ids, truncate};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +23,74 @@ const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 const MAX_COMMAND_CHARS: usize = 4_000;
 /// Bytes from the end of the file in which the last decisions are looked for.
 const MAX_LOG_TAIL_BYTES: u64 = 4 * 1024 * 1024;
+
+/// A line of the log: one decision.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DecisionEntry<'a> {
+    timestamp: String,
+    command: String,
+    /// Always null; readers of the format expect the key.
+    description: Option<&'a str>,
+    decision: Decision,
+    reasoning: &'a str,
+    duration_ms: f64,
+    model: Option<&'a str>,
+    confidence: Option<f64>,
+    layer: &'static str,
+    rule: &'a str,
+    /// The decision of the judge alone.
+    judge: Decision,
+}
+
+/// A line of the log: something is wrong with a rule file.
+#[derive(Serialize)]
+struct WarningEntry<'a> {
+    timestamp: String,
+    warning: &'a str,
+}
+
+/// The figures of one process, as `security-metrics.json` holds them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metrics {
+    by_source: SourceCounts,
+    by_decision: VerdictCounts,
+    total: u64,
+    /// Share of decisions that were allowed without a person or a model.
+    auto_accept_rate: f64,
+    started_at: String,
+    last_updated: String,
+}
+
+#[derive(Serialize)]
+struct SourceCounts {
+    allowlist: u64,
+    denylist: u64,
+    learned: u64,
+    llm: u64,
+    error: u64,
+    catastrophe: u64,
+    judge: u64,
+}
+
+#[derive(Serialize)]
+struct VerdictCounts {
+    allow: u64,
+    deny: u64,
+    ask: u64,
+}
+
+/// The reason why a decision could not be logged.
+#[derive(Debug, thiserror::Error)]
+enum LogError {
+    #[error("{} is a link, and the record must not lead elsewhere", .0.display())]
+    Link(PathBuf),
+    #[error("cannot put {} aside: {source}", path.display())]
+    Rotate { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
 
 /// The log.
 #[derive(Debug)]
@@ -60,24 +128,24 @@ impl Log {
         self.count(verdict.decision, ruling.layer);
         // Redacted before it is cut: half of a secret is not recognised.
         let command = truncate::head_whole(&self.redactor.text(line), MAX_COMMAND_CHARS);
-        self.append(&json!({
-            "timestamp": clock::now_stamp(),
-            "command": command,
-            "description": null,
-            "decision": verdict.decision.word(),
-            "reasoning": verdict.reason,
-            "durationMs": milliseconds(took),
-            "model": opinion.map(|opinion| &opinion.model),
-            "confidence": opinion.map(|opinion| opinion.confidence),
-            "layer": ruling.layer.word(),
-            "rule": verdict.rule,
-            "judge": ruling.judgement.verdict.decision.word(),
-        }));
+        self.append(&DecisionEntry {
+            timestamp: clock::now_stamp(),
+            command,
+            description: None,
+            decision: verdict.decision,
+            reasoning: &verdict.reason,
+            duration_ms: milliseconds(took),
+            model: opinion.map(|opinion| opinion.model.as_str()),
+            confidence: opinion.map(|opinion| opinion.confidence),
+            layer: ruling.layer.word(),
+            rule: &verdict.rule,
+            judge: ruling.judgement.verdict.decision,
+        });
     }
 
     /// Writes down that something is wrong with the rules.
     pub(super) fn warn(&self, text: &str) {
-        self.append(&json!({"timestamp": clock::now_stamp(), "warning": text}));
+        self.append(&WarningEntry { timestamp: clock::now_stamp(), warning: text });
     }
 
     fn count(&self, decision: Decision, layer: Layer) {
@@ -90,13 +158,13 @@ impl Log {
         state.updated = clock::now_stamp();
     }
 
-    fn append(&self, entry: &Value) {
-        if let Err(why) = self.try_append(entry) {
-            self.state.lock().unwrap_or_else(PoisonError::into_inner).failure = Some(why);
+    fn append(&self, entry: &impl Serialize) {
+        if let Err(error) = self.try_append(entry) {
+            self.state.lock().unwrap_or_else(PoisonError::into_inner).failure = Some(error.to_string());
         }
     }
 
-    fn try_append(&self, entry: &Value) -> Result<(), String> {
+    fn try_append(&self, entry: &impl Serialize) -> Result<(), LogError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             // Another process may have put the file aside, and the line must not follow it.
@@ -112,12 +180,12 @@ impl Log {
                 }
                 // In the moment between the look and the lock.
                 Err(LedgerError::Moved { .. }) => {}
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(error.into()),
             }
         }
     }
 
-    fn reopen(&self) -> Result<Ledger, String> {
+    fn reopen(&self) -> Result<Ledger, LogError> {
         let mut opened = self.try_reopen();
         // Another process may be putting the file aside in this moment.
         for _ in 0..2 {
@@ -130,18 +198,17 @@ impl Log {
         opened
     }
 
-    fn try_reopen(&self) -> Result<Ledger, String> {
+    fn try_reopen(&self) -> Result<Ledger, LogError> {
         if self.path.is_symlink() {
-            return Err(format!("{} is a link, and the record must not lead elsewhere", self.path.display()));
+            return Err(LogError::Link(self.path.clone()));
         }
         match self.rotate() {
             // Another process has put it aside in this moment.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(format!("cannot put {} aside: {error}", self.path.display())),
+            Err(source) => return Err(LogError::Rotate { path: self.path.clone(), source }),
             Ok(()) => {}
         }
-        Ledger::open_shared_chained(&self.path, Durability::Turn, self.redactor.clone())
-            .map_err(|error| error.to_string())
+        Ok(Ledger::open_shared_chained(&self.path, Durability::Turn, self.redactor.clone())?)
     }
 
     /// Puts a large file aside. A process that has it open still writes whole lines to it, under its new name.
@@ -164,7 +231,7 @@ impl Log {
         file.unlock()
     }
 
-    /// Why the last line could not be written, once.
+    /// The reason why the last line could not be written; given once.
     pub fn take_failure(&self) -> Option<String> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).failure.take()
     }
@@ -174,20 +241,29 @@ impl Log {
     pub fn metrics(&self) -> Option<Value> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let total: u64 = state.decisions.values().sum();
-        let of = |map: &BTreeMap<&'static str, u64>, names: &[&'static str]| -> Value {
-            names.iter().map(|name| ((*name).to_string(), json!(map.get(name).unwrap_or(&0)))).collect()
-        };
-        let layers = ["allowlist", "denylist", "learned", "llm", "error", "catastrophe", "judge"];
-        (total > 0).then(|| {
-            json!({
-                "bySource": of(&state.layers, &layers),
-                "byDecision": of(&state.decisions, &["allow", "deny", "ask"]),
-                "total": total,
-                "autoAcceptRate": ratio(state.alone, total),
-                "startedAt": state.started,
-                "lastUpdated": state.updated,
-            })
-        })
+        let layer = |name: &str| state.layers.get(name).copied().unwrap_or(0);
+        let decision = |name: &str| state.decisions.get(name).copied().unwrap_or(0);
+        let metrics = (total > 0).then(|| Metrics {
+            by_source: SourceCounts {
+                allowlist: layer("allowlist"),
+                denylist: layer("denylist"),
+                learned: layer("learned"),
+                llm: layer("llm"),
+                error: layer("error"),
+                catastrophe: layer("catastrophe"),
+                judge: layer("judge"),
+            },
+            by_decision: VerdictCounts {
+                allow: decision("allow"),
+                deny: decision("deny"),
+                ask: decision("ask"),
+            },
+            total,
+            auto_accept_rate: ratio(state.alone, total),
+            started_at: state.started.clone(),
+            last_updated: state.updated.clone(),
+        });
+        serde_json::to_value(metrics?).ok()
     }
 }
 

@@ -14,19 +14,19 @@ use std::pin::Pin;
 /// Bytes of an answer that are read at all.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// What a model is asked. Everything in it is data: it may hold instructions that an agent or a stranger wrote.
+/// A question to a model. Everything in it is data: it may hold instructions that an agent or a stranger wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Question {
     /// The line as it would be run.
     pub command: String,
     /// Each command of it, in words.
     pub commands: Vec<String>,
-    /// Where it would run: `workspace`, `inside` of it, or `elsewhere`.
+    /// Its directory: `workspace`, `inside` of it, or `elsewhere`.
     #[serde(rename = "folder")]
     pub directory: &'static str,
-    /// Why it is a question.
+    /// The reason why it is a question.
     pub reason: String,
-    /// Which rule says so.
+    /// The rule that says so.
     pub rule: String,
 }
 
@@ -54,22 +54,22 @@ impl Question {
     }
 }
 
-/// What a model answers.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Opinion {
     /// Allow, ask or deny.
     pub decision: Decision,
     /// Why.
     pub reasoning: String,
-    /// How sure it is, from 0 to 1.
+    /// Its confidence, from 0 to 1.
     pub confidence: f64,
-    /// What it looked at.
+    /// The things that it looked at.
     pub investigated: Vec<String>,
-    /// Which model.
+    /// The model.
     pub model: String,
-    /// What the answer cost, where that is known.
+    /// The cost of the answer, where that is known.
     pub cost_usd: Option<f64>,
-    /// How long it took.
+    /// Its duration.
     pub duration_ms: u64,
     /// Whether it was given before.
     pub cached: bool,
@@ -80,11 +80,11 @@ pub struct Opinion {
 pub struct Terms {
     /// Whether at all.
     pub enabled: bool,
-    /// How long an answer is waited for.
+    /// The time that an answer may take.
     pub timeout_ms: u64,
-    /// What the answers of one run may cost.
+    /// The budget for the answers of one run.
     pub cost_usd: f64,
-    /// How sure an answer must be.
+    /// The confidence that an answer must have.
     pub confidence: f64,
 }
 
@@ -120,7 +120,7 @@ pub trait Evaluator: Send + Sync + std::fmt::Debug {
     /// Asks.
     fn evaluate<'a>(&'a self, question: &'a Question) -> OpinionFuture<'a>;
 
-    /// How sure an answer must be to count.
+    /// The confidence that an answer must have to count.
     fn threshold(&self) -> f64;
 }
 
@@ -143,7 +143,7 @@ pub fn schema() -> serde_json::Value {
 /// Reads an answer: one JSON object of the right shape and nothing around it.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault in the answer.
 pub fn read_answer(text: &str) -> Result<Opinion, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -178,7 +178,7 @@ pub fn read_answer(text: &str) -> Result<Opinion, String> {
     })
 }
 
-/// What an answer makes of a question.
+/// Turns an answer into a verdict on the question.
 #[must_use]
 pub fn settle(asked: &Verdict, answer: &Result<Opinion, String>, threshold: f64) -> (Verdict, Layer) {
     let still = |rule: &str, why: String| {

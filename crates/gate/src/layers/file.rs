@@ -4,12 +4,13 @@ use super::form;
 use super::rule::{Fault, List, Problem, Rule};
 use super::set::{RuleQuery, Set};
 use crate::effects::{self, Grounds, MoreFacts};
+use marvin_base::atomic::WriteError;
 use marvin_base::files::{self, Links};
 use marvin_base::signature;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A rule file larger than this is not one.
 const MAX_RULE_FILE_BYTES: u64 = 4 * 1024 * 1024;
@@ -17,8 +18,39 @@ const MAX_RULE_FILE_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_RULES_PER_FILE: usize = 20_000;
 /// Problems that are kept of one file: the first are enough to fix it.
 const MAX_PROBLEMS_PER_FILE: usize = 100;
-/// Where examples are thought to run.
+/// The place in which examples are judged.
 const EXAMPLE: Grounds<'static> = Grounds { workspace: "/home/user/project", home: "/home/user" };
+
+/// The reason why a rule file cannot be used or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RuleFileError {
+    /// It cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// A rule of it is broken.
+    #[error("{0}")]
+    Broken(Problem),
+    /// It is not as the person left it.
+    #[error("{} was not written by you; look at it, then `marvin gate trust` or delete it", .0.display())]
+    Foreign(PathBuf),
+    /// It is not JSON, or a rule cannot be written as JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// It cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+impl From<Problem> for RuleFileError {
+    fn from(problem: Problem) -> Self {
+        RuleFileError::Broken(problem)
+    }
+}
 
 /// A rule file that was read.
 #[derive(Debug)]
@@ -27,7 +59,7 @@ pub(super) struct RuleFile {
     pub(super) set: Set,
     /// The programs that it makes known.
     pub(super) programs: MoreFacts,
-    /// What is wrong with the others.
+    /// The faults of the others.
     pub(super) problems: Vec<Problem>,
     /// SHA-256 of its content.
     pub(super) hash: String,

@@ -1,15 +1,12 @@
-//! Commands as rules see them: one text a command, with everything in it that a rule must answer for.
+//! Commands as rules see them: one text per command, with everything in it that a rule must answer for.
 //!
 //! For a denylist a command has several texts, and one that is found is enough. For an allowlist it has exactly one, with
-//! its launchers, variables and redirections, words quoted so that an argument cannot pass for two; and none at all
+//! its wrappers, variables and redirections, words quoted so that an argument cannot pass for two; and none at all
 //! where a word is not certain.
 
 use crate::effects::{Act, Grounds, Place, SegmentJudgement, weigh};
 use crate::shell::{self, RedirectKind, Segment, Taint, Word};
 use crate::verdict::Decision;
-
-/// Programs that start another and change nothing that a rule could want to know. `env` is none: it changes directories too.
-const TRANSPARENT: [&str; 8] = ["timeout", "nice", "ionice", "nohup", "time", "stdbuf", "command", "builtin"];
 
 /// Programs that run what they are given as text.
 const INTERPRETERS: [&str; 24] = [
@@ -47,7 +44,7 @@ const CODE: [&str; 10] = ["-c", "-e", "-E", "-p", "-pe", "-ne", "-r", "-m", "--e
 pub(super) struct Form {
     /// The text; `None` where something of it is not certain.
     pub(super) text: Option<String>,
-    /// Why it is not certain.
+    /// The reason why it is not certain.
     pub(super) why: &'static str,
     /// Whether its output goes where anything may be written.
     pub(super) contained: bool,
@@ -88,7 +85,7 @@ fn form(segment: &Segment, grounds: Grounds<'_>) -> Form {
     let through: Vec<String> = segment
         .through
         .iter()
-        .filter(|name| !TRANSPARENT.contains(&shell::base_name(name)))
+        .filter(|name| !shell::is_transparent(shell::base_name(name)))
         .cloned()
         .collect();
     let words: Option<Vec<String>> =

@@ -1,4 +1,4 @@
-//! What may be remembered of an approval, and how.
+//! Rules that are learned from approvals.
 //!
 //! An approval of a line says that this line may run, no more. So what is learned is the exact command with its launchers,
 //! redirections and kind of directory. Some things are never learned: code in an argument, words that are not certain, what
@@ -7,16 +7,16 @@
 
 use super::form::{self, Form};
 use super::rule::{Kind, List, MAX_LEARNED_PATTERN_CHARS, Rule};
-use super::{Layer, Place, Ruling, Trust, file};
+use super::{Layer, Place, RuleFileError, Ruling, Trust, file};
 use crate::shell;
 use crate::verdict::Decision;
+use marvin_base::atomic;
 use marvin_base::files::Links;
 use marvin_base::layout::Layout;
-use marvin_base::ledger::{self, Durability, Ledger};
+use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
-use marvin_base::{atomic, clock, ids, truncate};
+use marvin_base::{clock, ids, truncate};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub const SUGGESTIONS: &str = "suggestions.jsonl";
 const MIN_COMMAND_CHARS: usize = 5;
 /// Learned rules that are kept; more than this is a list that a person should write.
 const MAX_LEARNED_RULES: usize = 1_000;
-/// How long an answer to a question is waited for.
+/// The time that an answer to a question may take.
 pub const PENDING: Duration = Duration::from_secs(300);
 /// Questions that are waited for at the same time.
 const MAX_PENDING_QUESTIONS: usize = 256;
@@ -39,6 +39,35 @@ const NEVER: [&str; 30] = [
     "killall", "sudo", "doas", "su", "mkfs", "mount", "umount", "eval", "source", ".", "exec", "trap",
     "crontab", "ssh", "scp", "rsync", "nc", "truncate",
 ];
+
+/// The reason why nothing is learned of a line, or what is learned cannot be stored.
+#[derive(Debug, thiserror::Error)]
+pub enum LearnError {
+    /// The line needs no rule, no rule lifts its verdict, or it is decided each time.
+    #[error("{0}")]
+    Unlearnable(String),
+    /// It holds a secret.
+    #[error("it holds a secret, which must not be written down")]
+    Secret,
+    /// The list is full.
+    #[error("there are {MAX_LEARNED_RULES} learned rules already; write a rule into allowlist.json instead")]
+    Full,
+    /// The file of suggestions is a link.
+    #[error("{} is a link, and the record must not lead elsewhere", .0.display())]
+    Link(PathBuf),
+    /// A ledger cannot be read or written.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The rule file cannot be used or written.
+    #[error(transparent)]
+    File(#[from] RuleFileError),
+}
+
+impl LearnError {
+    fn unlearnable(why: impl Into<String>) -> Self {
+        LearnError::Unlearnable(why.into())
+    }
+}
 
 /// A rule that could be learned.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,14 +84,19 @@ pub struct Candidate {
     pub reason: String,
 }
 
-/// What could be learned of a line that was a question: one rule for every command that was asked about.
-pub(super) fn candidates(line: &str, place: Place<'_>, ruling: &Ruling) -> Result<Vec<Candidate>, String> {
+/// The rules that a question could become: one for every command that was asked about.
+pub(super) fn candidates(
+    line: &str,
+    place: Place<'_>,
+    ruling: &Ruling,
+) -> Result<Vec<Candidate>, LearnError> {
+    let unlearnable = |why: &str| Err(LearnError::unlearnable(why));
     match ruling.verdict.decision {
-        Decision::Allow => return Err("it is allowed already".into()),
+        Decision::Allow => return unlearnable("it is allowed already"),
         Decision::Deny => {
-            return Err(format!("it is denied ({}), and no rule lifts that", ruling.verdict.rule));
+            return unlearnable(&format!("it is denied ({}), and no rule lifts that", ruling.verdict.rule));
         }
-        Decision::Ask if ruling.layer == Layer::Error => return Err(ruling.verdict.reason.clone()),
+        Decision::Ask if ruling.layer == Layer::Error => return unlearnable(&ruling.verdict.reason),
         Decision::Ask => {}
     }
     let segments = &ruling.judgement.segments;
@@ -76,13 +110,13 @@ pub(super) fn candidates(line: &str, place: Place<'_>, ruling: &Ruling) -> Resul
         .map(|(form, _)| form)
         .collect();
     if !whole || asked.is_empty() {
-        return Err("the line cannot be read with certainty".into());
+        return unlearnable("the line cannot be read with certainty");
     }
     asked.into_iter().map(candidate).collect()
 }
 
-fn candidate(form: &Form) -> Result<Candidate, String> {
-    let Some(pattern) = form.text.clone() else { return Err(form.why.to_string()) };
+fn candidate(form: &Form) -> Result<Candidate, LearnError> {
+    let Some(pattern) = form.text.clone() else { return Err(LearnError::unlearnable(form.why)) };
     let program = form.words.first().map_or("", |word| shell::base_name(word));
     let length = pattern.chars().count();
     let why = if form.elsewhere {
@@ -107,7 +141,7 @@ fn candidate(form: &Form) -> Result<Candidate, String> {
         None
     };
     match why {
-        Some(why) => Err(why),
+        Some(why) => Err(LearnError::Unlearnable(why)),
         None => {
             let reason = format!("User approved: {}", truncate::line(&pattern, 80));
             Ok(Candidate { kind: Kind::Exact, pattern, directory: form.directory.to_string(), reason })
@@ -197,35 +231,68 @@ pub fn suggest(
     session: &str,
     rules: &[Candidate],
     redactor: &Arc<Redactor>,
-) -> Result<String, String> {
-    if rules.iter().any(|rule| redactor.finds(&rule.pattern) || redactor.text(&rule.pattern) != rule.pattern)
-    {
-        return Err("it holds a secret".into());
-    }
-    let known = suggestions(directory).map_err(|error| error.to_string())?;
+) -> Result<String, LearnError> {
+    refuse_secrets(rules, redactor)?;
+    let known = suggestions(directory)?;
     if let Some(same) = known.iter().find(|known| known.rules == rules) {
         return Ok(same.id.clone());
     }
     let id = format!("s-{}", ids::base36(6));
-    let entry = json!({
-        "id": id,
-        "timestamp": clock::now_stamp(),
-        "command": truncate::head_whole(&redactor.text(line), 1_000),
-        "sessionId": session,
-        "suggestions": {"allow": rules},
-    });
+    let entry = SuggestionEntry::Suggested {
+        id: id.clone(),
+        timestamp: clock::now_stamp(),
+        command: truncate::head_whole(&redactor.text(line), 1_000),
+        session: session.to_string(),
+        suggestions: SuggestedRules { allow: rules.to_vec() },
+    };
     append(directory, &entry, redactor)?;
     Ok(id)
 }
 
-fn append(directory: &Path, entry: &Value, redactor: &Arc<Redactor>) -> Result<(), String> {
+/// A line of the file of suggestions.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum SuggestionEntry {
+    /// A line was approved.
+    Suggested {
+        #[serde(default)]
+        id: String,
+        #[serde(default)]
+        timestamp: String,
+        #[serde(default)]
+        command: String,
+        #[serde(rename = "sessionId", default)]
+        session: String,
+        suggestions: SuggestedRules,
+    },
+    /// A person decided on a suggestion.
+    Decided {
+        #[serde(default)]
+        timestamp: String,
+        decided: String,
+        #[serde(default)]
+        accepted: bool,
+    },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct SuggestedRules {
+    allow: Vec<Candidate>,
+}
+
+fn refuse_secrets(rules: &[Candidate], redactor: &Redactor) -> Result<(), LearnError> {
+    let is_secret =
+        |rule: &Candidate| redactor.finds(&rule.pattern) || redactor.text(&rule.pattern) != rule.pattern;
+    if rules.iter().any(is_secret) { Err(LearnError::Secret) } else { Ok(()) }
+}
+
+fn append(directory: &Path, entry: &SuggestionEntry, redactor: &Arc<Redactor>) -> Result<(), LearnError> {
     let path = directory.join(SUGGESTIONS);
     if path.is_symlink() {
-        return Err(format!("{} is a link, and the record must not lead elsewhere", path.display()));
+        return Err(LearnError::Link(path));
     }
-    let mut ledger = Ledger::open_shared_chained(&path, Durability::Turn, redactor.clone());
-    let ledger = ledger.as_mut().map_err(|error| error.to_string())?;
-    ledger.append(entry).map(|_| ()).map_err(|error| error.to_string())
+    Ledger::open_shared_chained(&path, Durability::Turn, redactor.clone())?.append(entry)?;
+    Ok(())
 }
 
 /// The suggestions that wait for a decision.
@@ -238,28 +305,33 @@ pub fn suggestions(directory: &Path) -> Result<Vec<Suggestion>, ledger::LedgerEr
         return Ok(Vec::new());
     }
     let entries = ledger::read_chained(&path)?.entries;
-    let text =
-        |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
-    let decided: BTreeSet<String> = entries.iter().map(|entry| text(entry, "decided")).collect();
-    let read = |entry: &Value| {
-        let rules = entry.get("suggestions")?.get("allow")?;
-        Some(Suggestion {
-            id: text(entry, "id"),
-            timestamp: text(entry, "timestamp"),
-            command: text(entry, "command"),
-            session: text(entry, "sessionId"),
-            rules: Vec::deserialize(rules).ok()?,
-        })
-    };
-    Ok(entries.iter().filter_map(read).filter(|found| !decided.contains(&found.id)).collect())
+    let mut found = Vec::new();
+    let mut settled = BTreeSet::new();
+    for entry in entries.iter().filter_map(|entry| SuggestionEntry::deserialize(entry).ok()) {
+        match entry {
+            SuggestionEntry::Suggested { id, timestamp, command, session, suggestions } => {
+                found.push(Suggestion { id, timestamp, command, session, rules: suggestions.allow });
+            }
+            SuggestionEntry::Decided { decided, .. } => {
+                settled.insert(decided);
+            }
+        }
+    }
+    found.retain(|suggestion| !settled.contains(&suggestion.id));
+    Ok(found)
 }
 
 /// Writes down what a person decided on a suggestion.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn decide(directory: &Path, id: &str, accepted: bool, redactor: &Arc<Redactor>) -> Result<(), String> {
-    let entry = json!({"timestamp": clock::now_stamp(), "decided": id, "accepted": accepted});
+pub fn decide(
+    directory: &Path,
+    id: &str,
+    accepted: bool,
+    redactor: &Arc<Redactor>,
+) -> Result<(), LearnError> {
+    let entry = SuggestionEntry::Decided { timestamp: clock::now_stamp(), decided: id.to_string(), accepted };
     append(directory, &entry, redactor)
 }
 
@@ -279,11 +351,8 @@ pub fn add(
     session: &str,
     rules: &[Candidate],
     redactor: &Redactor,
-) -> Result<Vec<Rule>, String> {
-    if rules.iter().any(|rule| redactor.finds(&rule.pattern) || redactor.text(&rule.pattern) != rule.pattern)
-    {
-        return Err("it holds a secret, which must not be written down".into());
-    }
+) -> Result<Vec<Rule>, LearnError> {
+    refuse_secrets(rules, redactor)?;
     let mut known = learned(layout)?;
     let mut new = Vec::new();
     for rule in rules {
@@ -310,9 +379,7 @@ pub fn add(
         new.push(rule);
     }
     if known.len() > MAX_LEARNED_RULES {
-        return Err(format!(
-            "there are {MAX_LEARNED_RULES} learned rules already; write a rule into allowlist.json instead"
-        ));
+        return Err(LearnError::Full);
     }
     write(layout, &known)?;
     Ok(new)
@@ -322,7 +389,7 @@ pub fn add(
 ///
 /// # Errors
 /// When the file is not as the person left it, or cannot be written.
-pub fn remove(layout: &Layout, id: &str) -> Result<bool, String> {
+pub fn remove(layout: &Layout, id: &str) -> Result<bool, LearnError> {
     let mut known = learned(layout)?;
     let before = known.len();
     known.retain(|rule| rule.id != id);
@@ -337,30 +404,27 @@ pub fn remove(layout: &Layout, id: &str) -> Result<bool, String> {
 ///
 /// # Errors
 /// When another process changed the file, or it is broken.
-pub fn learned(layout: &Layout) -> Result<Vec<Rule>, String> {
+pub fn learned(layout: &Layout) -> Result<Vec<Rule>, LearnError> {
     let path = path(layout);
     let loaded = file::load(&path, List::Learned, Links::Refuse);
     if let Some(problem) = loaded.problems.first() {
-        return Err(problem.to_string());
+        return Err(RuleFileError::from(problem.clone()).into());
     }
     let own = layout.record().is_none();
     if path.exists() && !own && !Trust::read(&layout.trusted()).holds(&path, &loaded.hash) {
-        return Err(format!(
-            "{} was not written by you; look at it, then `marvin gate trust` or delete it",
-            path.display()
-        ));
+        return Err(RuleFileError::Foreign(path).into());
     }
     Ok(loaded.set.rules().to_vec())
 }
 
-fn write(layout: &Layout, rules: &[Rule]) -> Result<(), String> {
+fn write(layout: &Layout, rules: &[Rule]) -> Result<(), RuleFileError> {
     let path = path(layout);
     let mut text = String::new();
     for rule in rules {
-        text.push_str(&serde_json::to_string(rule).map_err(|error| error.to_string())?);
+        text.push_str(&serde_json::to_string(rule)?);
         text.push('\n');
     }
-    atomic::replace_private(&path, text.as_bytes()).map_err(|error| error.to_string())?;
+    atomic::replace_private(&path, text.as_bytes())?;
     // Until this is done the rules do not count, which is the safe side.
-    Trust::note(&layout.trusted(), &path).map_err(|error| error.to_string())
+    Ok(Trust::note(&layout.trusted(), &path)?)
 }

@@ -26,6 +26,7 @@ pub mod trust;
 pub use clearance::Clearance;
 pub use decisions::{Log, Stats};
 pub use evaluator::{Evaluator, Opinion, Question};
+pub use file::RuleFileError;
 pub use rule::{Kind, List, Problem, Rule};
 pub use trust::Trust;
 
@@ -41,7 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Which layer decided.
+/// The layer that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
@@ -49,7 +50,7 @@ pub enum Layer {
     Catastrophe,
     /// A rule that refuses.
     Denylist,
-    /// What the line does.
+    /// The effects of the line.
     Judge,
     /// A rule that lifts a question.
     Allowlist,
@@ -77,7 +78,7 @@ impl Layer {
     }
 }
 
-/// Whose file it is.
+/// The owner of a rule file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleFileOwner {
@@ -90,11 +91,11 @@ pub enum RuleFileOwner {
 /// A rule file that is looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// What it is for.
+    /// The list that it holds.
     pub list: List,
-    /// Whose it is.
+    /// Its owner.
     pub whose: RuleFileOwner,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
 }
 
@@ -113,7 +114,7 @@ pub struct Status {
     /// The programs that it makes known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
-    /// What is wrong with it.
+    /// Its faults.
     pub problems: Vec<Problem>,
 }
 
@@ -122,13 +123,13 @@ pub struct Status {
 pub struct Ruling {
     /// The decision.
     pub verdict: Verdict,
-    /// Which layer decided.
+    /// The layer that decided.
     pub layer: Layer,
-    /// What the judge found.
+    /// The finding of the judge.
     pub judgement: Judgement,
 }
 
-/// Where a line would run.
+/// The directory and the workspace of a line.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// The directory.
@@ -169,7 +170,7 @@ struct Rules {
     doubtful: Option<Problem>,
 }
 
-/// Where a list of a project lies: what was learned with the authority, what the repository says in the repository.
+/// The path of a project's list: learned rules lie in the state directory, the others in the repository.
 fn project_file(layout: &Layout, list: List) -> PathBuf {
     let directory = if list == List::Learned { layout.security() } else { layout.rules() };
     directory.join(list.file())
@@ -246,13 +247,13 @@ impl Layers {
         self.rule(line, place, judgement)
     }
 
-    /// What the judge finds in a directory on the disk as it is.
+    /// Judges a line in a directory on the disk as it is.
     #[must_use]
     pub fn look(&self, line: &str, place: Place<'_>) -> Judgement {
         effects::judge_on_disk(line, place.directory, place.grounds, self.current().programs.as_ref())
     }
 
-    /// What the judge finds on the disk as it is.
+    /// Judges a line on the disk as it is.
     pub(crate) fn finding(&self, line: &str, context: &CommandContext) -> Judgement {
         command::judge_command_with(line, context, self.current().programs.as_ref())
     }
@@ -337,11 +338,15 @@ impl Layers {
         self.log.as_ref()
     }
 
-    /// What a person could have Marvin remember about a line that was a question.
+    /// The rules that a person could have Marvin learn from a line that was a question.
     ///
     /// # Errors
-    /// Why nothing may be remembered about it.
-    pub fn learnable(&self, line: &str, place: Place<'_>) -> Result<Vec<learn::Candidate>, String> {
+    /// The reason why nothing may be learned from it.
+    pub fn learnable(
+        &self,
+        line: &str,
+        place: Place<'_>,
+    ) -> Result<Vec<learn::Candidate>, learn::LearnError> {
         learn::candidates(line, place, &self.judge(line, place))
     }
 
@@ -361,7 +366,7 @@ impl Layers {
         state.entries.iter().map(status).collect()
     }
 
-    /// What is wrong with the rule files.
+    /// The faults of the rule files.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         self.status().into_iter().flat_map(|status| status.problems).collect()
@@ -467,7 +472,7 @@ const OWN: [[&str; 2]; 5] =
 /// Words behind `marvin memory` by which a person decides what is remembered.
 const REMEMBERED: [&str; 5] = ["approve", "edit", "reject", "forget", "pending"];
 
-/// What an agent may never run, whatever any list says: the commands by which a person tells the gate what to allow, and
+/// Refuses commands that an agent may never run, whatever any list says: those by which a person tells the gate what to allow, and
 /// takes back what was to be proved.
 fn own(judgement: &Judgement) -> Option<Verdict> {
     let deny = |reason: &str, hint: &str| Some(Verdict::deny("gate.own", reason, hint));

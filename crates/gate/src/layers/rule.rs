@@ -14,10 +14,10 @@ const MAX_ID_CHARS: usize = 128;
 pub(super) const EXPRESSION_BYTES: usize = 1024 * 1024;
 /// Bytes that what an expression remembers of texts may take.
 pub(super) const MEMORY_BYTES: usize = 128 * 1024;
-/// How deep an expression may nest.
+/// Nesting of a regex.
 pub(super) const EXPRESSION_DEPTH: u32 = 50;
 
-/// How a pattern is compared.
+/// The comparison of a pattern with a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -31,7 +31,7 @@ pub enum Kind {
     Exact,
 }
 
-/// What a list is for.
+/// The purpose of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum List {
@@ -92,10 +92,10 @@ impl List {
 pub struct Rule {
     /// Its name.
     pub id: String,
-    /// How the pattern is compared.
+    /// The comparison of the pattern.
     #[serde(rename = "type")]
     pub kind: Kind,
-    /// What is looked for.
+    /// The text that is looked for.
     pub pattern: String,
     /// Why, in a sentence that a person and a model can read.
     pub reason: String,
@@ -121,16 +121,16 @@ pub struct Rule {
     pub directory: Option<String>,
 }
 
-/// What is wrong with a rule or a file.
+/// A fault in a rule or a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The file.
     pub file: String,
     /// The rule, by its id or its number.
     pub rule: String,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
-    /// What to do.
+    /// The hint.
     #[serde(rename = "mend")]
     pub hint: String,
 }
@@ -145,7 +145,7 @@ impl std::fmt::Display for Problem {
     }
 }
 
-/// What is wrong with a rule, and what to do; the caller knows the file.
+/// A fault in a rule, with its hint; the caller knows the file.
 #[derive(Debug, Clone)]
 pub(super) struct Fault {
     pub(super) what: String,

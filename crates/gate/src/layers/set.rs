@@ -29,7 +29,7 @@ pub(super) struct Set {
     expressions: Vec<(RegexSet, Vec<usize>)>,
 }
 
-/// What a text must look like for a rule to count.
+/// The form that a text must have for a rule to count.
 pub(super) struct RuleQuery<'a> {
     /// The text.
     pub(super) text: &'a str,

@@ -1,10 +1,10 @@
 //! Lists to begin with, by ecosystem: data in the rule format, each rule with its own examples.
 
-use super::rule::{List, Problem, Rule};
-use super::{Trust, file};
+use super::rule::{List, Rule};
+use super::{RuleFileError, Trust, file};
 use marvin_base::atomic;
 use marvin_base::files::{self, Links};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::Path;
 
 /// Every list, as (name, what it is for, text).
@@ -46,15 +46,15 @@ pub fn rules(name: &str) -> Option<Vec<(List, Rule)>> {
 ///
 /// # Errors
 /// When the file is broken, or cannot be written.
-pub fn add(path: &Path, list: List, rules: &[Rule], trust: Option<&Path>) -> Result<usize, String> {
+pub fn add(path: &Path, list: List, rules: &[Rule], trust: Option<&Path>) -> Result<usize, RuleFileError> {
     let text = match files::read_text(path, 16 * 1024 * 1024, Links::Refuse) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => r#"{"rules": []}"#.to_string(),
-        Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+        Err(source) => return Err(RuleFileError::Read { path: path.to_path_buf(), source }),
     };
     let loaded = file::parse(&text, path, list);
     if let Some(problem) = loaded.problems.first() {
-        return Err(Problem::to_string(problem));
+        return Err(problem.clone().into());
     }
     // What a stranger wrote does not become trusted by adding to it.
     if let Some(trust) = trust
@@ -62,23 +62,22 @@ pub fn add(path: &Path, list: List, rules: &[Rule], trust: Option<&Path>) -> Res
         && list != List::Denylist
         && !Trust::read(trust).holds(path, &loaded.hash)
     {
-        return Err(format!(
-            "{} was not written by you; look at it, then `marvin gate trust` or delete it",
-            path.display()
-        ));
+        return Err(RuleFileError::Foreign(path.to_path_buf()));
     }
-    let mut value: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let mut value: Value = serde_json::from_str(&text)?;
     let known = loaded.set.rules();
     let new: Vec<&Rule> =
         rules.iter().filter(|rule| !known.iter().any(|known| known.id == rule.id)).collect();
     if let Some(entries) = value.get_mut("rules").and_then(Value::as_array_mut) {
-        entries.extend(new.iter().map(|rule| json!(rule)));
+        for rule in &new {
+            entries.push(serde_json::to_value(rule)?);
+        }
     }
     if !new.is_empty() {
-        let text = serde_json::to_string_pretty(&value).map_err(|error| error.to_string())?;
-        atomic::replace(path, format!("{text}\n").as_bytes()).map_err(|error| error.to_string())?;
+        let text = serde_json::to_string_pretty(&value)?;
+        atomic::replace(path, format!("{text}\n").as_bytes())?;
         if let Some(trust) = trust.filter(|_| list != List::Denylist) {
-            Trust::note(trust, path).map_err(|error| error.to_string())?;
+            Trust::note(trust, path)?;
         }
     }
     Ok(new.len())
@@ -87,6 +86,7 @@ pub fn add(path: &Path, list: List, rules: &[Rule], trust: Option<&Path>) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn every_rule_of_every_list_loads_with_examples() {

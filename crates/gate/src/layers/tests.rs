@@ -49,7 +49,7 @@ impl House {
         (ruling.verdict.decision, ruling.layer)
     }
 
-    fn learnable(&self, line: &str) -> Result<Vec<learn::Candidate>, String> {
+    fn learnable(&self, line: &str) -> Result<Vec<learn::Candidate>, learn::LearnError> {
         let (directory, home) = self.places();
         let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
         self.layers().learnable(line, place)
@@ -384,6 +384,7 @@ fn an_agent_cannot_teach_the_gate() {
     assert!(
         learn::add(&house.layout, ASKED, "s", &candidates, &redactor)
             .unwrap_err()
+            .to_string()
             .contains("not written by you")
     );
     for line in [

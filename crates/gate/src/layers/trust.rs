@@ -1,4 +1,4 @@
-//! Which rule files of projects a person trusts.
+//! Rule files of projects that a person trusts.
 //!
 //! A project's directory can be written by the agent that works in it, or come from a stranger. So a project may always make
 //! things stricter; what it would allow counts only while a person has said so for exactly this content. The list of

@@ -1,4 +1,4 @@
-//! Which addresses are on the public internet, and what the others are.
+//! Classes of IP addresses: public, private, loopback, metadata services.
 //!
 //! Everything that is not known to be public counts as not public. An IPv4 address inside an IPv6 one is judged as the
 //! IPv4 address that it is.
@@ -6,7 +6,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an address is, when it is not a public one.
+/// The class of an address that is not public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// This machine.
@@ -68,7 +68,7 @@ const METADATA: [Ipv4Addr; 5] = [
 const METADATA_V6: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
 
-/// What an address is; `None` for a public one.
+/// Classifies an address; `None` for a public one.
 #[must_use]
 pub fn class(address: IpAddr) -> Option<Class> {
     match address {

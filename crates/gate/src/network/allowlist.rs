@@ -6,7 +6,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use marvin_base::settings::{Setting, Settings, table};
 use std::net::IpAddr;
 
-/// What an entry stands for.
+/// The hosts that an entry stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Pattern {
     /// `*`: every public host.
@@ -30,7 +30,7 @@ impl Entry {
     /// wanted.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A sentence about the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let entry = |pattern, port| Entry { pattern, port, text: text.to_string() };

@@ -1,4 +1,4 @@
-//! Where a request goes, taken from the text of its address without any doubt left.
+//! The destination of a request, parsed from its URL without ambiguity.
 //!
 //! Programs disagree on odd addresses, and tricks live in the disagreement. So what a careful reader could read in two
 //! ways is refused (user names, backslashes, control characters, invisible ones), and the rest is brought into one form:
@@ -43,7 +43,7 @@ pub(super) fn is_below(name: &str, domain: &str) -> bool {
     name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// Where a request goes.
+/// The destination of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
     url: Url,

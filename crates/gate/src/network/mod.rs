@@ -31,7 +31,7 @@ pub enum Service {
     Search,
     /// GitHub's HTTP interface.
     GithubApi,
-    /// Where repositories are cloned from.
+    /// Clones of repositories.
     GithubClone,
     /// Magic cards; for a person who switched its tool on.
     Scryfall,
@@ -221,7 +221,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Where a redirect leads, judged like a request of its own.
+    /// Judges a redirect like a request of its own.
     ///
     /// `first` is what was asked for, which may have been a person's decision: that host is agreed on.
     ///
@@ -279,7 +279,7 @@ fn is_upgrade(first: &Destination, to: &Destination) -> bool {
 /// Asks the system for the addresses of a name.
 ///
 /// # Errors
-/// What the system says.
+/// An error of the resolver.
 pub fn system_lookup(name: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
     Ok((name, port).to_socket_addrs()?.collect())
 }

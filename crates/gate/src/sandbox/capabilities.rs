@@ -11,7 +11,7 @@ pub(super) fn kept(workspace: &Path) -> u64 {
     if rustix::process::geteuid().is_root() && foreign { DAC_OVERRIDE } else { 0 }
 }
 
-/// What `capset` takes: version and process, then two halves of the three sets.
+/// Arguments of `capset`: version and process, then two halves of the three sets.
 #[repr(C)]
 struct CapabilityHeader {
     version: u32,

@@ -27,7 +27,7 @@ pub(super) const SIGNALS_ABI: i32 = 6;
 
 /// Devices that programs write to without harm.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
-/// What is read of the running system.
+/// Files of the running system that can be read.
 const RUNNING_SYSTEM: [&str; 2] = ["/proc", "/dev/fd"];
 /// Entries of one directory that get a rule of their own; what comes after them cannot be read.
 const MAX_ENTRIES: usize = 4096;
@@ -45,7 +45,7 @@ pub(super) fn version() -> i32 {
     i32::try_from(version).unwrap_or(0).max(0)
 }
 
-/// What a program may do in a directory of its own: everything but devices, which would reach the machine's memory and disks,
+/// Rights in a directory of the program's own: everything but devices, which would reach the machine's memory and disks,
 /// and connecting to sockets that it did not make itself.
 fn own_rights() -> BitFlags<AccessFs> {
     AccessFs::from_all(NEWEST_ABI) & !(AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::ResolveUnix)

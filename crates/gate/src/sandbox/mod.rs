@@ -34,7 +34,7 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use view::View;
 
-/// How much of the sandbox this machine gives.
+/// The level of the sandbox that this machine gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
@@ -55,7 +55,7 @@ impl Level {
     }
 }
 
-/// What the person set in `sandbox.commands`.
+/// The setting `sandbox.commands`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxMode {
     /// The strongest level that this machine gives.
@@ -81,7 +81,7 @@ impl SandboxMode {
     }
 }
 
-/// What this machine can do, found by trying.
+/// The abilities of this machine, found by trying.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Support {
     /// The strongest level; none when commands cannot be sandboxed.
@@ -92,7 +92,7 @@ pub struct Support {
     pub namespaces: Option<String>,
 }
 
-/// What a sandboxed child may do.
+/// The rights of a sandboxed child.
 #[derive(Debug, Clone)]
 pub struct Policy {
     /// The directory it works in, writable unless `readonly`.
@@ -171,7 +171,7 @@ impl Policy {
     }
 }
 
-/// Why a child cannot be sandboxed. It must then not run.
+/// The reason why a child cannot be sandboxed. It must then not run.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The kernel lacks Landlock, or has too old a version.
@@ -181,7 +181,7 @@ pub enum SandboxError {
         landlock::MIN_ABI
     )]
     Unavailable {
-        /// What the kernel has.
+        /// The version that the kernel has.
         abi: i32,
     },
     /// Namespaces were asked for and cannot be had.
@@ -195,7 +195,7 @@ pub enum SandboxError {
     Rules(String),
 }
 
-/// What this machine can do; tried once for each process.
+/// The abilities of this machine; tried once per process.
 pub fn support() -> &'static Support {
     static SUPPORT: OnceLock<Support> = OnceLock::new();
     SUPPORT.get_or_init(|| {
@@ -211,7 +211,7 @@ pub fn support() -> &'static Support {
     })
 }
 
-/// What the level of this machine cannot give, as sentences for a person; empty in namespaces.
+/// Sentences for a person about what a level leaves open; empty in namespaces.
 #[must_use]
 pub fn missing(level: Level) -> Vec<&'static str> {
     if level == Level::Namespaces {
@@ -326,7 +326,7 @@ fn enter_level(child: &mut Child, policy: Policy, level: Level) -> Result<&'stat
     Ok(level.word())
 }
 
-/// What the child enters right before it becomes the program.
+/// The rules that the child enters right before exec.
 #[derive(Clone)]
 struct Rules {
     filters: [BpfProgram; 3],

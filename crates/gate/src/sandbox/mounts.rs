@@ -54,7 +54,7 @@ enum Step {
 #[derive(Debug)]
 pub(super) struct Plan {
     root: CString,
-    /// Where the new root is built. Removed with the plan; by then the root is no longer there.
+    /// The directory in which the new root is built. Removed with the plan; by then the root is no longer there.
     _stage: tempfile::TempDir,
     steps: Vec<Step>,
     directory: CString,

@@ -6,7 +6,7 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// Which kinds of sockets a program may have.
+/// The kinds of sockets that a program may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sockets {
     /// Connected pairs only: a socket that can be connected reaches agents and buses of the person.

@@ -1,4 +1,4 @@
-//! What a sandboxed program can see of the file system: a list of what is there, not of what is hidden.
+//! The file system as a sandboxed program sees it: a list of what is there, not of what is hidden.
 //!
 //! Readable are the system's directories, the toolchains of the person's home and of `PATH`, and what the person lists in
 //! `sandbox.readable`. Writable are the workspace, the temporary directory and what a tool asks for. Everything else does not
@@ -153,7 +153,7 @@ const MAX_SETTINGS_BYTES: u64 = 64 * 1024;
 /// Entries of the system's settings that are looked at for closed files.
 const MAX_SYSTEM_ENTRIES: usize = 20_000;
 
-/// What a program sees, as absolute paths of the host.
+/// The visible paths, as absolute paths of the host.
 #[derive(Debug, Clone, Default)]
 pub(super) struct View {
     /// Links that are made again, with their targets.
@@ -162,13 +162,13 @@ pub(super) struct View {
     pub(super) aliases: Vec<(PathBuf, PathBuf)>,
     /// Directories that are there and empty.
     pub(super) empty: Vec<PathBuf>,
-    /// What can be read and executed.
+    /// Readable and executable.
     pub(super) readable: Vec<PathBuf>,
-    /// What can be written too.
+    /// Writable too.
     pub(super) writable: Vec<PathBuf>,
-    /// What cannot be opened though it lies in one of the above.
+    /// Closed, though inside one of the above.
     pub(super) closed: Vec<PathBuf>,
-    /// What cannot be written though it lies in a writable place.
+    /// Read-only, though inside a writable place.
     pub(super) protected: Vec<PathBuf>,
 }
 

@@ -25,7 +25,7 @@ const FRESH_NANOSECONDS: i128 = 100_000_000;
 const GENERATED: [&str; 8] =
     ["node_modules", "target", "vendor", ".venv", "venv", "__pycache__", "dist", "build"];
 
-/// What tells two states of a directory apart.
+/// The mark by which two states of a directory differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -47,7 +47,7 @@ impl Stamp {
     }
 }
 
-/// What a directory held when it was listed.
+/// The content of a directory when it was listed.
 struct Listing {
     stamp: Stamp,
     listed_at: i128,

@@ -1,4 +1,4 @@
-//! What is read at all. Both readers of shell are recursive or slow on some texts, so a text is measured before it is
+//! Limits of the texts that are parsed. Both shell parsers are recursive or slow on some texts, so a text is measured before it is
 //! given to them; what is too much is not read, and a person is asked.
 
 use super::Shell;
@@ -15,7 +15,7 @@ const MAX_INLINE_OPENINGS: usize = 48;
 const MAX_OPENINGS: usize = 1_500;
 /// Bytes of stack for that many, in a build without optimisations.
 const PARSER_STACK_BYTES: usize = 48 * 1024 * 1024;
-/// How deep brackets may be nested.
+/// Nesting of brackets.
 const MAX_BRACKET_DEPTH: usize = 40;
 /// Things of which each doubles the time of one reader while they are not closed.
 const MAX_DOUBLING_CONSTRUCTS: usize = 10;
@@ -24,7 +24,7 @@ const MAX_TEXT_TOKENS: usize = 4_000;
 /// Bytes of text that is parsed, made and noted for one line, all together.
 const MAX_WORK_BYTES: usize = 1024 * 1024;
 
-/// What keeps a text from being read, if anything does.
+/// The reason why a text is not parsed, if there is one.
 pub(super) fn obstacle(text: &str) -> Option<&'static str> {
     if text.len() > super::MAX_LINE_BYTES {
         return Some("more text than is read");
@@ -53,7 +53,7 @@ pub(super) fn obstacle(text: &str) -> Option<&'static str> {
 thread_local! {
     /// Is a reader at work on this thread? What it says when it gives up is of no use to anyone.
     static READING: Cell<bool> = const { Cell::new(false) };
-    /// What was read a moment ago.
+    /// Texts that were parsed a moment ago.
     static READ: RefCell<ParseCache<Option<Rc<Program>>>> = const { RefCell::new(ParseCache::new()) };
 }
 
@@ -74,7 +74,7 @@ pub(super) fn guarded<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
     result.ok().flatten()
 }
 
-/// What was read is read anew.
+/// Empties the cache.
 pub(super) fn forget() {
     READ.with_borrow_mut(ParseCache::forget);
 }
@@ -105,7 +105,7 @@ fn parse_anew(text: &str) -> Option<Program> {
     })
 }
 
-/// How deep brackets seem to be nested.
+/// The apparent nesting of brackets.
 fn depth(text: &str) -> usize {
     let (mut depth, mut most) = (0usize, 0usize);
     for byte in text.bytes() {
@@ -207,7 +207,7 @@ fn has_long_number(text: &str) -> bool {
     false
 }
 
-/// How many words and signs there are. The text of a here-document is cheap and counts little.
+/// Counts words and signs. The text of a here-document is cheap and counts little.
 fn signs(text: &str) -> usize {
     let mut sum = 0;
     let mut end: Option<(&str, bool)> = None;

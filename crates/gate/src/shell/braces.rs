@@ -1,4 +1,4 @@
-//! What braces make of a word.
+//! Brace expansion.
 
 use super::MAX_EXPANDED_WORDS;
 use brush_parser::word::{BraceExpressionMember, BraceExpressionOrText};

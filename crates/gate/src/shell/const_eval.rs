@@ -1,4 +1,4 @@
-//! What simple programs write, computed without running them: how a hidden command shows itself.
+//! The output of simple programs, computed without running them, so that hidden commands show.
 
 use super::state::Shell;
 use super::text;

@@ -121,7 +121,7 @@ impl CrossCheckQueue {
     }
 }
 
-/// What was seen is seen anew.
+/// Empties the cache.
 pub(super) fn forget() {
     READER.with_borrow_mut(|reader| {
         if let Some(reader) = reader {

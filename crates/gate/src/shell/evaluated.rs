@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 /// Names that one evaluation looks up.
 const MAX_EVALUATED_NAMES: usize = 64;
-/// How deep values of values are followed.
+/// Nesting of values of values that is followed.
 const MAX_EVALUATION_DEPTH: usize = 16;
 
 /// Variables that bash itself keeps as numbers.

@@ -227,7 +227,7 @@ impl Shell<'_> {
         }
     }
 
-    /// What braces make of a word.
+    /// The words that braces make of a word.
     fn braces(&mut self, source: &str) -> Vec<String> {
         if !source.contains('{') || !source.contains([',', '.']) {
             return vec![source.to_string()];
@@ -280,7 +280,7 @@ impl Shell<'_> {
         }
     }
 
-    /// What is written as a sum but is none, is a command in brackets: `$((rm -rf x) )`.
+    /// Walks what is written as arithmetic and is a command in brackets: `$((rm -rf x) )`.
     pub(super) fn perhaps_script(&mut self, source: &str) {
         let plain = |text: &str| {
             text.chars()

@@ -1,6 +1,6 @@
-//! Reads a command line as bash would, without running any of it.
+//! A parser of command lines that reads them as bash would, without running any of it.
 //!
-//! The line is parsed twice, by two readers of different make; where they see different commands, neither is believed.
+//! The line is parsed by two independent parsers; where they see different commands, neither is believed.
 //! Then it is walked: variables are filled in, substitutions and scripts are entered, wrappers are peeled, and every
 //! command that could run comes out as a [`Segment`] with what is known of its words. What is not certain is marked so.
 
@@ -14,25 +14,20 @@ mod cross_check;
 mod disguise;
 mod evaluated;
 mod expand;
-mod launch;
-mod launchers;
 mod numbers;
 mod parameter;
 mod parse_cache;
 pub(crate) mod pattern;
-mod peel;
-mod per_item;
 mod redirect;
 mod run;
 mod salvage;
 mod scripts;
 mod search_path;
 mod simple_line;
-mod split;
-mod starters;
 mod state;
 mod text;
 mod value;
+mod wrappers;
 
 pub use assertion::{AssertionRefusal, check_assertion, check_test_command};
 pub use state::{Redirect, RedirectKind, Segment};
@@ -44,7 +39,7 @@ use std::borrow::Cow;
 /// The doubt where a script was decoded before it is run.
 pub(crate) const ENCODED_SCRIPT: &str = "a script that was encoded";
 
-/// The doubt where two parsers of shell do not agree.
+/// The doubt where the two parsers see different commands.
 const DISAGREE: &str = "something that two readers of shell understand differently";
 /// Bytes of a line that is read at all.
 pub(crate) const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -54,7 +49,7 @@ pub(crate) const MAX_TEXT_BYTES: usize = 64 * 1024;
 pub(crate) const MAX_EXPANDED_WORDS: usize = 128;
 /// Commands that are followed.
 const MAX_COMMANDS_PER_LINE: usize = 800;
-/// How deep scripts in scripts are followed.
+/// Nesting of scripts in scripts that is followed.
 pub(crate) const MAX_SCRIPT_DEPTH: usize = 24;
 
 /// Variables that make other programs run or load something, or look for programs elsewhere.
@@ -182,7 +177,7 @@ pub type Taints<'a> = dyn Fn(&str, &[Word], &[Word]) -> Taint + 'a;
 pub struct Reading {
     /// Every command that could run.
     pub segments: Vec<Segment>,
-    /// Why the line is not certain, if it is not.
+    /// The reasons why the line is not certain, if it is not.
     pub doubts: Vec<Cow<'static, str>>,
     /// Whether a function of the line calls itself.
     pub recursion: bool,
@@ -190,7 +185,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Has the second reader read what it has not read yet: what it sees can only add doubts.
+    /// Runs the second parser on what it has not seen yet; it can only add doubts.
     pub(crate) fn confirm(&mut self) {
         self.unread.read(&mut self.doubts);
     }
@@ -210,7 +205,7 @@ pub fn read(line: &str, directory: &str, home: &str, taints: &Taints<'_>) -> Rea
     reading
 }
 
-/// As [`read`], by the first reader only: nothing may be allowed before [`Reading::confirm`].
+/// As [`read`], by the first parser only: nothing may be allowed before [`Reading::confirm`].
 pub(crate) fn read_once(line: &str, directory: &str, home: &str, taints: &Taints<'_>) -> Reading {
     let mut shell = Shell::new(home, directory, taints);
     if let Some(obstacle) = bounds::obstacle(line) {
@@ -246,7 +241,7 @@ pub fn base_name(program: &str) -> &str {
 /// Is this a shell?
 #[must_use]
 pub fn is_shell(name: &str) -> bool {
-    launch::SHELLS.contains(&name)
+    wrappers::SHELLS.contains(&name)
 }
 
 /// The words of every command of a line, as far as they are known: without quotes, and behind whatever starts it.
@@ -257,10 +252,15 @@ pub fn commands(line: &str) -> Vec<Vec<String>> {
     reading.segments.iter().map(|segment| segment.words.iter().map(Word::shown).collect()).collect()
 }
 
+/// Whether a wrapper changes nothing that a rule could want to know.
+pub(crate) fn is_transparent(name: &str) -> bool {
+    wrappers::is_transparent(name)
+}
+
 /// Is this a program whose only work is to start another?
 #[must_use]
 pub fn is_launcher(name: &str) -> bool {
-    launchers::is_launcher(name)
+    wrappers::is_launcher(name)
 }
 
 /// Could a pattern of files find credentials? They lie at the same places on most machines.
@@ -319,7 +319,7 @@ pub(crate) fn normal(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Where the content of a file comes from, by its name.
+/// The origin of a file's content, by its name.
 fn taint_of(path: &Word) -> Taint {
     if path.beginning().starts_with("/dev/tcp") || path.beginning().starts_with("/dev/udp") {
         Taint::NETWORK

@@ -1,7 +1,7 @@
-//! What was read of a text a moment ago: one judgement meets the same text several times. A judgement begins with none of it, so
+//! A cache of parsed texts: one judgement meets the same text several times. A judgement begins with none of it, so
 //! that what is said of a line never depends on the lines before.
 
-/// How many texts are kept.
+/// Texts that are kept.
 const MAX_CACHED_TEXTS: usize = 48;
 /// Bytes of the longest text that is kept.
 const MAX_CACHED_TEXT_BYTES: usize = 4 * 1024;

@@ -84,7 +84,7 @@ fn class(pattern: &[char], at: usize, char: Option<char>) -> Option<usize> {
     (found != negated).then_some(close + 2 + usize::from(negated))
 }
 
-/// What is left after taking off the shortest or longest beginning that matches.
+/// Removes the shortest or longest prefix that matches.
 pub(crate) fn without_beginning(text: &str, pattern: &str, longest: bool) -> String {
     let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let fits = |at: &&usize| text.get(..**at).is_some_and(|part| matches(pattern, part));
@@ -92,7 +92,7 @@ pub(crate) fn without_beginning(text: &str, pattern: &str, longest: bool) -> Str
     found.and_then(|at| text.get(*at..)).unwrap_or(text).to_string()
 }
 
-/// What is left after taking off the shortest or longest end that matches.
+/// Removes the shortest or longest suffix that matches.
 pub(crate) fn without_end(text: &str, pattern: &str, longest: bool) -> String {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let fits = |at: &&usize| text.get(**at..).is_some_and(|part| matches(pattern, part));

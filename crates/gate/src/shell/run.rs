@@ -9,7 +9,7 @@ use brush_parser::ast::{
 };
 use std::rc::Rc;
 
-/// What surrounds a command: its input, and redirections of the group that it is in.
+/// The surroundings of a command: its input, and the redirections of its group.
 #[derive(Debug, Clone, Default)]
 pub(super) struct InheritedIo {
     pub(super) input: Option<Stream>,
@@ -500,7 +500,7 @@ impl Shell<'_> {
         Word::known(name)
     }
 
-    /// What the line itself wrote to a file.
+    /// The content that the line itself wrote to a file.
     pub(super) fn file(&self, path: &Word) -> Option<Stream> {
         self.files.get(&self.place(path)?).cloned()
     }

@@ -35,7 +35,7 @@ const TOOL_DIRECTORIES: [&str; 26] = [
 /// Directories of a project in which its package manager keeps programs.
 const PROJECT_DIRECTORIES: [&str; 6] =
     ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin", "target/debug", "target/release"];
-/// Where the system keeps programs.
+/// Directories of the system's programs.
 const SYSTEM_DIRECTORIES: [&str; 8] =
     ["/usr/", "/bin", "/sbin", "/opt/", "/snap/", "/nix/", "/lib/", "/home/linuxbrew/"];
 

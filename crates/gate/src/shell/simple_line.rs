@@ -152,7 +152,7 @@ impl<'l> Text<'l> {
     }
 }
 
-/// What may stand between quotes: everything but what is not seen.
+/// Whether a character may stand between quotes: all but invisible ones.
 fn is_readable(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\t') || (byte >= b' ' && byte != 0x7f)
 }

@@ -1,4 +1,4 @@
-//! What the reader keeps in mind while it walks a line.
+//! The state of the parser while it walks a line.
 
 use super::cross_check::CrossCheckQueue;
 use super::value::{Stream, Taint, Word};
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// How many different values of a variable are followed.
+/// Different values of a variable that are followed.
 const MAX_VARIABLE_VALUES: usize = 8;
 
 /// A variable: what it may hold. More than one choice where a branch may or may not have been taken.
@@ -35,7 +35,7 @@ impl Variable {
     }
 }
 
-/// What a subshell gets a copy of.
+/// The state that a subshell gets a copy of.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ShellState {
     pub(super) variables: Rc<BTreeMap<String, Variable>>,
@@ -45,7 +45,7 @@ pub(super) struct ShellState {
     pub(super) positional: Vec<Word>,
     /// Whether there may be arguments that are not known.
     pub(super) open_arguments: bool,
-    /// Where commands run now; several where a `cd` may have failed.
+    /// Working directories; several where a `cd` may have failed.
     pub(super) directories: Vec<Word>,
     /// Whether a failing command ends the line (`set -e`).
     pub(super) strict: bool,
@@ -54,13 +54,13 @@ pub(super) struct ShellState {
 /// A redirection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirect {
-    /// What it does.
+    /// Its kind.
     pub kind: RedirectKind,
     /// The file.
     pub target: Word,
 }
 
-/// What a redirection does to its file.
+/// The use of a file by a redirection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedirectKind {
     /// Reads it.
@@ -80,9 +80,9 @@ pub struct Segment {
     pub environment: Vec<(String, Word)>,
     /// Its redirections.
     pub redirects: Vec<Redirect>,
-    /// What it reads on standard input, if that is from this line.
+    /// Its standard input, if that is from this line.
     pub input: Option<Stream>,
-    /// Where it may run.
+    /// Directories in which it may run.
     pub directories: Vec<Word>,
     /// Programs that start it, outermost first (`sudo`, `xargs`, `ssh` …).
     pub through: Vec<String>,
@@ -90,7 +90,7 @@ pub struct Segment {
     pub elsewhere: bool,
     /// Whether its output is read by something else on this line.
     pub piped: bool,
-    /// How deep it is nested in scripts and substitutions.
+    /// Its nesting in scripts and substitutions.
     pub depth: usize,
 }
 
@@ -105,7 +105,7 @@ pub(super) struct Shell<'a> {
     pub(super) doubts: Vec<Cow<'static, str>>,
     /// Texts that the second reader has not read yet.
     pub(super) unread: CrossCheckQueue,
-    /// Which of several values are taken in this round.
+    /// The choice among several values in this round.
     pub(super) choice: usize,
     /// The most values that a variable had in this round.
     pub(super) widest: usize,

@@ -5,12 +5,12 @@ pub(crate) fn ansi_c(text: &str) -> String {
     escapes(text, Escapes::AnsiC)
 }
 
-/// What `echo -e` makes of its words.
+/// Escapes of `echo -e`.
 pub(crate) fn echo(text: &str) -> String {
     escapes(text, Escapes::Echo)
 }
 
-/// What `printf` makes of its format.
+/// Escapes of a `printf` format.
 pub(crate) fn printf(text: &str) -> String {
     escapes(text, Escapes::Printf)
 }

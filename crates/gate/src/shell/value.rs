@@ -1,8 +1,8 @@
-//! What is known of a word, a variable or a stream before anything runs.
+//! Words, variables and streams, as far as they are known before anything runs.
 
 use std::borrow::Cow;
 
-/// Where something came from that the reader could not compute.
+/// The origin of a value that the parser could not compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Taint(u8);
 
@@ -38,7 +38,7 @@ impl Taint {
     }
 }
 
-/// Why a piece of a word is not known.
+/// The reason why a piece of a word is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownReason {
     /// A variable that the line does not set.
@@ -69,7 +69,7 @@ pub enum Piece {
     Unknown {
         /// Why.
         why: UnknownReason,
-        /// Where it came from.
+        /// Its origin.
         taint: Taint,
         /// Whether it may be several words, or none.
         splits: bool,
@@ -84,6 +84,26 @@ pub struct Word {
 }
 
 impl Word {
+    /// The word without its first bytes, which are certain.
+    #[must_use]
+    pub fn without_start(&self, bytes: usize) -> Word {
+        let mut skip = bytes;
+        let mut rest = Word::default();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Known { text, quoted } => {
+                    let cut = skip.min(text.len());
+                    skip -= cut;
+                    if let Some(text) = text.get(cut..).filter(|text| !text.is_empty()) {
+                        rest.push(text, *quoted);
+                    }
+                }
+                unknown @ Piece::Unknown { .. } => rest.pieces.push(unknown.clone()),
+            }
+        }
+        rest
+    }
+
     /// A word that is certain.
     pub fn known(text: impl Into<String>) -> Self {
         Word { pieces: vec![Piece::Known { text: text.into(), quoted: true }] }
@@ -180,7 +200,7 @@ impl Word {
             })
     }
 
-    /// Where its unknown pieces came from.
+    /// The origin of its unknown pieces.
     #[must_use]
     pub fn taint(&self) -> Taint {
         self.pieces.iter().fold(Taint::NONE, |sum, piece| match piece {
@@ -189,7 +209,7 @@ impl Word {
         })
     }
 
-    /// Why it is not certain, if it is not.
+    /// The reason why it is not certain, if it is not.
     #[must_use]
     pub fn why(&self) -> Option<UnknownReason> {
         self.pieces.iter().find_map(|piece| match piece {
@@ -225,12 +245,12 @@ impl Word {
     }
 }
 
-/// What flows through a pipe, out of a substitution or into a file.
+/// The content of a pipe, a substitution or a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stream {
     /// The text, if it is certain.
     pub text: Option<String>,
-    /// Where it came from.
+    /// Its origin.
     pub taint: Taint,
 }
 

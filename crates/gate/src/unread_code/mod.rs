@@ -1,4 +1,4 @@
-//! Which allowed lines run no code that has not been read, so that they are safe without a sandbox.
+//! Allowed lines that run only code known to the gate, so that they are safe without a sandbox.
 //!
 //! Inside Marvin an allowed command still runs in a sandbox; in a client it does not. There a hook may say "allow" only for a
 //! line of a closed class (`data/harmless.toml`): commands that print or read inside the project, with known options, and start
@@ -47,7 +47,7 @@ struct Row {
     not: Vec<String>,
 }
 
-/// What the words are that are not options.
+/// The meaning of words that are not options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Operands {
@@ -60,7 +60,7 @@ enum Operands {
     Revisions,
 }
 
-/// How options are written.
+/// The syntax of options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Style {
@@ -164,7 +164,7 @@ fn row_of(words: &[String]) -> Option<(&'static Row, usize)> {
 }
 
 impl Row {
-    /// Where the operands are; `None` when an option is not known.
+    /// The positions of operands; `None` when an option is not known.
     fn operands_of(&self, words: &[String]) -> Option<Vec<usize>> {
         let is_flag = |word: &str| self.flags.split_whitespace().any(|flag| flag == word);
         let is_value = |word: &str| self.values.split_whitespace().any(|value| value == word);

@@ -14,7 +14,7 @@ pub(super) enum Author {
     Directory,
 }
 
-/// What is known of a file that the line has written.
+/// A file that the line has written.
 #[derive(Debug, Clone)]
 pub(super) struct WrittenFile {
     pub(super) author: Author,
@@ -101,7 +101,7 @@ impl Checker {
         }
     }
 
-    /// What the line itself has written there.
+    /// The content that the line itself has written there.
     pub(super) fn written_by_line(&self, path: &str) -> Option<(&String, &WrittenFile)> {
         self.written.iter().find(|(own, file)| {
             file.author != Author::Program && *own == path

@@ -7,7 +7,7 @@ use brush_parser::ast::{
     CompoundListItem, Pipeline, Program, RedirectList, SeparatorOperator, SimpleCommand,
 };
 
-/// Where a list stands.
+/// The surroundings of a list.
 #[derive(Debug, Clone, Copy)]
 struct Context {
     /// `set -e` is on and not suspended by a `&&`, `||` or `!` around.

@@ -58,9 +58,9 @@ const SCRIPT_HINT: &str =
 pub struct AssertionRefusal {
     /// The part of the line.
     pub part: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
-    /// What to write instead.
+    /// The hint.
     pub hint: String,
 }
 
@@ -132,7 +132,7 @@ enum Purpose {
     Tests,
 }
 
-/// What is known of a line or a group.
+/// The findings on a line or a group.
 #[derive(Debug, Clone, Default)]
 struct Summary {
     /// A step of it fails when the work is not done.

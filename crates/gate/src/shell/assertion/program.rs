@@ -8,7 +8,7 @@ use super::word::Operand;
 use super::{AssertionRefusal, Checker};
 use crate::shell::{base_name, is_launcher, is_shell};
 
-/// Where the output of a command comes from.
+/// The origin of a command's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Output {
     /// There is none.
@@ -24,7 +24,7 @@ pub(super) enum Output {
     Work,
 }
 
-/// What is piped or redirected into a command.
+/// The standard input of a command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Input {
     pub(super) output: Output,
@@ -53,7 +53,7 @@ pub(super) struct Outcome {
     pub(super) sources: Vec<String>,
     /// Files that it writes.
     pub(super) writes: Vec<String>,
-    /// Why it is not a check.
+    /// The reason why it is not a check.
     pub(super) idle: String,
     pub(super) name: String,
     /// Commands of the pipeline.

@@ -9,7 +9,7 @@ const MAX_PROBES: usize = 2;
 /// Bytes of a compiled pattern.
 const MAX_REGEX_BYTES: usize = 1 << 20;
 
-/// How a program reads its patterns.
+/// The syntax of a program's patterns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Syntax {
     Basic,
@@ -17,7 +17,7 @@ pub(super) enum Syntax {
     Fixed,
 }
 
-/// What a pattern asks for.
+/// The demand of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Demand {
     /// A certain text.
@@ -30,7 +30,7 @@ pub(super) enum Demand {
     Unclear,
 }
 
-/// What a pattern asks for; `whole` when it must match whole lines.
+/// Classifies a pattern; `whole` when it must match whole lines.
 pub(super) fn demand(pattern: &str, syntax: Syntax, whole: bool) -> Demand {
     let mut found = Demand::Unclear;
     for line in pattern.split('\n') {

@@ -49,7 +49,7 @@ enum Token<'s> {
     End,
 }
 
-/// What a program does; a doubt where its tokens cannot be told apart.
+/// The effects of a program; a doubt where its tokens cannot be told apart.
 fn read(program: &str) -> Vec<Effect> {
     let Some(tokens) = tokens(program) else {
         return vec![Effect::Doubt("a program of awk that cannot be read")];

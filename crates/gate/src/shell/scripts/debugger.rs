@@ -81,7 +81,7 @@ impl Shell<'_> {
     }
 }
 
-/// What a command of a debugger does.
+/// The effects of a debugger's command.
 fn read(command: &str, looks: &str) -> Vec<Effect> {
     let command = command.trim();
     let (name, rest) = command

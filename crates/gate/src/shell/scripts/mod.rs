@@ -15,7 +15,7 @@ use super::run::InheritedIo;
 use super::state::{Redirect, RedirectKind, Shell};
 use super::value::{Piece, Word};
 
-/// What a script does beside transforming text.
+/// An effect of a script beside transforming text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Starts this, or something that cannot be named.
@@ -84,7 +84,7 @@ impl Options {
             }
             if text.starts_with("--") {
                 let (name, attached) = match text.split_once('=') {
-                    Some((name, _)) => (name.to_string(), Some(tail(word, name.len() + 1))),
+                    Some((name, _)) => (name.to_string(), Some(word.without_start(name.len() + 1))),
                     None => (text.to_string(), None),
                 };
                 let name = self.whole(&name);
@@ -99,7 +99,7 @@ impl Options {
                 if Options::lists(self.flags, &name) {
                     continue;
                 }
-                let attached = tail(word, at);
+                let attached = word.without_start(at);
                 let attached = attached.text().is_none_or(|text| !text.is_empty()).then_some(attached);
                 if !Options::lists(self.suffixed, &name) {
                     self.sort(&name, attached.as_ref(), &mut rest, &mut found);
@@ -209,23 +209,4 @@ impl Shell<'_> {
         }
         content
     }
-}
-
-/// The word without its first bytes, which are certain.
-pub(super) fn tail(word: &Word, from: usize) -> Word {
-    let mut skip = from;
-    let mut rest = Word::default();
-    for piece in &word.pieces {
-        match piece {
-            Piece::Known { text, quoted } => {
-                let cut = skip.min(text.len());
-                skip -= cut;
-                if let Some(text) = text.get(cut..).filter(|text| !text.is_empty()) {
-                    rest.push(text, *quoted);
-                }
-            }
-            unknown @ Piece::Unknown { .. } => rest.pieces.push(unknown.clone()),
-        }
-    }
-    rest
 }

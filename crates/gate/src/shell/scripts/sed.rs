@@ -46,7 +46,7 @@ impl Shell<'_> {
     }
 }
 
-/// What a script does. Two generations of `sed` end a pattern at different places, so it is read in both ways.
+/// The effects of a script. Two generations of `sed` end a pattern at different places, so it is read in both ways.
 fn read(script: &str) -> Vec<Effect> {
     let readings =
         [true, false].map(|brackets| Script { rest: script, brackets, effects: Vec::new() }.read());

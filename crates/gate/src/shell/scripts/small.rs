@@ -113,7 +113,7 @@ impl Shell<'_> {
     }
 }
 
-/// What a filter of `jq` reaches beside its input.
+/// The effects of a `jq` filter beside its input.
 fn read_filter(filter: &str) -> Vec<Effect> {
     let code = without_strings(filter);
     let mut words =

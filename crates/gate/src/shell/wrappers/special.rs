@@ -1,13 +1,13 @@
 //! Programs that start others in ways of their own: on items, on files that they find, behind a flag, elsewhere.
 
-use super::run::InheritedIo;
-use super::state::Shell;
-use super::value::{Piece, Stream, Taint, UnknownReason, Word};
+use crate::shell::run::InheritedIo;
+use crate::shell::state::Shell;
+use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
 use std::borrow::Cow;
 
 impl Shell<'_> {
     /// `make -f -` and files that this line wrote: the recipes are scripts.
-    pub(super) fn make(&mut self, words: &[Word], around: &InheritedIo) {
+    pub(in crate::shell) fn make(&mut self, words: &[Word], around: &InheritedIo) {
         let rest = words.get(1..).unwrap_or_default();
         let named = rest.iter().enumerate().find_map(|(index, word)| match word.text()?.as_ref() {
             "-f" | "--file" | "--makefile" => rest.get(index + 1).cloned(),
@@ -69,7 +69,12 @@ impl Shell<'_> {
     }
 
     /// `find … -exec COMMAND {} ;`: the command runs on something below the start.
-    pub(super) fn find(&mut self, base: &str, words: &[Word], around: &InheritedIo) -> Option<Stream> {
+    pub(in crate::shell) fn find(
+        &mut self,
+        base: &str,
+        words: &[Word],
+        around: &InheritedIo,
+    ) -> Option<Stream> {
         let rest = words.get(1..).unwrap_or_default();
         let finds = matches!(base, "find" | "gfind");
         let starts = |word: &Word| {
@@ -131,7 +136,7 @@ impl Shell<'_> {
     }
 
     /// Programs that take a script behind a flag, or as their last words.
-    pub(super) fn with_script_flag(
+    pub(in crate::shell) fn with_script_flag(
         &mut self,
         base: &str,
         words: &[Word],
@@ -216,7 +221,7 @@ impl Shell<'_> {
     }
 
     /// `docker exec NAME COMMAND…`, `kubectl exec POD -- COMMAND…`: the command runs elsewhere.
-    pub(super) fn container(&mut self, words: &[Word], around: &InheritedIo) -> Option<Stream> {
+    pub(in crate::shell) fn container(&mut self, words: &[Word], around: &InheritedIo) -> Option<Stream> {
         let texts: Vec<String> = words.iter().map(Word::shown).collect();
         let exec = texts.iter().position(|text| matches!(&**text, "exec" | "run" | "shell" | "ssh"))?;
         let rest = words.get(exec + 1..).unwrap_or_default();
@@ -275,7 +280,7 @@ impl Shell<'_> {
     }
 
     /// Editors and pagers: what stands behind `!` in their commands runs in a shell.
-    pub(super) fn escapes(&mut self, base: &str, words: &[Word], around: &InheritedIo) {
+    pub(in crate::shell) fn escapes(&mut self, base: &str, words: &[Word], around: &InheritedIo) {
         let rest = words.get(1..).unwrap_or_default();
         let mut commands: Vec<String> = Vec::new();
         for (index, word) in rest.iter().enumerate() {
@@ -316,7 +321,7 @@ impl Shell<'_> {
     }
 
     /// `tar --to-command`, `--checkpoint-action=exec=`, `-I`: programs that an archiver starts.
-    pub(super) fn archive(&mut self, words: &[Word]) {
+    pub(in crate::shell) fn archive(&mut self, words: &[Word]) {
         const FLAGS: [&str; 8] = [
             "--to-command",
             "--checkpoint-action",
@@ -361,7 +366,7 @@ impl Shell<'_> {
     }
 
     /// `git -c alias.x='!…'`, `-c core.pager=…`, `rebase --exec …`, `bisect run …`: what git starts.
-    pub(super) fn git(&mut self, words: &[Word]) {
+    pub(in crate::shell) fn git(&mut self, words: &[Word]) {
         let mut runs: Vec<String> = Vec::new();
         let mut kept: Vec<Vec<Word>> = Vec::new();
         for (index, word) in words.iter().enumerate().skip(1) {
@@ -452,7 +457,7 @@ fn is_compressor(command: &str) -> bool {
 }
 
 /// The word with a mark replaced by another word.
-pub(super) fn replaced(word: &Word, mark: &str, item: &Word) -> Word {
+pub(in crate::shell) fn replaced(word: &Word, mark: &str, item: &Word) -> Word {
     let mut result = Word::default();
     for piece in &word.pieces {
         match piece {

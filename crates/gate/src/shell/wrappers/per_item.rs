@@ -1,15 +1,15 @@
-//! Launchers that run a command for each item of a list: `xargs` and `parallel`.
+//! Wrappers that run a command for each item of a list: `xargs` and `parallel`.
 
-use super::run::InheritedIo;
-use super::starters::replaced;
-use super::state::Shell;
-use super::value::{Piece, Stream, Taint, UnknownReason, Word};
+use super::special::replaced;
+use crate::shell::run::InheritedIo;
+use crate::shell::state::Shell;
+use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
 use std::borrow::Cow;
 
-/// How often a command is followed that runs for each of some lines.
+/// Runs of a command that are followed, where it runs once per line.
 const MAX_ITEM_RUNS: usize = 16;
 
-/// What the options of `xargs` say.
+/// The options of `xargs`.
 #[derive(Debug, Default)]
 struct XargsOptions {
     /// Words that are options and their values.
@@ -22,7 +22,7 @@ struct XargsOptions {
 }
 
 impl Shell<'_> {
-    pub(super) fn xargs(&mut self, words: &[Word], around: &InheritedIo) -> Stream {
+    pub(in crate::shell) fn xargs(&mut self, words: &[Word], around: &InheritedIo) -> Stream {
         let rest = words.get(1..).unwrap_or_default();
         let options = self.xargs_options(rest);
         let command = rest.get(options.count..).unwrap_or_default();
@@ -33,10 +33,10 @@ impl Shell<'_> {
         let items: Vec<Word> = match &known {
             Some(text) => {
                 let items = items(text, options.separator);
-                if items.len() > super::MAX_EXPANDED_WORDS {
+                if items.len() > crate::shell::MAX_EXPANDED_WORDS {
                     self.doubt("more words from a pipe than can be followed");
                 }
-                items.into_iter().take(super::MAX_EXPANDED_WORDS).map(Word::known).collect()
+                items.into_iter().take(crate::shell::MAX_EXPANDED_WORDS).map(Word::known).collect()
             }
             None => vec![any_items(taint)],
         };
@@ -86,13 +86,16 @@ impl Shell<'_> {
             }
             if let Some(file) = flag.strip_prefix("--arg-file=").or_else(|| flag.strip_prefix("-a")) {
                 let next = next.filter(|_| file.is_empty()).cloned();
-                self.touch(super::state::RedirectKind::Read, next.unwrap_or_else(|| Word::known(file)));
+                self.touch(
+                    crate::shell::state::RedirectKind::Read,
+                    next.unwrap_or_else(|| Word::known(file)),
+                );
                 options.from_file = true;
             }
             if word.is("-d") || word.is("--delimiter") {
                 options.separator = next.and_then(|word| word.text()?.chars().next());
             } else if let Some(text) = flag.strip_prefix("-d").or_else(|| flag.strip_prefix("--delimiter=")) {
-                options.separator = super::text::ansi_c(text).chars().next();
+                options.separator = crate::shell::text::ansi_c(text).chars().next();
             } else if word.is("--null")
                 || !flag.starts_with("--") && flag.contains('0') && !flag.contains(['n', 'P', 'L', 's', 'I'])
             {
@@ -103,7 +106,7 @@ impl Shell<'_> {
         options
     }
 
-    pub(super) fn parallel(&mut self, words: &[Word], around: &InheritedIo) -> Stream {
+    pub(in crate::shell) fn parallel(&mut self, words: &[Word], around: &InheritedIo) -> Stream {
         let rest = words.get(1..).unwrap_or_default();
         let is_list = |word: &Word| word.text().is_some_and(|text| text.starts_with(":::"));
         let split = rest.iter().position(is_list).unwrap_or(rest.len());
@@ -165,7 +168,7 @@ impl Shell<'_> {
         Stream::unknown(taint)
     }
 
-    /// How many words before the command are options of `parallel`.
+    /// The number of words before the command that are options of `parallel`.
     fn parallel_options(&mut self, words: &[Word]) -> usize {
         const VALUES: &str = "-j --jobs -P --max-procs -n -N --max-args --max-replace-args -L --delay --timeout --retries \
             --halt -d --delimiter --colsep -C --load --memfree --nice -s --max-chars --block --shuf-seed";

@@ -1,19 +1,27 @@
 //! Programs that start other programs: what they start is judged as if it stood alone.
 
-use super::launchers;
-use super::run::InheritedIo;
-use super::state::{Segment, Shell};
-use super::value::{Piece, Stream, Taint, UnknownReason, Word};
-use super::{base_name, const_eval};
+mod env_split;
+mod options;
+mod per_item;
+mod special;
+mod table;
+
+pub(in crate::shell) use table::{is_launcher, is_transparent};
+
+use crate::shell::run::InheritedIo;
+use crate::shell::state::{Segment, Shell};
+use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
+use crate::shell::{base_name, const_eval};
 use std::borrow::Cow;
+use table::Special;
 
 /// Shells: what they are given as text is a script.
-pub(super) const SHELLS: [&str; 13] =
+pub(in crate::shell) const SHELLS: [&str; 13] =
     ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "csh", "tcsh", "pwsh", "yash"];
 
 impl Shell<'_> {
-    /// Runs a command in the mind: functions, builtins and launchers are entered, everything else is noted.
-    pub(super) fn call(
+    /// Walks a command without running it: functions, builtins and wrappers are entered, everything else is noted.
+    pub(in crate::shell) fn call(
         &mut self,
         words: Vec<Word>,
         environment: Vec<(String, Word)>,
@@ -58,7 +66,7 @@ impl Shell<'_> {
                 }
             }
         }
-        let numbers = super::numbers::are_printed(&base, &words, around.input.as_ref());
+        let numbers = crate::shell::numbers::are_printed(&base, &words, around.input.as_ref());
         self.copied(&base, &words);
         let taint = (self.taints)(&base, &words, &self.state.directories);
         self.downloaded(&base, &words);
@@ -99,7 +107,7 @@ impl Shell<'_> {
         }
     }
 
-    /// What the line itself put where a program is run from.
+    /// The program that the line itself wrote and now runs.
     fn written(&self, program: Option<&Word>) -> Option<Stream> {
         let place = self.place(program?)?;
         let below = |(path, content): (&String, &Stream)| {
@@ -108,7 +116,7 @@ impl Shell<'_> {
         self.files.iter().find_map(below)
     }
 
-    /// What is fetched into a file came from the network.
+    /// Marks files into which something is fetched as coming from the network.
     fn downloaded(&mut self, name: &str, words: &[Word]) {
         let value = |flags: &[&str]| {
             let at = words.iter().position(|word| word.text().is_some_and(|text| flags.contains(&&*text)))?;
@@ -170,7 +178,12 @@ impl Shell<'_> {
     }
 
     /// Notes a command for the judge.
-    pub(super) fn emit(&mut self, words: Vec<Word>, environment: Vec<(String, Word)>, around: &InheritedIo) {
+    pub(in crate::shell) fn emit(
+        &mut self,
+        words: Vec<Word>,
+        environment: Vec<(String, Word)>,
+        around: &InheritedIo,
+    ) {
         let text = around.input.as_ref().and_then(|stream| stream.text.as_ref()).map_or(0, String::len);
         let size = words.iter().map(Word::size).sum::<usize>() + text;
         let fits = self.charge(64 + size);
@@ -190,7 +203,7 @@ impl Shell<'_> {
     }
 
     /// A variable that changes what later programs do is noted on its own.
-    pub(super) fn notable(&mut self, name: &str, values: &[Word]) {
+    pub(in crate::shell) fn notable(&mut self, name: &str, values: &[Word]) {
         if name == "PATH" {
             values.iter().for_each(|value| self.check_search_path(value));
         }
@@ -198,7 +211,7 @@ impl Shell<'_> {
         if matches!(name, "LESS" | "MORE" | "MANOPT") && values.iter().any(options) {
             self.doubt("options of a pager that run commands or write files");
         }
-        if super::is_notable(name) {
+        if crate::shell::is_notable(name) {
             let value = values.first().cloned().unwrap_or_default();
             self.emit(Vec::new(), vec![(name.to_string(), value.clone())], &InheritedIo::default());
             // Some hold a command, some a prompt in which commands run.
@@ -215,7 +228,7 @@ impl Shell<'_> {
         }
     }
 
-    /// Enters what a launcher starts; `None` when the program starts nothing.
+    /// Enters what a wrapper starts; `None` when the program starts nothing.
     fn launch(
         &mut self,
         base: &str,
@@ -227,48 +240,41 @@ impl Shell<'_> {
         if SHELLS.contains(&base) {
             return Some(self.shell(base, words, around));
         }
-        match base {
-            "xargs" | "gxargs" => return Some(self.xargs(words, around)),
-            "parallel" => return Some(self.parallel(words, around)),
-            "find" | "gfind" | "fd" | "fdfind" => return self.find(base, words, around),
-            "su" | "runuser" | "sg" | "script" | "flock" | "expect" | "nix-shell" | "tmux" | "screen"
-            | "entr" | "at" | "batch" => {
-                return self.with_script_flag(base, words, around);
-            }
-            "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "machinectl"
-            | "vagrant" | "docker-compose" => {
-                return self.container(words, around);
-            }
-            "npx" | "bunx" | "pnpx" | "uvx" | "pipx" => return None,
-            "vim" | "vi" | "nvim" | "view" | "ex" | "gvim" | "vimdiff" | "less" | "more" | "most" | "man"
-            | "ed" => {
+        match table::special(base) {
+            Some(Special::Xargs) => return Some(self.xargs(words, around)),
+            Some(Special::Parallel) => return Some(self.parallel(words, around)),
+            Some(Special::Find) => return self.find(base, words, around),
+            Some(Special::ScriptFlag) => return self.with_script_flag(base, words, around),
+            Some(Special::Container) => return self.container(words, around),
+            Some(Special::Fetched) => return None,
+            Some(Special::Editor) => {
                 self.escapes(base, words, around);
                 return None;
             }
-            "gdb" => self.escapes(base, words, around),
-            "systemd-run" if rest.iter().any(|word| word.beginning().starts_with("--on-")) => {
-                self.doubt("a command that runs at another time");
-            }
-            "tar" | "gtar" | "bsdtar" => {
+            Some(Special::Debugger) => self.escapes(base, words, around),
+            Some(Special::Archive) => {
                 self.archive(words);
                 self.with_options(words, environment, around, "TAR_OPTIONS");
                 return None;
             }
-            "make" | "gmake" => {
+            Some(Special::Make) => {
                 self.make(words, around);
                 self.with_options(words, environment, around, "MAKEFLAGS");
                 return None;
             }
-            "git" => {
+            Some(Special::Git) => {
                 self.git(words);
                 return None;
             }
-            _ => {}
+            None => {}
+        }
+        if base == "systemd-run" && rest.iter().any(|word| word.beginning().starts_with("--on-")) {
+            self.doubt("a command that runs at another time");
         }
         if let Some(inner) = runner(base, rest) {
             return Some(self.nested(base, inner.to_vec(), environment, around, false, words));
         }
-        let launcher = launchers::find(base)?;
+        let wrapper = table::find(base)?;
         if base == "command" && rest.first().is_some_and(|word| word.is("-v") || word.is("-V")) {
             self.emit(words.to_vec(), environment.to_vec(), around);
             return const_eval::output(self, base, words, None);
@@ -280,16 +286,16 @@ impl Shell<'_> {
         }
         let mut environment = environment.to_vec();
         let directories = self.state.directories.clone();
-        let Some(inner) = self.peel(launcher, rest, &mut environment) else {
+        let Some(inner) = self.peel(wrapper, rest, &mut environment) else {
             self.state.directories = directories;
             return None;
         };
-        if launcher.joins {
+        if wrapper.joins {
             let text = self.source(&inner);
             self.spliced(&inner);
             self.emit(words.to_vec(), environment, around);
             let elsewhere = self.elsewhere;
-            self.elsewhere |= launcher.elsewhere;
+            self.elsewhere |= wrapper.elsewhere;
             self.through.push(base.to_string());
             // A machine of its own: nothing of this line's variables is known there.
             let output = self.apart(|shell| shell.script(&text, around));
@@ -303,7 +309,7 @@ impl Shell<'_> {
             return Some(Stream::unknown(output.taint));
         }
         let entered = self.state.directories != directories;
-        let output = self.nested(base, inner, &environment, around, launcher.elsewhere, words);
+        let output = self.nested(base, inner, &environment, around, wrapper.elsewhere, words);
         if entered {
             self.state.directories = directories;
         }
@@ -329,7 +335,7 @@ impl Shell<'_> {
         self.emit(all, Vec::new(), around);
     }
 
-    /// Runs the command behind a launcher, and notes the launcher itself.
+    /// Runs the command behind a wrapper, and notes the wrapper itself.
     fn nested(
         &mut self,
         base: &str,
@@ -340,7 +346,7 @@ impl Shell<'_> {
         words: &[Word],
     ) -> Stream {
         let own = words.get(..words.len().saturating_sub(inner.len())).unwrap_or_default();
-        if !launchers::is_plain(base) {
+        if !table::is_plain(base) {
             self.emit(own.to_vec(), environment.to_vec(), &InheritedIo::default());
         }
         let was = self.elsewhere;
@@ -414,15 +420,15 @@ impl Shell<'_> {
     }
 
     /// A shell that reads its script from standard input.
-    pub(super) fn run_input(&mut self, around: &InheritedIo) -> Stream {
+    pub(in crate::shell) fn run_input(&mut self, around: &InheritedIo) -> Stream {
         match around.input.clone() {
             Some(content) => self.run_text(&content, Vec::new(), &InheritedIo::default(), true),
             None => Stream::unknown(Taint::NONE),
         }
     }
 
-    /// What a script file holds, if this line wrote it or feeds it.
-    pub(super) fn script_file(&mut self, path: &Word, around: &InheritedIo) -> Option<Stream> {
+    /// The content of a script file, if this line wrote it or feeds it.
+    pub(in crate::shell) fn script_file(&mut self, path: &Word, around: &InheritedIo) -> Option<Stream> {
         let own = path
             .text()
             .is_some_and(|text| matches!(&*text, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-"));
@@ -433,7 +439,7 @@ impl Shell<'_> {
     }
 
     /// Walks a script with arguments of its own.
-    pub(super) fn run_text(
+    pub(in crate::shell) fn run_text(
         &mut self,
         content: &Stream,
         arguments: Vec<Word>,
@@ -458,12 +464,12 @@ impl Shell<'_> {
     }
 
     /// Words that become a script: what came from outside stands in it as code, not as a value.
-    pub(super) fn spliced(&mut self, words: &[Word]) {
+    pub(in crate::shell) fn spliced(&mut self, words: &[Word]) {
         let outside = |piece: &Piece| match piece {
             Piece::Known { .. } => false,
             Piece::Unknown { why, taint, .. } => {
                 matches!(why, UnknownReason::Output | UnknownReason::Input)
-                    && !super::evaluated::is_number(*why, *taint)
+                    && !crate::shell::evaluated::is_number(*why, *taint)
             }
         };
         if words.iter().flat_map(|word| &word.pieces).any(outside) {
@@ -472,7 +478,7 @@ impl Shell<'_> {
     }
 
     /// A script that cannot be seen runs; where it came from decides how bad that is.
-    pub(super) fn hidden(&mut self, taint: Taint, what: &'static str) {
+    pub(in crate::shell) fn hidden(&mut self, taint: Taint, what: &'static str) {
         let word = Word { pieces: vec![Piece::Unknown { why: UnknownReason::Output, taint, splits: true }] };
         self.emit(vec![word], Vec::new(), &InheritedIo::default());
         self.doubt(what);
@@ -481,18 +487,7 @@ impl Shell<'_> {
 
 /// `uv run X`, `bundle exec X`: the words after the subcommand are a command of the project.
 fn runner<'w>(base: &str, rest: &'w [Word]) -> Option<&'w [Word]> {
-    let subcommands: &[&[&str]] = match base {
-        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "conda" | "mamba" | "micromamba" => {
-            &[&["run"]]
-        }
-        "bundle" | "asdf" | "mise" | "direnv" | "rbenv" | "pyenv" | "nodenv" | "volta" => {
-            &[&["exec"], &["run"], &["x"]]
-        }
-        "pnpm" | "npm" | "yarn" => &[&["exec"], &["dlx"]],
-        "nix" => &[&["develop", "-c"], &["develop", "--command"], &["shell", "-c"]],
-        _ => return None,
-    };
-    let subcommand = subcommands
+    let subcommand = table::runner_subcommands(base)
         .iter()
         .find(|words| rest.len() > words.len() && words.iter().zip(rest).all(|(text, word)| word.is(text)))?;
     let inner = rest.get(subcommand.len()..)?;
@@ -502,7 +497,7 @@ fn runner<'w>(base: &str, rest: &'w [Word]) -> Option<&'w [Word]> {
 }
 
 /// Is this `NAME=…`?
-pub(super) fn is_assignment(text: &str) -> bool {
+pub(in crate::shell) fn is_assignment(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty()
             && !name.starts_with(|char: char| char.is_ascii_digit())

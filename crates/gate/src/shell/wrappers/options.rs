@@ -1,27 +1,27 @@
-//! The words of a launcher before its command: flags, their values, variables.
+//! The words of a wrapper before its command: flags, their values, variables.
 
-use super::launch::is_assignment;
-use super::launchers::{FlagEffect, Launcher};
-use super::run::InheritedIo;
-use super::state::Shell;
-use super::value::Word;
+use super::is_assignment;
+use super::table::{FlagEffect, Wrapper};
+use crate::shell::run::InheritedIo;
+use crate::shell::state::Shell;
+use crate::shell::value::Word;
 use std::borrow::Cow;
 
 /// Texts that one `env` splits, in texts that it split.
 const MAX_ENV_SPLITS: usize = 8;
 
 impl Shell<'_> {
-    /// The command behind a launcher's own words; `None` when there is none.
-    pub(super) fn peel(
+    /// The command behind a wrapper's own words; `None` when there is none.
+    pub(in crate::shell) fn peel(
         &mut self,
-        launcher: &Launcher,
+        wrapper: &Wrapper,
         rest: &[Word],
         environment: &mut Vec<(String, Word)>,
     ) -> Option<Vec<Word>> {
         let mut words = Cow::Borrowed(rest);
         let mut splits = 0;
         let mut index = 0;
-        let mut before = launcher.before;
+        let mut before = wrapper.before;
         while let Some(word) = words.get(index).cloned() {
             let text = word.beginning();
             if word.is("--") {
@@ -29,7 +29,7 @@ impl Shell<'_> {
                 if before == 0 {
                     break;
                 }
-            } else if launcher.is_env()
+            } else if wrapper.splits
                 && let Some((split, used)) = self.env_split(&word, words.get(index + 1))
             {
                 // What it splits are words of its own again: options, variables, and perhaps another `-S`.
@@ -42,13 +42,13 @@ impl Shell<'_> {
                 let all = split.into_iter().chain(behind.iter().cloned()).collect();
                 words = Cow::Owned(all);
                 index = 0;
-            } else if text.starts_with('-') && (text.len() > 1 || launcher.is_env()) {
-                let takes = word.text().is_some_and(|text| launcher.takes_next(&text));
-                self.launcher_flag(launcher, &word, words.get(index + 1).filter(|_| takes));
+            } else if text.starts_with('-') && (text.len() > 1 || wrapper.splits) {
+                let takes = word.text().is_some_and(|text| wrapper.takes_next(&text));
+                self.wrapper_flag(wrapper, &word, words.get(index + 1).filter(|_| takes));
                 index += if takes { 2 } else { 1 };
-            } else if launcher.assigns && is_assignment(&text) {
+            } else if wrapper.assigns && is_assignment(&text) {
                 let (name, _) = text.split_once('=').unwrap_or((&text, ""));
-                let whole = super::scripts::tail(&word, name.len() + 1);
+                let whole = word.without_start(name.len() + 1);
                 self.notable(name, std::slice::from_ref(&whole));
                 self.check_value(&whole);
                 environment.push((name.to_string(), whole));
@@ -62,19 +62,19 @@ impl Shell<'_> {
         }
         let inner = words.get(index..).unwrap_or_default();
         let inner = inner
-            .get(usize::from(launcher.is_machine() && names_machine(inner.first()))..)
+            .get(usize::from(wrapper.is_machine() && names_machine(inner.first()))..)
             .unwrap_or_default();
         (!inner.is_empty()).then(|| inner.to_vec())
     }
 
-    /// A flag of a launcher: the file that it writes, the directory that it enters, the command that it runs.
-    fn launcher_flag(&mut self, launcher: &Launcher, word: &Word, next: Option<&Word>) {
+    /// A flag of a wrapper: the file that it writes, the directory that it enters, the command that it runs.
+    fn wrapper_flag(&mut self, wrapper: &Wrapper, word: &Word, next: Option<&Word>) {
         let text = word.beginning();
-        if !launcher.knows(&text) {
+        if !wrapper.knows(&text) {
             return self.doubt("an option of a launcher that is not known");
         }
-        let Some((effect, from)) = launcher.effect(&text) else { return };
-        let attached = super::scripts::tail(word, from);
+        let Some((effect, from)) = wrapper.effect(&text) else { return };
+        let attached = word.without_start(from);
         let value = match next {
             Some(next) => next.clone(),
             None => attached,
@@ -84,7 +84,7 @@ impl Shell<'_> {
             FlagEffect::Sets => {
                 let text = value.beginning().into_owned();
                 if let Some((name, _)) = text.split_once('=') {
-                    let whole = super::scripts::tail(&value, name.len() + 1);
+                    let whole = value.without_start(name.len() + 1);
                     self.notable(name, &[whole]);
                 }
             }
@@ -96,7 +96,7 @@ impl Shell<'_> {
                     let command = command.to_string();
                     self.apart(|shell| shell.script(&command, &InheritedIo::default()));
                 } else {
-                    self.touch(super::RedirectKind::Write, value);
+                    self.touch(crate::shell::RedirectKind::Write, value);
                 }
             }
             FlagEffect::Doubts => self.doubt("an option of a launcher that changes what it starts"),

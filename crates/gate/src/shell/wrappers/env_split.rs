@@ -1,11 +1,11 @@
 //! `env -S`: a string that `env` splits into words by rules of its own.
 
-use super::state::Shell;
-use super::value::{Piece, Taint, UnknownReason, Word};
+use crate::shell::state::Shell;
+use crate::shell::value::{Piece, Taint, UnknownReason, Word};
 
 impl Shell<'_> {
     /// The words of a string, as `env -S` makes them. Variables are those of the environment.
-    pub(super) fn split_string(&mut self, source: &Word) -> Vec<Word> {
+    pub(in crate::shell) fn split_string(&mut self, source: &Word) -> Vec<Word> {
         let mut words: Vec<Word> = Vec::new();
         let mut current: Option<Word> = None;
         let mut quote: Option<char> = None;
@@ -79,11 +79,15 @@ impl Shell<'_> {
             self.doubt("a quote that env does not close");
         }
         words.extend(current);
-        words.into_iter().map(super::expand::merged).collect()
+        words.into_iter().map(crate::shell::expand::merged).collect()
     }
 
     /// The words that a word of `env` stands for, if it is `-S`, and how many words of the line that took.
-    pub(super) fn env_split(&mut self, word: &Word, next: Option<&Word>) -> Option<(Vec<Word>, usize)> {
+    pub(in crate::shell) fn env_split(
+        &mut self,
+        word: &Word,
+        next: Option<&Word>,
+    ) -> Option<(Vec<Word>, usize)> {
         let text = word.beginning();
         let from = match text.strip_prefix("--") {
             Some(long) => {
@@ -105,7 +109,7 @@ impl Shell<'_> {
                 before + 2
             }
         };
-        let attached = super::scripts::tail(word, from);
+        let attached = word.without_start(from);
         if attached.text().is_some_and(|text| text.is_empty()) {
             let words = next.map(|next| self.split_string(next)).unwrap_or_default();
             return Some((words, 2));

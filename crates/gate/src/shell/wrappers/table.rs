@@ -1,0 +1,447 @@
+//! The one table of wrappers: programs that start the command behind their own words.
+//!
+//! A row says which options a wrapper has and what they do to the command. Programs whose words need code of their own stand
+//! in [`special`]; those that start a command behind a subcommand in [`runner_subcommands`].
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// A wrapper: where its own words end and its command begins.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::shell) struct Wrapper {
+    names: &'static str,
+    /// Flags that take the next word.
+    values: &'static str,
+    /// Words that are not flags and come before the command.
+    pub(in crate::shell) before: usize,
+    /// Whether `NAME=value` words come before it too.
+    pub(in crate::shell) assigns: bool,
+    /// Whether the command runs on another machine or in a container.
+    pub(in crate::shell) elsewhere: bool,
+    /// Whether its words are joined and read by a shell.
+    pub(in crate::shell) joins: bool,
+    /// Flags without a value. Where none are listed, any flag is taken for one.
+    flags: &'static str,
+    /// Flags whose value is a file that it writes, or a command that reads what it writes.
+    writes: &'static str,
+    /// Flags whose value is the directory that the command runs in.
+    enters: &'static str,
+    /// Flags whose value is a variable for the command.
+    sets: &'static str,
+    /// Flags that change what is started, or how.
+    doubts: &'static str,
+    footprint: Footprint,
+    /// Splits a word into words itself when it is told to (`env -S`).
+    pub(in crate::shell) splits: bool,
+}
+
+/// The trace that a wrapper itself leaves in a judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Footprint {
+    /// It is noted as a command of its own.
+    Noted,
+    /// It changes nothing, so that only the command is noted.
+    Plain,
+    /// Nor could a rule want to know of it. `env` is not among these: it changes directories too.
+    Transparent,
+}
+
+/// The effect of a wrapper's flag on its command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::shell) enum FlagEffect {
+    /// Its value is written.
+    Writes,
+    /// Its value is entered.
+    Enters,
+    /// Its value is a variable.
+    Sets,
+    /// It is not certain what starts.
+    Doubts,
+}
+
+const fn wrapper(names: &'static str, values: &'static str, before: usize) -> Wrapper {
+    Wrapper {
+        names,
+        values,
+        before,
+        assigns: false,
+        elsewhere: false,
+        joins: false,
+        flags: "",
+        writes: "",
+        enters: "",
+        sets: "",
+        doubts: "",
+        footprint: Footprint::Noted,
+        splits: false,
+    }
+}
+
+const TIMEOUT: Wrapper = Wrapper {
+    flags: "-v -p -f --foreground --preserve-status --verbose",
+    footprint: Footprint::Transparent,
+    ..wrapper("timeout", "-s -k --signal --kill-after", 1)
+};
+
+const TIME: Wrapper = Wrapper {
+    flags: "-p -v -a -q -V -h -l --portability --verbose --append --quiet",
+    writes: "-o --output",
+    footprint: Footprint::Transparent,
+    ..wrapper("time", "-f -o --format --output", 0)
+};
+
+const WRAPPERS: &[Wrapper] = &[
+    Wrapper {
+        assigns: true,
+        enters: "-D --chdir",
+        doubts: "-R --chroot",
+        ..wrapper(
+            "sudo doas sudo-rs",
+            "-u -g -h -p -C -T -U -r -t -D -R -a -c --user --group --host --prompt --chdir --chroot --close-from \
+             --other-user --role --type --command-timeout",
+            0,
+        )
+    },
+    Wrapper {
+        assigns: true,
+        flags: "- -i -0 -v --ignore-environment --null --debug --list-signal-handling --block-signal --default-signal \
+                --ignore-signal --help --version",
+        enters: "-C --chdir",
+        doubts: "-P -a --argv0",
+        footprint: Footprint::Plain,
+        splits: true,
+        ..wrapper("env genv", "-u -C -a -P --unset --chdir --argv0", 0)
+    },
+    Wrapper { flags: "-p -v -V", footprint: Footprint::Transparent, ..wrapper("command builtin", "", 0) },
+    Wrapper {
+        flags: "-c -f -w --ctty --fork --wait",
+        footprint: Footprint::Plain,
+        ..wrapper("setsid", "", 0)
+    },
+    Wrapper { flags: "-p", doubts: "--install --list --list-full", ..wrapper("busybox toybox", "", 0) },
+    Wrapper { footprint: Footprint::Transparent, ..wrapper("nohup", "", 0) },
+    wrapper("eatmydata catchsegv unbuffer noglob nocorrect", "", 0),
+    wrapper("linux32 linux64 i386 x86_64 uname26 primusrun optirun prime-run gamemoderun mangohud", "", 0),
+    Wrapper { flags: "-c -l", footprint: Footprint::Plain, ..wrapper("exec", "-a", 0) },
+    Wrapper {
+        flags: "-0 -1 -2 -3 -4 -5 -6 -7 -8 -9",
+        footprint: Footprint::Transparent,
+        ..wrapper("nice", "-n --adjustment", 0)
+    },
+    Wrapper {
+        flags: "-t --ignore -1 -2 -3",
+        footprint: Footprint::Transparent,
+        ..wrapper("ionice", "-c -n -p -P -u --class --classdata --pid --pgid --uid", 0)
+    },
+    Wrapper {
+        flags: "-L -0",
+        footprint: Footprint::Transparent,
+        ..wrapper("stdbuf", "-i -o -e --input --output --error", 0)
+    },
+    TIMEOUT,
+    Wrapper { names: "gtimeout", footprint: Footprint::Plain, ..TIMEOUT },
+    Wrapper {
+        flags: "-a -c --all-tasks --cpu-list",
+        footprint: Footprint::Plain,
+        ..wrapper("taskset", "-p --pid", 1)
+    },
+    Wrapper {
+        flags: "-b -f -i -o -r -v -a -d --batch --fifo --idle --other --rr --verbose --max --reset-on-fork -R",
+        footprint: Footprint::Plain,
+        ..wrapper("chrt", "-T -P -D", 1)
+    },
+    wrapper("setarch", "", 0),
+    TIME,
+    Wrapper { names: "gtime", footprint: Footprint::Plain, ..TIME },
+    wrapper("faketime", "-f", 1),
+    wrapper("chroot", "--userspec --groups", 1),
+    Wrapper {
+        enters: "--wd",
+        doubts: "-r --root",
+        ..wrapper("nsenter", "-t -S -G --target --setuid --setgid", 0)
+    },
+    Wrapper {
+        enters: "-w --wd",
+        doubts: "-R --root",
+        ..wrapper(
+            "unshare",
+            "-S -G -R -w --setuid --setgid --root --wd --map-user --map-group --propagation",
+            0,
+        )
+    },
+    Wrapper {
+        enters: "--working-directory",
+        sets: "-E --setenv",
+        doubts: "-p --property -M --machine -H --host",
+        ..wrapper(
+            "systemd-run",
+            "-u -p -M -H -E --unit --property --description --slice --uid --gid --nice --setenv --working-directory \
+         --machine --host --on-active --on-boot --on-calendar --timer-property",
+            0,
+        )
+    },
+    wrapper("systemd-inhibit", "--what --who --why --mode", 0),
+    Wrapper {
+        flags: "-f -ff -c -C -d -D -h -i -k -n -N -q -qq -r -t -tt -ttt -T -v -V -w -x -xx -y -yy -z -Z -A \
+                --follow-forks --summary-only --summary --quiet --stack-traces --timestamps --absolute-timestamps \
+                --relative-timestamps --syscall-times --decode-fds --failed-only --successful-only --no-abbrev",
+        writes: "-o --output",
+        sets: "-E --env",
+        ..wrapper(
+            "strace",
+            "-a -b -e -E -I -o -O -p -P -s -S -u -U -X --output --trace --attach --env --user --string-limit --columns",
+            0,
+        )
+    },
+    Wrapper {
+        flags: "-b -c -C -f -h -i -L -r -S -t -tt -ttt -T -V",
+        writes: "-o --output",
+        ..wrapper("ltrace", "-a -A -D -e -F -l -n -o -p -s -u -w -x --output", 0)
+    },
+    wrapper("gdb", "-ex -x -iex -p -c -d -s -e", 0),
+    Wrapper {
+        writes: "--log-file --xml-file",
+        doubts: "--db-command",
+        ..wrapper("valgrind", "--tool --log-file", 0)
+    },
+    Wrapper { writes: "-o --output", ..wrapper("perf", "-e -o -F -g -p -t -C --output", 1) },
+    Wrapper { writes: "-o --output", ..wrapper("heaptrack", "-o -p", 0) },
+    wrapper("xvfb-run", "-e -f -n -s -p --error-file --server-args --server-num", 0),
+    wrapper("numactl", "-m -N -C -p -i --membind --cpunodebind --physcpubind --interleave", 0),
+    wrapper("cgexec", "-g", 0),
+    wrapper("cpulimit", "-l -p -e --limit --pid --exe", 0),
+    wrapper("prlimit", "-p -o --pid --output", 0),
+    wrapper("choom", "-n -p", 0),
+    wrapper("schedtool", "-p -n -a", 0),
+    wrapper("trickle", "-d -u -w -t -l -n", 0),
+    wrapper("flatpak-spawn", "", 0),
+    wrapper("pkexec", "-u --user", 0),
+    wrapper("fakeroot fakechroot", "-l -s -i -b -c -e -d --lib --faked", 0),
+    wrapper("firejail", "", 0),
+    wrapper("torsocks torify tsocks proxychains proxychains4", "-f -u -p -P -a", 0),
+    wrapper("caffeinate", "-t -w", 0),
+    wrapper("rlwrap", "-a -b -c -C -D -f -g -H -l -m -O -p -P -q -s -S -t -w -z", 0),
+    wrapper("runcon", "-t -u -r -l --type --user --role --range", 0),
+    wrapper(
+        "setpriv",
+        "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig",
+        0,
+    ),
+    wrapper("chpst", "-u -U -b -e -d -o -p -f -c -r -t -m -n -l -L", 0),
+    wrapper("softlimit", "-a -c -d -f -l -m -o -p -r -s -t", 0),
+    wrapper("envdir gosu su-exec setuidgid s6-setuidgid", "", 1),
+    wrapper("tini dumb-init catatonit", "-p -e -r", 0),
+    wrapper("dbus-run-session dbus-launch", "--config-file", 0),
+    wrapper(
+        "bwrap",
+        "--chdir --tmpfs --proc --dev --unsetenv --hostname --uid --gid --remount-ro --dir --lock-file --seccomp --perms",
+        0,
+    ),
+    Wrapper {
+        joins: true,
+        flags: "-b -c -C -d -e -g -p -t -w -x -r --beep --color --differences --errexit --chgexit --precise --no-title \
+                --no-wrap --exec --no-rerun",
+        ..wrapper("watch", "-n -q --interval --equexit", 0)
+    },
+    Wrapper {
+        joins: true,
+        ..wrapper(
+            "hyperfine",
+            "-w -r -m -M -p -s -c -n -S --warmup --runs --min-runs --max-runs --prepare --setup --cleanup --export-json \
+             --export-markdown --export-csv --shell",
+            0,
+        )
+    },
+    Wrapper {
+        joins: true,
+        elsewhere: true,
+        ..wrapper(
+            "ssh autossh mosh tsh",
+            "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B -M",
+            1,
+        )
+    },
+    wrapper("sshpass", "-p -f -d -P", 0),
+];
+
+static TABLE: LazyLock<BTreeMap<&'static str, &'static Wrapper>> = LazyLock::new(|| {
+    let rows = WRAPPERS.iter().flat_map(|row| row.names.split_whitespace().map(move |name| (name, row)));
+    rows.collect()
+});
+
+impl Wrapper {
+    /// Does this flag take the next word? The last of several letters may.
+    pub(in crate::shell) fn takes_next(&self, flag: &str) -> bool {
+        let known = |text: &str| self.values.split_whitespace().any(|value| value == text);
+        if flag.starts_with("--") || flag.len() <= 2 {
+            return known(flag);
+        }
+        if known(flag) {
+            return true;
+        }
+        // `-fo FILE`: the first letter that takes a value ends the letters.
+        let letters = flag.get(1..).unwrap_or_default();
+        let taking = letters.char_indices().find(|(_, letter)| known(&format!("-{letter}")));
+        taking.is_some_and(|(at, letter)| at + letter.len_utf8() == letters.len())
+    }
+
+    /// Is this flag known? The values of long ones may be attached.
+    pub(in crate::shell) fn knows(&self, flag: &str) -> bool {
+        if self.flags.is_empty() || flag.is_empty() {
+            return true;
+        }
+        let lists = [self.flags, self.values, self.writes, self.enters, self.sets, self.doubts];
+        let listed = |name: &str| lists.iter().any(|list| list.split_whitespace().any(|own| own == name));
+        let name = flag.split('=').next().unwrap_or(flag);
+        if listed(flag) || listed(name) {
+            return true;
+        }
+        if flag.starts_with("--") {
+            let begins =
+                |list: &&str| list.split_whitespace().any(|own| own.starts_with(name) && name.len() > 3);
+            return lists.iter().any(begins);
+        }
+        // Letters that stand together, up to one that takes a value; `nice -12` is a number.
+        let mut letters = flag.chars().skip(1);
+        let taking = |letter: char| self.values.split_whitespace().any(|own| own == format!("-{letter}"));
+        loop {
+            match letters.next() {
+                None => return true,
+                Some(letter) if taking(letter) => return true,
+                Some(letter) if listed(&format!("-{letter}")) => {}
+                Some(_) => return false,
+            }
+        }
+    }
+
+    /// The effect of a flag on the command, and where its value begins in its word.
+    pub(in crate::shell) fn effect(&self, flag: &str) -> Option<(FlagEffect, usize)> {
+        let kinds = [
+            (self.writes, FlagEffect::Writes),
+            (self.enters, FlagEffect::Enters),
+            (self.sets, FlagEffect::Sets),
+            (self.doubts, FlagEffect::Doubts),
+        ];
+        let find = |name: &str| {
+            let listed = |list: &str| list.split_whitespace().any(|own| own == name);
+            kinds.iter().find(|(list, _)| listed(list)).map(|(_, effect)| *effect)
+        };
+        if flag.starts_with("--") {
+            let name = flag.split('=').next().unwrap_or(flag);
+            return find(name).map(|effect| (effect, (name.len() + 1).min(flag.len())));
+        }
+        let taking = |letter: char| self.values.split_whitespace().any(|own| own == format!("-{letter}"));
+        for (at, letter) in flag.char_indices().skip(1) {
+            if let Some(effect) = find(&format!("-{letter}")) {
+                return Some((effect, at + letter.len_utf8()));
+            }
+            if taking(letter) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Is it `setarch`, which may be told a machine before its command?
+    pub(in crate::shell) fn is_machine(&self) -> bool {
+        self.names == "setarch"
+    }
+}
+
+/// The wrapper of this name.
+pub(in crate::shell) fn find(name: &str) -> Option<&'static Wrapper> {
+    TABLE.get(name).copied()
+}
+
+/// Whether a program's only work is to start another.
+pub(in crate::shell) fn is_launcher(name: &str) -> bool {
+    matches!(name, "xargs" | "gxargs" | "parallel" | "eval" | "trap") || find(name).is_some()
+}
+
+/// Whether a wrapper changes nothing by itself, so that only what it starts is noted.
+pub(in crate::shell) fn is_plain(name: &str) -> bool {
+    find(name).is_some_and(|wrapper| wrapper.footprint != Footprint::Noted)
+}
+
+/// Whether a wrapper changes nothing that a rule could want to know.
+pub(in crate::shell) fn is_transparent(name: &str) -> bool {
+    find(name).is_some_and(|wrapper| wrapper.footprint == Footprint::Transparent)
+}
+
+/// A program that starts others in a way of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::shell) enum Special {
+    Xargs,
+    Parallel,
+    Find,
+    /// A script behind an option, or a command as the last words.
+    ScriptFlag,
+    /// A command on another machine or in a container.
+    Container,
+    /// A package that is fetched and run, which is judged as such.
+    Fetched,
+    /// Commands behind `!` in an editor or a pager.
+    Editor,
+    Debugger,
+    Archive,
+    Make,
+    Git,
+}
+
+const SPECIAL: &[(Special, &str)] = &[
+    (Special::Xargs, "xargs gxargs"),
+    (Special::Parallel, "parallel"),
+    (Special::Find, "find gfind fd fdfind"),
+    (Special::ScriptFlag, "su runuser sg script flock expect nix-shell tmux screen entr at batch"),
+    (Special::Container, "docker podman nerdctl kubectl oc lxc incus machinectl vagrant docker-compose"),
+    (Special::Fetched, "npx bunx pnpx uvx pipx"),
+    (Special::Editor, "vim vi nvim view ex gvim vimdiff less more most man ed"),
+    (Special::Debugger, "gdb"),
+    (Special::Archive, "tar gtar bsdtar"),
+    (Special::Make, "make gmake"),
+    (Special::Git, "git"),
+];
+
+static SPECIAL_BY_NAME: LazyLock<BTreeMap<&'static str, Special>> = LazyLock::new(|| {
+    SPECIAL.iter().flat_map(|(kind, names)| names.split_whitespace().map(|name| (name, *kind))).collect()
+});
+
+/// The kind of a program that starts others in a way of its own.
+pub(in crate::shell) fn special(name: &str) -> Option<Special> {
+    SPECIAL_BY_NAME.get(name).copied()
+}
+
+/// Subcommands behind which the words are a command of the project: `uv run X`, `bundle exec X`.
+pub(in crate::shell) fn runner_subcommands(name: &str) -> &'static [&'static [&'static str]] {
+    match name {
+        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "conda" | "mamba" | "micromamba" => {
+            &[&["run"]]
+        }
+        "bundle" | "asdf" | "mise" | "direnv" | "rbenv" | "pyenv" | "nodenv" | "volta" => {
+            &[&["exec"], &["run"], &["x"]]
+        }
+        "pnpm" | "npm" | "yarn" => &[&["exec"], &["dlx"]],
+        "nix" => &[&["develop", "-c"], &["develop", "--command"], &["shell", "-c"]],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_stands_in_one_row() {
+        let names = WRAPPERS.iter().flat_map(|row| row.names.split_whitespace());
+        assert_eq!(names.count(), TABLE.len());
+        let special = SPECIAL.iter().flat_map(|(_, names)| names.split_whitespace());
+        assert_eq!(special.count(), SPECIAL_BY_NAME.len());
+    }
+
+    #[test]
+    fn the_footprint_of_a_wrapper_decides_what_is_noted() {
+        assert!(is_transparent("timeout") && is_transparent("nohup") && !is_transparent("gtimeout"));
+        assert!(is_plain("env") && is_plain("gtime") && !is_transparent("env"));
+        assert!(!is_plain("sudo") && !is_plain("eatmydata") && !is_plain("ls"));
+    }
+}
