@@ -86,7 +86,7 @@ struct VerdictCounts {
 enum LogError {
     #[error("{} is a link, and the record must not lead elsewhere", .0.display())]
     Link(PathBuf),
-    #[error("cannot put {} aside: {source}", path.display())]
+    #[error("cannot put {} aside: {source}", .path.display())]
     Rotate { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Ledger(#[from] LedgerError),

@@ -25,7 +25,7 @@ const EXAMPLE: Grounds<'static> = Grounds { workspace: "/home/user/project", hom
 #[derive(Debug, thiserror::Error)]
 pub enum RuleFileError {
     /// It cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {source}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,

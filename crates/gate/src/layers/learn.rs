@@ -50,7 +50,10 @@ pub enum LearnError {
     #[error("it holds a secret, which must not be written down")]
     Secret,
     /// The list is full.
-    #[error("there are {MAX_LEARNED_RULES} learned rules already; write a rule into allowlist.json instead")]
+    #[error(
+        "there are {} learned rules already; write a rule into allowlist.json instead",
+        MAX_LEARNED_RULES
+    )]
     Full,
     /// The file of suggestions is a link.
     #[error("{} is a link, and the record must not lead elsewhere", .0.display())]

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
             Ok(link) => format!("In the browser: {link}"),
             Err(error) => format!("not in the browser: {error}"),
         });
-        Ok(OpenedChat { chat, welcome, note, held: Box::new(servers) })
+        Ok::<_, String>(OpenedChat { chat, welcome, note, held: Box::new(servers) })
     };
     marvin_tui::run(&options, open).map_err(Failure::failed)?;
     Ok(Exit::Success)
