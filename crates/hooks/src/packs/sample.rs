@@ -1,14 +1,11 @@
-//! Packs to measure with: many, of a size that real ones have.
+//! Sample packs for benchmarks.
 
 use std::path::Path;
 
 /// Writes `packs` packs with `lessons` lessons in all into a directory.
-///
-/// # Errors
-/// When the directory cannot be written.
 pub fn write(directory: &Path, packs: usize, lessons: usize) -> std::io::Result<()> {
     let guardrails: String =
-        (1..=25).map(|n| format!("- Rule {n}: handle every error where it can be mended.\n")).collect();
+        (1..=25).map(|n| format!("- Rule {n}: handle every error where it can be fixed.\n")).collect();
     for number in 0..packs {
         let name = format!("pack-{number}");
         let directory = directory.join(&name);

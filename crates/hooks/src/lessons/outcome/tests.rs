@@ -1,7 +1,7 @@
 //! Outcomes are counted once, whatever happens in between.
 
 use super::*;
-use crate::lessons::{evolve, health, reflect, teach};
+use crate::lessons::{Change, evolve, health, reflect, teach};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -271,7 +271,7 @@ fn grown_lessons_become_rules_and_stale_ones_are_archived() {
     plan.changes[0].write().unwrap();
     let plan = evolve::plan(scene.packs().get("api").unwrap(), now).unwrap();
     assert_eq!(plan.changes.len(), 2);
-    plan.write().unwrap();
+    plan.changes.iter().try_for_each(Change::write).unwrap();
     assert_eq!(scene.text("packs/api/guardrails.md"), "# Rules\n- be kind\n\n## Learned\n- do good\n");
     assert_eq!(scene.text("packs/api/lessons.archive.jsonl").lines().count(), 2);
     let lessons = scene.text("packs/api/lessons.jsonl");

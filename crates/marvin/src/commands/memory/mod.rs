@@ -285,10 +285,7 @@ fn edit(change: &Change) -> Result<Exit, Failure> {
         tags: (!change.tag.is_empty()).then(|| change.tag.clone()),
         ttl_days: change.ttl_days,
     };
-    let candidate = proposal
-        .candidate
-        .edited(edit, &context.redactor)
-        .map_err(Failure::usage)?;
+    let candidate = proposal.candidate.edited(edit, &context.redactor).map_err(Failure::usage)?;
     let decision = Decision::Edit(Box::new(candidate.clone()));
     let decided =
         memory.decide(&proposal, decision, change.supersedes.as_deref(), &change.reviewer.note, &person)?;
