@@ -38,7 +38,10 @@ impl EventHandler {
     }
 
     pub(super) fn inject_for_file(&self, file: &str, input: &Input, session: &mut Session) -> Option<String> {
-        let recent = RecentGuidance { corrections: session.corrections.clone(), ..RecentGuidance::default() };
+        let recent = RecentGuidance {
+            corrections: session.corrections.clone(),
+            categories: session.directions.iter().cloned().collect(),
+        };
         self.inject(file, &recent, input, session)
     }
 

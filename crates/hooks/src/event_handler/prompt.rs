@@ -75,6 +75,7 @@ impl EventHandler {
             session.hooks.correction_count += 1;
             session.correct(category, &clean, now);
         } else {
+            session.directions.extend(category.map(str::to_string));
             session.correct(None, &clean, now);
         }
         session.activity("capture", &json!({"type": guidance.kind.word(), "category": category}));

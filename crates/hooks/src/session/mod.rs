@@ -20,7 +20,7 @@ use marvin_gate::layers::learn::Pending;
 use metrics::{Metrics, SecurityMetrics};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -57,7 +57,9 @@ pub struct Session {
     pub injected: BTreeMap<String, InjectionHistory>,
     /// The category and time of each correction.
     pub corrections: Vec<(String, Timestamp)>,
-    /// The person's words of the corrections, newest last.
+    /// Categories of the person's directions.
+    pub directions: BTreeSet<String>,
+    /// The person's words of the corrections and directions, newest last.
     pub words: Vec<String>,
     /// Commands that a person is asked about.
     pub pending: Pending,
@@ -130,6 +132,7 @@ impl Session {
             id: id.to_string(),
             injected: BTreeMap::new(),
             corrections: Vec::new(),
+            directions: BTreeSet::new(),
             words: Vec::new(),
             pending: Pending::default(),
             sent_back: 0,
@@ -351,4 +354,38 @@ fn file_name(id: &str) -> String {
         return id.to_string();
     }
     format!("session-{}", signature::hash(&id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lessons::record::GuidanceRecord;
+
+    #[test]
+    fn guidance_survives_a_restart() {
+        let directory = tempfile::tempdir().unwrap();
+        let redactor = Arc::new(Redactor::patterns_only());
+        let open = || Session::open(directory.path(), "one", Client::Claude, &redactor).unwrap();
+        for (kind, category) in [("direction", "testing"), ("correction", "naming")] {
+            let line = GuidanceRecord {
+                id: "g_1".into(),
+                timestamp: clock::now(),
+                run_id: String::new(),
+                kind: kind.into(),
+                content: format!("a {kind}"),
+                category: Some(category.into()),
+                confidence: 0.9,
+                preceding_tool: None,
+                preceding_file: None,
+                preceding_injections: None,
+            };
+            open().append("guidance.jsonl", &line).unwrap();
+        }
+        let session = open();
+        assert_eq!(session.directions, BTreeSet::from(["testing".to_string()]));
+        let corrected: Vec<&str> =
+            session.corrections.iter().map(|(category, _)| category.as_str()).collect();
+        assert_eq!(corrected, ["naming"]);
+        assert_eq!(session.words, ["a direction", "a correction"]);
+    }
 }

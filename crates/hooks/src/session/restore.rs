@@ -106,8 +106,12 @@ fn corrections(session: &mut Session, path: &Path) {
     for line in lines(path) {
         let text = |key: &str| line.get(key).and_then(Value::as_str);
         let Some(at) = text("timestamp").and_then(|stamp| stamp.parse::<Timestamp>().ok()) else { continue };
-        if let Some(category) = text("category").filter(|_| text("type") == Some("correction")) {
-            session.corrections.push((category.to_string(), at));
+        match (text("type"), text("category")) {
+            (Some("correction"), Some(category)) => session.corrections.push((category.to_string(), at)),
+            (Some("direction"), Some(category)) => {
+                session.directions.insert(category.to_string());
+            }
+            _ => {}
         }
         session.words.extend(text("content").map(str::to_string));
     }
