@@ -138,9 +138,6 @@ impl Index {
     }
 
     /// Replaces the index by an empty one.
-    ///
-    /// # Errors
-    /// When it cannot be created.
     pub fn renew(path: &Path) -> rusqlite::Result<Self> {
         for end in ["", "-wal", "-shm", "-journal"] {
             let mut name = path.as_os_str().to_owned();
@@ -195,9 +192,6 @@ impl Index {
     }
 
     /// Adds or replaces documents of one kind, all or none.
-    ///
-    /// # Errors
-    /// When the index does not work, as for all functions below.
     pub fn put(&mut self, kind: Kind, documents: &[Document]) -> rusqlite::Result<()> {
         self.change(kind, documents, &[], &[])
     }

@@ -19,7 +19,7 @@ use marvin_base::{clock, signature, truncate};
 use marvin_gate::layers::learn::Pending;
 use metrics::{Metrics, SecurityMetrics};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

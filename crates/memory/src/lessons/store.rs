@@ -107,9 +107,6 @@ impl Lessons {
     }
 
     /// Every lesson that can be read, by id.
-    ///
-    /// # Errors
-    /// When the directory cannot be read.
     pub fn all(&self) -> Result<Vec<Lesson>, MemoryError> {
         Ok(self.listing()?.keys().filter_map(|id| self.read(id).ok()).collect())
     }
@@ -146,9 +143,6 @@ impl Lessons {
     }
 
     /// Updates the index.
-    ///
-    /// # Errors
-    /// As [`Lessons::retrieve`].
     pub fn refresh(&mut self) -> Result<(), MemoryError> {
         self.with_index(Lessons::sync)
     }

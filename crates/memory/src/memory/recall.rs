@@ -183,9 +183,6 @@ impl Memory {
     }
 
     /// Indexes documents of other owners (lessons of packs, artifacts), unless those of this `stamp` are indexed.
-    ///
-    /// # Errors
-    /// When no index can be made.
     pub fn offer(
         &mut self,
         kind: Kind,
