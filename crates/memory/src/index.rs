@@ -10,6 +10,7 @@ mod search;
 
 pub use search::{Hit, Search};
 
+use crate::error::MemoryError;
 use crate::words;
 use marvin_base::signature;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -325,6 +326,28 @@ impl Index {
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
+}
+
+/// Runs `work` with the index in a slot; if the index fails, once more with a new one.
+pub(crate) fn with_index<T>(
+    slot: &mut Option<Index>,
+    path: &Path,
+    work: impl Fn(&mut Index) -> Result<T, MemoryError>,
+) -> Result<T, MemoryError> {
+    let failed = |error: rusqlite::Error| MemoryError::index(path, &error);
+    let mut index = match slot.take() {
+        // The file of an open index may have been removed.
+        Some(index) if path.exists() => index,
+        _ => Index::open(path).map_err(failed)?,
+    };
+    let mut result = work(&mut index);
+    if let Err(MemoryError::Index { .. }) = &result {
+        drop(index);
+        index = Index::renew(path).map_err(failed)?;
+        result = work(&mut index);
+    }
+    *slot = Some(index);
+    result
 }
 
 /// Whether another process holds the lock.
