@@ -196,7 +196,12 @@ fn what_people_said_becomes_a_candidate_once() {
     assert_eq!((found[1].pack.as_deref(), found[1].title.as_str()), (None, "Always version the API"));
     let redactor = Redactor::patterns_only();
     let plain = reflect::Edit::default();
-    assert!(reflect::promote(&found, &plain, &scene.packs(), &redactor).unwrap_err().contains("--pack"));
+    assert!(
+        reflect::promote(&found, &plain, &scene.packs(), &redactor)
+            .unwrap_err()
+            .to_string()
+            .contains("--pack")
+    );
     let edit = reflect::Edit { pack: Some("api".into()), title: Some("Put".into()), ..plain };
     let changes = reflect::promote(&found[..1], &edit, &scene.packs(), &redactor).unwrap();
     assert!(changes[0].diff().contains("+{\"timestamp\""), "{}", changes[0].diff());
@@ -223,14 +228,22 @@ fn teaching_checks_for_what_is_there() {
         };
         teach::teach(&taught, &scene.packs(), &redactor)
     };
-    assert!(taught("writes", "x", true).unwrap_err().contains("with this title"));
+    assert!(taught("writes", "x", true).unwrap_err().to_string().contains("with this title"));
     assert!(
-        taught("More", "use POST for every write to a resource.", false).unwrap_err().contains("--force")
+        taught("More", "use POST for every write to a resource.", false)
+            .unwrap_err()
+            .to_string()
+            .contains("--force")
     );
     assert!(taught("More", "use POST for every write to a resource.", true).is_ok());
     assert!(taught(" ", "x", false).is_err() && taught("x", "", false).is_err());
     let wrong = teach::NewLesson { pack: "apj".into(), ..teach::NewLesson::default() };
-    assert!(teach::teach(&wrong, &scene.packs(), &redactor).unwrap_err().contains("did you mean `api`"));
+    assert!(
+        teach::teach(&wrong, &scene.packs(), &redactor)
+            .unwrap_err()
+            .to_string()
+            .contains("did you mean `api`")
+    );
     let change = taught("Key", "never print AKIAIOSFODNN7EXAMPLE", false).unwrap();
     assert!(!String::from_utf8_lossy(&change.after).contains("AKIAIOSFODNN7EXAMPLE"));
 }
