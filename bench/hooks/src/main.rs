@@ -46,7 +46,7 @@ fn measure(directory: PathBuf) -> Result<Value, Box<dyn Error>> {
         let started = Instant::now();
         let scored = black_box(loaded.score(black_box(FILE), &recent));
         let first = started.elapsed();
-        let told = black_box(packs::tell(&scored, FILE, &mut InjectionHistory::default(), TOKENS));
+        let told = black_box(packs::inject(&scored, FILE, &mut InjectionHistory::default(), TOKENS));
         if told.is_none() {
             return Err("nothing was told".into());
         }

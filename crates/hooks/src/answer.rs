@@ -1,158 +1,177 @@
-//! What the clients are answered, in exactly the shapes that each of them accepts.
+//! Answers to the clients, in exactly the form that each of them accepts.
 //!
-//! Claude Code ignores keys that it does not know; Codex then ignores the whole answer, and a refusal with it. So every answer is
-//! made for one client and one event, and what a client would not understand is not said to it.
+//! Claude Code ignores unknown keys; Codex ignores an answer with unknown keys as a whole, also a refusal. So every answer
+//! is made for one client and one event, and leaves out the parts that the client does not support.
 
 use crate::event::{Client, Event};
 use marvin_base::truncate;
 use marvin_gate::Decision;
-use serde_json::{Value, json};
+use serde::Serialize;
 
-/// Characters of text for a model: the clients cut at 10,000.
+/// The clients cut text for a model at 10,000 characters.
 pub const MAX_CONTEXT_CHARS: usize = 9_800;
-/// Characters of a reason.
 const MAX_REASON_CHARS: usize = 4_000;
 
-/// What is answered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Answer {
-    /// Nothing to say.
     #[default]
     Nothing,
-    /// Something that the model should know.
+    /// Text for the model.
     Context(String),
-    /// A decision about a call.
-    Verdict {
-        /// Allow, ask or deny.
-        decision: Decision,
-        /// Why, and the mend.
-        reason: String,
-        /// Something that the model should know besides.
-        context: Option<String>,
-    },
-    /// The agent is not done: it goes on with this.
-    GoOn(String),
-    /// Something for the person.
+    /// A decision about a call, with its reason and further text for the model.
+    Verdict { decision: Decision, reason: String, context: Option<String> },
+    /// The agent is not done and continues with this text.
+    Continue(String),
+    /// Text for the person.
     Note(String),
 }
 
 impl Answer {
-    /// The bytes for standard output; none is an answer too.
+    /// The text for standard output.
     #[must_use]
     pub fn print(&self, client: Client, event: Event) -> String {
-        match self.shape(client, event) {
-            HookOutput::Object(value) => value.to_string(),
-            HookOutput::Text(text) => text,
+        // Compaction in Claude Code takes plain text instead of JSON.
+        if let (Answer::Context(text), Client::Claude, Event::PreCompact) = (self, client, event) {
+            return truncate::head_whole(text, MAX_CONTEXT_CHARS);
         }
+        serde_json::to_string(&self.output(client, event)).unwrap_or_else(|_| "{}".into())
     }
 
-    fn shape(&self, client: Client, event: Event) -> HookOutput {
-        let nothing = HookOutput::Object(json!({}));
-        match self {
-            Answer::Nothing => nothing,
-            Answer::Context(text) => context(text, client, event),
-            Answer::Verdict { decision, reason, context: more } => {
-                let reason = truncate::head_whole(reason, MAX_REASON_CHARS);
-                match event {
-                    Event::PreToolUse => before_tool(*decision, &reason, more.as_deref(), client),
-                    Event::PermissionRequest => permission(*decision, &reason, client),
-                    _ => nothing,
-                }
+    fn output(&self, client: Client, event: Event) -> HookOutput {
+        let specific = match (self, event) {
+            (Answer::Context(text), _) if has_context(client, event) => Some(HookSpecificOutput::Context {
+                hook_event_name: event.name(),
+                additional_context: truncate::head_whole(text, MAX_CONTEXT_CHARS),
+            }),
+            (Answer::Verdict { decision, reason, context }, Event::PreToolUse) => {
+                before_tool(*decision, reason, context.as_deref(), client)
             }
-            Answer::GoOn(reason) if matches!(event, Event::Stop | Event::SubagentStop) => HookOutput::Object(
-                json!({"decision": "block", "reason": truncate::head_whole(reason, MAX_CONTEXT_CHARS)}),
-            ),
-            Answer::Note(text) if client == Client::Claude => {
-                HookOutput::Object(json!({"systemMessage": truncate::head_whole(text, MAX_REASON_CHARS)}))
+            (Answer::Verdict { decision, reason, .. }, Event::PermissionRequest) => {
+                permission(*decision, reason, client)
             }
-            Answer::GoOn(_) | Answer::Note(_) => nothing,
+            _ => None,
+        };
+        match (self, event) {
+            (Answer::Continue(reason), Event::Stop | Event::SubagentStop) => HookOutput {
+                decision: Some("block"),
+                reason: Some(truncate::head_whole(reason, MAX_CONTEXT_CHARS)),
+                ..HookOutput::default()
+            },
+            (Answer::Note(text), _) if client == Client::Claude => HookOutput {
+                system_message: Some(truncate::head_whole(text, MAX_REASON_CHARS)),
+                ..HookOutput::default()
+            },
+            _ => HookOutput { hook_specific_output: specific, ..HookOutput::default() },
         }
     }
 }
 
-enum HookOutput {
-    Object(Value),
-    Text(String),
+/// The JSON object that both clients read.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HookOutput {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook_specific_output: Option<HookSpecificOutput>,
 }
 
-fn context(text: &str, client: Client, event: Event) -> HookOutput {
-    let text = truncate::head_whole(text, MAX_CONTEXT_CHARS);
-    let takes = match client {
-        Client::Claude => matches!(
-            event,
-            Event::SessionStart
-                | Event::UserPromptSubmit
-                | Event::PreToolUse
-                | Event::PostToolUse
-                | Event::PostToolUseFailure
-                | Event::PostToolBatch
-                | Event::SubagentStart
-        ),
-        Client::Codex => matches!(
-            event,
-            Event::SessionStart | Event::UserPromptSubmit | Event::PreToolUse | Event::PostToolUse
-        ),
-    };
+/// The part of the answer that depends on the event.
+#[derive(Debug, Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+enum HookSpecificOutput {
+    PreToolUse {
+        hook_event_name: &'static str,
+        #[serde(flatten)]
+        permission: Option<ToolPermission>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        additional_context: Option<String>,
+    },
+    PermissionRequest {
+        hook_event_name: &'static str,
+        decision: PermissionDecision,
+    },
+    Context {
+        hook_event_name: &'static str,
+        additional_context: String,
+    },
+}
+
+/// The decision about a call in `PreToolUse`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolPermission {
+    permission_decision: &'static str,
+    permission_decision_reason: String,
+}
+
+/// The decision about a call in `PermissionRequest`.
+#[derive(Debug, Serialize)]
+#[serde(tag = "behavior", rename_all = "lowercase")]
+enum PermissionDecision {
+    Allow,
+    Deny { message: String },
+}
+
+/// Whether a client passes context of this event to the model.
+fn has_context(client: Client, event: Event) -> bool {
     match event {
-        // The prompt of the compaction takes plain text and no JSON.
-        Event::PreCompact if client == Client::Claude => HookOutput::Text(text),
-        _ if takes => HookOutput::Object(json!({
-            "hookSpecificOutput": {"hookEventName": event.name(), "additionalContext": text}
-        })),
-        _ => HookOutput::Object(json!({})),
+        Event::SessionStart | Event::UserPromptSubmit | Event::PreToolUse | Event::PostToolUse => true,
+        Event::PostToolUseFailure | Event::PostToolBatch | Event::SubagentStart => client == Client::Claude,
+        _ => false,
     }
 }
 
-fn before_tool(decision: Decision, reason: &str, more: Option<&str>, client: Client) -> HookOutput {
-    let mut own = json!({"hookEventName": "PreToolUse"});
-    let Some(map) = own.as_object_mut() else { return HookOutput::Object(json!({})) };
-    let mut decided = |word: &str, reason: &str| {
-        map.insert("permissionDecision".into(), word.into());
-        map.insert("permissionDecisionReason".into(), reason.into());
+fn before_tool(
+    decision: Decision,
+    reason: &str,
+    context: Option<&str>,
+    client: Client,
+) -> Option<HookSpecificOutput> {
+    let reason = truncate::head_whole(reason, MAX_REASON_CHARS);
+    let (word, reason) = match (decision, client) {
+        // Codex asks for permission in another event, which is answered there.
+        (Decision::Allow, Client::Codex) => (None, reason),
+        // Codex cannot ask before a call, so a question is a refusal.
+        (Decision::Ask, Client::Codex) => (
+            Some(Decision::Deny),
+            format!("A person has to decide this, and no person can be asked here. {reason}"),
+        ),
+        (decision, _) => (Some(decision), reason),
     };
-    let mut more = more;
-    match (decision, client) {
-        // Codex has its own way to permission; an allow is told where it asks for one.
-        (Decision::Allow, Client::Codex) => {}
-        (Decision::Allow, Client::Claude) => decided("allow", reason),
-        (Decision::Ask, Client::Claude) => decided("ask", reason),
-        // Codex knows no question before a call; what is in doubt does not run.
-        (Decision::Ask, Client::Codex) => {
-            decided("deny", &format!("A person has to decide this, and nobody can be asked here. {reason}"));
-            more = None;
-        }
-        (Decision::Deny, Client::Codex) => {
-            decided("deny", reason);
-            more = None;
-        }
-        (Decision::Deny, Client::Claude) => decided("deny", reason),
-    }
-    if let Some(text) = more {
-        map.insert("additionalContext".into(), truncate::head_whole(text, MAX_CONTEXT_CHARS).into());
-    }
-    if map.len() == 1 {
-        return HookOutput::Object(json!({}));
-    }
-    HookOutput::Object(json!({ "hookSpecificOutput": own }))
+    let context = context.filter(|_| client == Client::Claude || decision == Decision::Allow);
+    (word.is_some() || context.is_some()).then(|| HookSpecificOutput::PreToolUse {
+        hook_event_name: Event::PreToolUse.name(),
+        permission: word.map(|decision| ToolPermission {
+            permission_decision: decision.word(),
+            permission_decision_reason: reason,
+        }),
+        additional_context: context.map(|text| truncate::head_whole(text, MAX_CONTEXT_CHARS)),
+    })
 }
 
-fn permission(decision: Decision, reason: &str, client: Client) -> HookOutput {
-    let behaviour = match (decision, client) {
-        (Decision::Allow, Client::Claude) => json!({"behavior": "allow"}),
-        // Codex asks for leave to go outside of its own box, and does not say in which directory.
-        (Decision::Allow, Client::Codex) => return HookOutput::Object(json!({})),
-        // The person is being asked already.
-        (Decision::Ask, _) => return HookOutput::Object(json!({})),
-        (Decision::Deny, _) => json!({"behavior": "deny", "message": reason}),
+fn permission(decision: Decision, reason: &str, client: Client) -> Option<HookSpecificOutput> {
+    let decision = match (decision, client) {
+        (Decision::Allow, Client::Claude) => PermissionDecision::Allow,
+        // Codex asks for permission to leave its own sandbox, and does not name the directory.
+        (Decision::Allow, Client::Codex) => return None,
+        // The client is asking the person already.
+        (Decision::Ask, _) => return None,
+        (Decision::Deny, _) => {
+            PermissionDecision::Deny { message: truncate::head_whole(reason, MAX_REASON_CHARS) }
+        }
     };
-    HookOutput::Object(
-        json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": behaviour}}),
-    )
+    Some(HookSpecificOutput::PermissionRequest { hook_event_name: Event::PermissionRequest.name(), decision })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
 
     fn print(answer: &Answer, client: Client, event: Event) -> Value {
         serde_json::from_str(&answer.print(client, event)).unwrap()
@@ -163,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_have_the_shape_that_each_client_takes() {
+    fn verdicts_have_the_form_that_each_client_accepts() {
         let claude = |decision| print(&verdict(decision), Client::Claude, Event::PreToolUse);
         assert_eq!(
             claude(Decision::Deny),
@@ -198,17 +217,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_where_it_would_not_be_heard() {
+    fn parts_that_a_client_does_not_support_are_left_out() {
         let text = Answer::Context("C".into());
         assert_eq!(print(&text, Client::Claude, Event::Notification), json!({}));
         assert_eq!(print(&text, Client::Codex, Event::PreModelRequest), json!({}));
         assert_eq!(text.print(Client::Claude, Event::PreCompact), "C");
         assert_eq!(print(&Answer::Note("N".into()), Client::Codex, Event::Stop), json!({}));
         assert_eq!(
-            print(&Answer::GoOn("R".into()), Client::Codex, Event::Stop),
+            print(&Answer::Continue("R".into()), Client::Codex, Event::Stop),
             json!({"decision": "block", "reason": "R"})
         );
-        assert_eq!(print(&Answer::GoOn("R".into()), Client::Claude, Event::PreToolUse), json!({}));
+        assert_eq!(print(&Answer::Continue("R".into()), Client::Claude, Event::PreToolUse), json!({}));
     }
 
     #[test]

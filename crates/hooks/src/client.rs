@@ -1,8 +1,8 @@
-//! The hook itself: reads what the client tells, asks the daemon, prints the answer.
+//! The hook process: reads an event, asks the daemon, prints the answer.
 //!
-//! It costs as little as a process can: no settings, no runtime, no parsing of what was told. Where the daemon is not there, is of
-//! another build, is late or talks nonsense, the answer is made here. Whatever happens, a call that could not be judged
-//! is not allowed: both clients take silence for a yes.
+//! It does as little as possible: no settings, no runtime, no parsing of the event. Where the daemon is missing, of another
+//! build, late or sends an invalid answer, the hook answers itself. A call that could not be judged is never allowed: both
+//! clients take silence for a yes.
 
 use crate::event::{self, Client, Event};
 use crate::event_handler::{self, EventHandler, Reply};
@@ -23,22 +23,20 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// How long a daemon may show no sign of life. It shows one every [`wire::PULSE`], and none while it waits for the lock of a
+/// The longest silence of a living daemon. It sends a line every [`wire::PULSE`], except while it waits for the lock of a
 /// ledger that hundreds of hooks append to at once.
-const SILENCE: Duration = Duration::from_secs(6);
-/// How long a request may take to be taken.
-const SENDING: Duration = Duration::from_secs(5);
-/// How long an answer is looked for before the process sleeps: waking it up again takes longer than most answers do.
-const AT_ONCE: Duration = Duration::from_micros(500);
-/// The longest answer that is read.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(6);
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time that an answer is polled for before the process sleeps: waking it up takes longer than most answers.
+const POLL_TIME: Duration = Duration::from_micros(500);
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
-/// What a hook does in the end.
+/// The output of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookOutcome {
-    /// For standard output.
+    /// Text for standard output.
     pub print: String,
-    /// For standard error; then the call is blocked by the exit code.
+    /// Text for standard error; the exit code then blocks the call.
     pub blocked: Option<String>,
 }
 
@@ -48,43 +46,38 @@ impl HookOutcome {
     }
 }
 
-/// The line to the daemon.
-enum Line {
-    /// It is open.
+/// The connection to the daemon.
+enum Connection {
     Open(UnixStream),
-    /// Nobody is there.
-    Nobody,
-    /// There is none to be had.
-    Nothing,
+    /// No daemon listens, so one is started.
+    NoDaemon,
+    /// No daemon can be used.
+    Unusable,
 }
 
-/// What the daemon said.
 enum DaemonReply {
-    /// The answer.
     Answer(String),
-    /// The claim to be done of this session has to be proved.
+    /// The session whose commitments have to be verified.
     Verify(String),
-    /// It is of another build and ends itself.
-    Other,
-    /// Nobody is there.
-    Nobody,
-    /// Nothing that could be used.
-    Nothing,
+    /// The daemon is of another build and ends.
+    OtherBuild,
+    /// No daemon listens.
+    NoDaemon,
+    /// No valid answer.
+    Unusable,
 }
 
-/// One hook.
 #[derive(Debug)]
 pub struct Hook {
     environment: Environment,
     name: String,
     client: Client,
-    /// Whether a person sits at the client.
+    /// Whether a person can be asked.
     attended: bool,
     project: PathBuf,
 }
 
 impl Hook {
-    /// A hook of an event, in a directory.
     #[must_use]
     pub fn new(environment: Environment, name: &str, client: Option<Client>, directory: &Path) -> Hook {
         let named = ["MARVIN_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
@@ -101,51 +94,52 @@ impl Hook {
         Event::read(&self.name)
     }
 
-    /// Answers what was told on `input`. Should that take longer than the client waits, `late` is given the answer on
-    /// another thread, and ends the process.
+    /// Answers the event on `input`. If that takes longer than the client waits, `late` gets an answer on another thread,
+    /// and ends the process.
     pub fn run(&self, input: &mut impl Read, late: impl FnOnce(HookOutcome) + Send + 'static) -> HookOutcome {
-        // A model that judges a command for us asks nobody.
+        // A hook of a model that judges a command does not ask the daemon.
         let evaluating = is_evaluating(&self.environment);
-        // The daemon wakes up while the rest is made ready.
-        let line = if evaluating { Line::Nothing } else { self.call() };
-        let mut told = Vec::new();
-        match input.take(wire::MAX_EVENT_BYTES as u64 + 1).read_to_end(&mut told) {
-            Ok(_) if told.len() <= wire::MAX_EVENT_BYTES => {}
+        // The daemon wakes up while this process reads the event.
+        let connection = if evaluating { Connection::Unusable } else { self.connect() };
+        let mut event = Vec::new();
+        match input.take(wire::MAX_EVENT_BYTES as u64 + 1).read_to_end(&mut event) {
+            Ok(_) if event.len() <= wire::MAX_EVENT_BYTES => {}
             Ok(_) => return self.doubt("more was told than is read"),
             Err(error) => return self.doubt(&format!("standard input cannot be read: {error}")),
         }
-        if told.trim_ascii().is_empty() {
+        if event.trim_ascii().is_empty() {
             return self.doubt("nothing was told");
         }
         if evaluating {
             return HookOutcome::print(event_handler::evaluating(self.client, self.event()));
         }
-        let heard = self.ask(line, &told);
-        if !matches!(heard, DaemonReply::Answer(_)) {
+        let reply = self.ask(connection, &event);
+        if !matches!(reply, DaemonReply::Answer(_)) {
             self.watch(late);
         }
-        match heard {
+        match reply {
             DaemonReply::Answer(text) => HookOutcome::print(text),
-            DaemonReply::Verify(session) => self.here(&Value::Null, |hook, desk| hook.prove(desk, &session)),
-            DaemonReply::Nobody => {
-                // A session that ends needs no daemon any more.
+            DaemonReply::Verify(session) => {
+                self.with_handler(&Value::Null, |hook, handler| hook.verify(handler, &session))
+            }
+            DaemonReply::NoDaemon => {
+                // A session that ends does not need a daemon.
                 if self.event() != Some(Event::SessionEnd) {
                     self.start();
                 }
-                self.answer_here(&told)
+                self.answer_here(&event)
             }
-            DaemonReply::Other | DaemonReply::Nothing => self.answer_here(&told),
+            DaemonReply::OtherBuild | DaemonReply::Unusable => self.answer_here(&event),
         }
     }
 
-    /// Whatever holds this process up (a file that is a pipe, a lock that nobody gives back): the client takes silence
-    /// for a yes, so that an answer is given in time.
+    /// Ensures an answer in time, since the client takes silence for a yes: this process may block on a pipe or on a lock
+    /// that is never released.
     fn watch(&self, late: impl FnOnce(HookOutcome) + Send + 'static) {
         let limit = match self.event() {
-            Some(event) if event.decides() => wire::patience(Some(event)),
-            // Verification sees to its own time.
+            // Verification has its own timeout.
             Some(Event::Stop | Event::SubagentStop) => return,
-            event => wire::patience(event),
+            event => wire::hook_timeout(event),
         };
         let ended = self.doubt("it took too long");
         std::thread::spawn(move || {
@@ -154,47 +148,50 @@ impl Hook {
         });
     }
 
-    /// Calls the daemon, without a word yet.
-    fn call(&self) -> Line {
-        let Some(place) = Place::for_project(&self.environment, &self.project) else { return Line::Nothing };
+    /// Connects to the daemon.
+    fn connect(&self) -> Connection {
+        let Some(place) = Place::for_project(&self.environment, &self.project) else {
+            return Connection::Unusable;
+        };
         if !wire::is_private(place.directory()) {
-            return Line::Nobody;
+            return Connection::NoDaemon;
         }
         match connect(&place.socket()) {
-            Ok(stream) => Line::Open(stream),
-            // So many wait that no more are taken: it lives, and does not come to it.
-            Err(Errno::AGAIN) => Line::Nothing,
-            Err(_) => Line::Nobody,
+            Ok(stream) => Connection::Open(stream),
+            // The backlog is full: the daemon runs, and is too busy.
+            Err(Errno::AGAIN) => Connection::Unusable,
+            Err(_) => Connection::NoDaemon,
         }
     }
 
     /// Asks the daemon.
-    fn ask(&self, line: Line, told: &[u8]) -> DaemonReply {
-        let mut stream = match line {
-            Line::Open(stream) => stream,
-            Line::Nobody => return DaemonReply::Nobody,
-            Line::Nothing => return DaemonReply::Nothing,
+    fn ask(&self, connection: Connection, event: &[u8]) -> DaemonReply {
+        let mut stream = match connection {
+            Connection::Open(stream) => stream,
+            Connection::NoDaemon => return DaemonReply::NoDaemon,
+            Connection::Unusable => return DaemonReply::Unusable,
         };
         let own = std::fs::metadata("/proc/self/exe").ok();
         match peer(&stream, own.as_ref(), &self.environment) {
             Peer::Own => {}
             Peer::Other => {
-                // Another build is asked to end; whoever else listens there learns nothing.
+                // Another build is asked to end, without the event.
                 stream.write_all(&wire::request("stop", self.client, false, "", b"null")).ok();
-                return DaemonReply::Other;
+                return DaemonReply::OtherBuild;
             }
-            Peer::Stranger => return DaemonReply::Nothing,
+            Peer::Stranger => return DaemonReply::Unusable,
         }
-        let line = wire::request(&self.name, self.client, self.attended, &wire::build_of(own.as_ref()), told);
-        stream.set_write_timeout(Some(SENDING)).ok();
+        let line =
+            wire::request(&self.name, self.client, self.attended, &wire::build_of(own.as_ref()), event);
+        stream.set_write_timeout(Some(SEND_TIMEOUT)).ok();
         if stream.write_all(&line).is_err() {
-            return DaemonReply::Nothing;
+            return DaemonReply::Unusable;
         }
-        let heard = hear(&mut stream, wire::patience(self.event()));
-        heard.map_or(DaemonReply::Nothing, |line| understand(&line))
+        let answer = read_answer(&mut stream, wire::hook_timeout(self.event()));
+        answer.map_or(DaemonReply::Unusable, |line| parse_reply(&line))
     }
 
-    /// Starts a daemon, unless somebody else just does.
+    /// Starts a daemon, unless another process does.
     fn start(&self) {
         if let Ok(program) = std::env::current_exe() {
             daemon::start(&self.environment, &self.project, &program).ok();
@@ -202,33 +199,39 @@ impl Hook {
     }
 
     /// Answers without a daemon.
-    fn answer_here(&self, told: &[u8]) -> HookOutcome {
-        let Some(value) = event::parse(told) else { return self.doubt("what was told is not JSON") };
-        self.here(&value, |hook, desk| {
-            let answer = async { desk.answer(hook.client, &hook.name, hook.attended, &value).await };
-            let limit = wire::deadline(hook.event());
+    fn answer_here(&self, event: &[u8]) -> HookOutcome {
+        let Some(value) = event::parse(event) else { return self.doubt("what was told is not JSON") };
+        self.with_handler(&value, |hook, handler| {
+            let answer = async { handler.answer(hook.client, &hook.name, hook.attended, &value).await };
+            let limit = wire::handler_timeout(hook.event());
             match block_on(async { tokio::time::timeout(limit, answer).await }) {
                 Some(Ok(Reply::Print(text))) => HookOutcome::print(text),
-                Some(Ok(Reply::Verify(session))) => hook.prove(desk, &session),
+                Some(Ok(Reply::Verify(session))) => hook.verify(handler, &session),
                 Some(Err(_)) | None => hook.doubt("it took too long"),
             }
         })
     }
 
-    fn here(&self, told: &Value, then: impl FnOnce(&Hook, &EventHandler) -> HookOutcome) -> HookOutcome {
+    fn with_handler(
+        &self,
+        event: &Value,
+        then: impl FnOnce(&Hook, &EventHandler) -> HookOutcome,
+    ) -> HookOutcome {
         match EventHandler::open(&self.environment, &self.project, &CancellationToken::new()) {
-            Ok(desk) => then(self, &desk),
-            Err(why) => {
+            Ok(handler) => then(self, &handler),
+            Err(error) => {
                 let home = Layout::new(&self.environment, None).home().to_path_buf();
-                HookOutcome::print(event_handler::without(self.client, self.event(), told, &home, &why))
+                let why = error.to_string();
+                let answer = event_handler::without_handler(self.client, self.event(), event, &home, &why);
+                HookOutcome::print(answer)
             }
         }
     }
 
-    /// Verifies the commitments: in this process, so that whoever ends the hook ends it too.
-    fn prove(&self, desk: &EventHandler, session: &str) -> HookOutcome {
-        match block_on(verify::report(desk.ground())) {
-            Some(report) => match desk.verified(self.client, session, &report) {
+    /// Verifies the commitments in this process, so that the verification ends with the hook.
+    fn verify(&self, handler: &EventHandler, session: &str) -> HookOutcome {
+        match block_on(verify::report(handler.context())) {
+            Some(report) => match handler.verified(self.client, session, &report) {
                 Reply::Print(text) => HookOutcome::print(text),
                 Reply::Verify(_) => HookOutcome::print("{}"),
             },
@@ -236,24 +239,24 @@ impl Hook {
         }
     }
 
-    /// The answer when something does not work that should.
+    /// The answer after a failure.
     #[must_use]
     pub fn doubt(&self, why: &str) -> HookOutcome {
         let text = event_handler::in_doubt(self.client, self.event(), why);
         let decides = self.event().is_some_and(Event::decides);
-        // An empty answer to a request for permission leaves it to the person; before a tool it would let it through.
+        // An empty answer to a permission request leaves the decision to the person; before a call it would allow it.
         let silent = decides && text == "{}" && self.event() == Some(Event::PreToolUse);
         HookOutcome { print: text, blocked: silent.then(|| format!("Marvin could not judge this: {why}")) }
     }
 }
 
-/// Runs something to its end on this thread.
+/// Runs a future to its end on this thread.
 fn block_on<T>(work: impl Future<Output = T>) -> Option<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     Some(runtime.block_on(work))
 }
 
-/// Connects without waiting: a daemon that takes nobody must not hold anybody up.
+/// Connects without blocking, also to a daemon that does not accept.
 fn connect(socket: &Path) -> Result<UnixStream, Errno> {
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -264,17 +267,17 @@ fn connect(socket: &Path) -> Result<UnixStream, Errno> {
     Ok(stream)
 }
 
-/// Who listens.
+/// The process that listens.
 enum Peer {
-    /// This very program, of this person, with the same settings.
+    /// This very program, of this user, with the same settings.
     Own,
-    /// Another program of this person, perhaps another build, or one that was started with other settings.
+    /// Another program or build of this user, or other settings.
     Other,
-    /// Somebody else.
+    /// A process of another user.
     Stranger,
 }
 
-/// Who listens; `own` is what is known of this program's file.
+/// Identifies the process that listens; `own` is the metadata of this program's file.
 fn peer(stream: &UnixStream, own: Option<&Metadata>, environment: &Environment) -> Peer {
     let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return Peer::Stranger };
     if peer.uid != rustix::process::getuid() {
@@ -287,8 +290,8 @@ fn peer(stream: &UnixStream, own: Option<&Metadata>, environment: &Environment) 
     if same && has_same_settings(&process, environment) { Peer::Own } else { Peer::Other }
 }
 
-/// Whether a process was started with the variables that decide about settings as this one has them (S12): the kernel keeps them, so
-/// that a daemon cannot say otherwise.
+/// Whether a process was started with the same variables for settings (S12). The kernel keeps them, so that a daemon cannot
+/// claim others.
 fn has_same_settings(process: &str, environment: &Environment) -> bool {
     let Ok(bytes) = std::fs::read([process, "/environ"].concat()) else { return false };
     let theirs: Environment = bytes
@@ -298,24 +301,24 @@ fn has_same_settings(process: &str, environment: &Environment) -> bool {
     daemon::setting_variables().all(|name| theirs.get(name) == environment.get(name))
 }
 
-/// Is this a hook of a program that judges a command for us?
+/// Whether this is a hook of a model that judges a command.
 fn is_evaluating(environment: &Environment) -> bool {
     let names = ["MARVIN_SECURITY_EVAL", "MARVEL_SECURITY_EVAL"];
     let off = ["0", "false", "no", "off"];
     names.iter().filter_map(|name| environment.get(name)).any(|value| !off.contains(&value))
 }
 
-/// The line of the answer; empty lines are signs of life.
-fn hear(stream: &mut UnixStream, patience: Duration) -> Option<Vec<u8>> {
+/// Reads the line of the answer; empty lines only show that the daemon is alive.
+fn read_answer(stream: &mut UnixStream, timeout: Duration) -> Option<Vec<u8>> {
     let started = Instant::now();
     let mut line = Vec::new();
     let mut block = [0; 4 * 1024];
-    while !is_there(stream) && started.elapsed() < AT_ONCE {
+    while !is_readable(stream) && started.elapsed() < POLL_TIME {
         std::thread::yield_now();
     }
     loop {
-        let left = patience.checked_sub(started.elapsed()).filter(|left| !left.is_zero())?;
-        stream.set_read_timeout(Some(left.min(SILENCE))).ok()?;
+        let left = timeout.checked_sub(started.elapsed()).filter(|left| !left.is_zero())?;
+        stream.set_read_timeout(Some(left.min(SILENCE_TIMEOUT))).ok()?;
         match stream.read(&mut block) {
             Ok(0) => return None,
             Ok(count) => {
@@ -335,25 +338,24 @@ fn hear(stream: &mut UnixStream, patience: Duration) -> Option<Vec<u8>> {
     }
 }
 
-/// Is there something to read?
-fn is_there(stream: &UnixStream) -> bool {
+fn is_readable(stream: &UnixStream) -> bool {
     rustix::net::recv(stream, &mut [0; 1], RecvFlags::DONTWAIT | RecvFlags::PEEK) != Err(Errno::AGAIN)
 }
 
-/// What a line of the daemon means. Nothing is printed that is not an object, or marked as text by the daemon.
-fn understand(line: &[u8]) -> DaemonReply {
-    let Ok(text) = std::str::from_utf8(line) else { return DaemonReply::Nothing };
+/// Parses a line of the daemon. Only a JSON object, or text that the daemon marks as such, is printed.
+fn parse_reply(line: &[u8]) -> DaemonReply {
+    let Ok(text) = std::str::from_utf8(line) else { return DaemonReply::Unusable };
     let text = text.trim();
     if let Some(rest) = text.strip_prefix(daemon::CONTROL) {
         let Ok(control) = serde_json::from_str::<Value>(&format!("{{{rest}")) else {
-            return DaemonReply::Nothing;
+            return DaemonReply::Unusable;
         };
         let word = |key: &str| control.get(key).and_then(Value::as_str).map(str::to_string);
         if let Some(session) = word("verify") {
             return DaemonReply::Verify(session);
         }
-        return word("text").map_or(DaemonReply::Other, DaemonReply::Answer);
+        return word("text").map_or(DaemonReply::OtherBuild, DaemonReply::Answer);
     }
     let whole = text.starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok();
-    if whole { DaemonReply::Answer(text.to_string()) } else { DaemonReply::Nothing }
+    if whole { DaemonReply::Answer(text.to_string()) } else { DaemonReply::Unusable }
 }

@@ -1,24 +1,22 @@
 //! Permission rules of Claude Code that an "allow" of a hook would override.
 //!
 //! Claude Code lets the "allow" of a hook win over `permissions.ask`. A person who wrote such a rule wants to be asked, so a
-//! hook stays silent wherever an ask or deny rule could match. What "could" means is wide on purpose: a rule without a
-//! specifier, with a pattern for the program, or for any program of the line matches; so does a file that cannot be read.
+//! hook stays silent wherever an ask or deny rule could match. This is deliberately broad: a rule without a specifier, with
+//! a pattern for the program, or for any program of the line matches; so does a file that cannot be read.
 //!
-//! Limits: settings given on the command line of the client (`--settings`) are not seen.
+//! Limits: settings on the command line of the client (`--settings`) are not visible here.
 
 use marvin_base::files::{self, Links};
 use marvin_gate::SegmentJudgement;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a settings file that are read.
 const MAX_SETTINGS_BYTES: u64 = 4 * 1024 * 1024;
-/// Files in the directory of managed settings that are read.
 const MAX_MANAGED_FILES: usize = 64;
-/// Where an administrator puts settings.
-const MANAGED: [&str; 2] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
+/// Directories of settings by an administrator.
+const MANAGED_DIRECTORIES: [&str; 2] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
 
-/// Could an ask or deny rule of Claude Code match a command of this line?
+/// Whether an ask or deny rule of Claude Code could match a command of this line.
 pub(crate) fn may_match(
     home: &Path,
     config: Option<&str>,
@@ -26,7 +24,7 @@ pub(crate) fn may_match(
     commands: &[SegmentJudgement],
 ) -> bool {
     let mut paths = Vec::new();
-    for managed in MANAGED.map(Path::new) {
+    for managed in MANAGED_DIRECTORIES.map(Path::new) {
         paths.push(managed.join("managed-settings.json"));
         let entries = std::fs::read_dir(managed.join("managed-settings.d")).into_iter().flatten().flatten();
         paths.extend(entries.take(MAX_MANAGED_FILES).map(|entry| entry.path()));

@@ -1,21 +1,17 @@
-//! What the clients tell: every event of Claude Code and Codex, read into one shape.
+//! Events of Claude Code and Codex, parsed into one type.
 //!
-//! Fields that are not known are ignored, and a field of the wrong type counts as absent: a newer client must not make
-//! every call a failure. What a decision rests on (the command of a shell call) is a text or the call is in doubt.
+//! Unknown fields are ignored, and a field of the wrong type counts as absent: a newer client must not make every call
+//! fail. A field that a decision depends on (the command of a shell call) must be a text, or the call is in doubt.
 
 use serde_json::Value;
 
-/// Who tells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Client {
-    /// Claude Code.
     Claude,
-    /// Codex.
     Codex,
 }
 
 impl Client {
-    /// The client of that name.
     #[must_use]
     pub fn read(name: &str) -> Option<Client> {
         match name {
@@ -25,7 +21,6 @@ impl Client {
         }
     }
 
-    /// Its name.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -37,12 +32,11 @@ impl Client {
 
 macro_rules! events {
     ($($event:ident $kebab:literal $meaning:literal),+ $(,)?) => {
-        /// Something that happens in a client.
+        /// An event of a client.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Event { $(#[doc = $meaning] $event),+ }
 
         impl Event {
-            /// Every event.
             pub const ALL: &'static [Event] = &[$(Event::$event),+];
 
             /// The client's own name for it.
@@ -57,7 +51,7 @@ macro_rules! events {
                 match self { $(Event::$event => $kebab),+ }
             }
 
-            /// The event of that name, in either spelling or any other of the same letters.
+            /// The event of a name, in either spelling or any other with the same letters.
             #[must_use]
             pub fn read(name: &str) -> Option<Event> {
                 match name { $($kebab | stringify!($event) => Some(Event::$event),)+ _ => Event::read_loosely(name) }
@@ -67,36 +61,36 @@ macro_rules! events {
 }
 
 events! {
-    SessionStart "session-start" "A session begins, goes on, or has been compacted.",
+    SessionStart "session-start" "A session begins, resumes, or was compacted.",
     SessionEnd "session-end" "A session ends.",
     Setup "setup" "A project is set up or maintained.",
-    UserPromptSubmit "user-prompt-submit" "A person, or a background task, says something.",
-    UserPromptExpansion "user-prompt-expansion" "A prompt of a file is expanded.",
-    PreToolUse "pre-tool-use" "A tool is about to be used.",
-    PostToolUse "post-tool-use" "A tool was used.",
+    UserPromptSubmit "user-prompt-submit" "A person or a background task submits a prompt.",
+    UserPromptExpansion "user-prompt-expansion" "A prompt file is expanded.",
+    PreToolUse "pre-tool-use" "A tool is about to be called.",
+    PostToolUse "post-tool-use" "A tool returned.",
     PostToolUseFailure "post-tool-use-failure" "A tool failed.",
-    PostToolBatch "post-tool-batch" "Several tools were used, some perhaps refused.",
-    PermissionRequest "permission-request" "A person would be asked about a call.",
+    PostToolBatch "post-tool-batch" "Several tool calls ended; some may have been refused.",
+    PermissionRequest "permission-request" "The client is about to ask a person about a call.",
     PermissionDenied "permission-denied" "A call was refused.",
-    Notification "notification" "A person is told something.",
-    Stop "stop" "The agent believes to be done for now.",
+    Notification "notification" "The client notifies a person.",
+    Stop "stop" "The agent claims to be done.",
     StopFailure "stop-failure" "The agent stopped because of an error.",
     SubagentStart "subagent-start" "A sub-agent begins.",
     SubagentStop "subagent-stop" "A sub-agent ends.",
-    PreCompact "pre-compact" "The conversation is about to be shortened.",
-    PostCompact "post-compact" "The conversation was shortened.",
+    PreCompact "pre-compact" "The conversation is about to be compacted.",
+    PostCompact "post-compact" "The conversation was compacted.",
     PreModelSwitch "pre-model-switch" "Another model is about to be used.",
     PostModelSwitch "post-model-switch" "Another model is used.",
-    PreModelRequest "pre-model-request" "The model is about to be asked.",
+    PreModelRequest "pre-model-request" "A request to the model is about to be sent.",
     TeammateIdle "teammate-idle" "A teammate has nothing to do.",
-    TaskCreated "task-created" "A task was made.",
+    TaskCreated "task-created" "A task was created.",
     TaskCompleted "task-completed" "A task was marked complete.",
     Elicitation "elicitation" "A server asks for input.",
     ElicitationResult "elicitation-result" "A server's question was answered.",
     ConfigChange "config-change" "Settings changed.",
-    WorktreeCreate "worktree-create" "A worktree is to be made.",
-    WorktreeRemove "worktree-remove" "A worktree is to be removed.",
-    InstructionsLoaded "instructions-loaded" "Files of instructions were read.",
+    WorktreeCreate "worktree-create" "A worktree is about to be created.",
+    WorktreeRemove "worktree-remove" "A worktree is about to be removed.",
+    InstructionsLoaded "instructions-loaded" "Instruction files were read.",
     CwdChanged "cwd-changed" "The working directory changed.",
     FileChanged "file-changed" "A watched file changed.",
     DirectoryAdded "directory-added" "A directory was added to the session.",
@@ -113,83 +107,75 @@ impl Event {
         Event::ALL.iter().copied().find(|event| plain(event.name()) == name)
     }
 
-    /// Does something happen or not happen by the answer? Then doubt is never an allow.
+    /// Whether the answer allows or stops a call; then doubt is never an allow.
     #[must_use]
     pub fn decides(self) -> bool {
         matches!(self, Event::PreToolUse | Event::PermissionRequest)
     }
 }
 
-/// One thing that happened, with everything that any part of the desk looks at.
+/// An event's content, with all fields that the handler uses.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
-    /// Somebody can be asked; the hook knows, the client does not say.
+    /// Whether a person can be asked; set by the hook, since the client does not report it.
     pub attended: bool,
-    /// The session; sub-agents have that of their parent.
+    /// Sub-agents have the session of their parent.
     pub session: String,
     /// The working directory.
     pub directory: String,
-    /// The sub-agent, if it is one.
+    /// The id of the sub-agent, if it is one.
     pub agent: Option<String>,
-    /// What kind of sub-agent.
     pub agent_type: Option<String>,
-    /// How the client asks for permission.
+    /// The client's permission mode.
     pub mode: String,
-    /// The call that it is about.
     pub call: Option<Call>,
-    /// What the call returned: the text of it.
+    /// The text that the call returned.
     pub response: Option<String>,
-    /// Why the call failed, or the session did.
+    /// The error of the call or of the session.
     pub error: Option<String>,
-    /// Milliseconds that the call took.
     pub duration_ms: Option<f64>,
-    /// Calls that were made together.
+    /// The calls of a batch.
     pub calls: Vec<Call>,
-    /// What was said.
     pub prompt: String,
-    /// Why a session starts: `startup`, `resume`, `fork`, `clear`, `compact`.
+    /// The start of the session: `startup`, `resume`, `fork`, `clear`, `compact`.
     pub source: String,
-    /// Why it ends, why a call was denied, what started a compaction.
+    /// The reason for an end or a denial, or the trigger of a compaction.
     pub reason: String,
-    /// What was said in the end.
     pub last_message: Option<String>,
-    /// The agent goes on because a hook said so.
+    /// Whether the agent continues because a hook sent it back.
     pub stop_hook_active: bool,
-    /// Tasks that still run.
+    /// The number of running background tasks.
     pub background_tasks: usize,
-    /// Texts of an event that is only recorded.
+    /// The text of an event that is only recorded.
     pub message: Option<String>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Call {
-    /// The tool, by the client's name.
+    /// The client's name of the tool.
     pub tool: String,
-    /// Its arguments.
     pub arguments: Value,
-    /// Its name, where it has one.
     pub id: Option<String>,
 }
 
-/// What a call does, as far as Marvin looks into it.
+/// The effect of a call, as far as Marvin judges it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deed<'a> {
     /// Runs a line in a shell.
     Command(&'a str),
-    /// Runs a line in a shell that is read otherwise than bash reads it.
+    /// Runs a line in a shell with another syntax than bash.
     Foreign(&'a str),
-    /// Would run something in a shell, but what cannot be read.
+    /// Runs or writes something that cannot be read from its arguments.
     Unreadable,
     /// Reads a file.
     Read(&'a str),
-    /// Searches everything below a directory; the session's own where none is named.
+    /// Searches everything below a directory; by default the session's own.
     Search(&'a str),
     /// Writes a file.
     Write(&'a str),
     /// Applies a patch to files.
     Patch(&'a str),
-    /// Anything else.
     Other,
 }
 
@@ -206,7 +192,6 @@ impl Call {
         self.arguments.get(key).and_then(Value::as_str)
     }
 
-    /// What it does.
     #[must_use]
     pub fn deed(&self) -> Deed<'_> {
         let line = || self.argument("command").or_else(|| self.argument("cmd"));
@@ -229,39 +214,39 @@ impl Call {
         }
     }
 
-    /// Every argument that names a file, also where only one of them counts for the tool: none hides behind another.
+    /// Every argument that names a file, also those that the tool ignores: none can hide behind another.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         const NAMES: [&str; 8] =
             ["file_path", "notebook_path", "path", "filename", "file", "source", "destination", "target"];
         let named = NAMES.iter().filter_map(|name| self.argument(name));
-        // A pattern that begins at a root is a place too.
+        // A pattern that begins at a root names a place too.
         let pattern = self.argument("pattern").filter(|text| text.starts_with(['/', '~']));
         named.chain(pattern)
     }
 
-    /// Patterns of file names in the arguments of a search.
+    /// The file name patterns of a search.
     pub fn patterns(&self) -> impl Iterator<Item = &str> {
         let named = self.argument("glob").into_iter();
         named.chain(self.argument("pattern").filter(|_| self.tool == "Glob"))
     }
 
-    /// Lines and addresses in the arguments of a tool that is not known.
+    /// The shell lines in the arguments of an unknown tool.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         ["command", "cmd", "script", "shell"].iter().filter_map(|name| self.argument(name))
     }
 
-    /// Addresses in the arguments.
+    /// The URLs in the arguments.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         ["url", "uri"].iter().filter_map(|name| self.argument(name))
     }
 
-    /// Does it ask to run outside of the client's own box, or without being waited for?
+    /// Whether a flag is set, such as the one that disables the client's own sandbox.
     #[must_use]
     pub fn has(&self, flag: &str) -> bool {
         self.arguments.get(flag).and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// What it does, in a few words for the record.
+    /// A short description for the record.
     #[must_use]
     pub fn summary(&self) -> String {
         let keys = ["command", "file_path", "notebook_path", "pattern", "path", "prompt", "url", "query"];
@@ -275,25 +260,25 @@ impl Call {
 }
 
 impl Input {
-    /// Reads what a client sent. Everything but the object itself may be missing.
+    /// Parses the object that a client sent; every field may be missing.
     #[must_use]
     pub fn read(value: &Value) -> Input {
-        let tell = |key: &str| text(value, key).unwrap_or_default();
+        let field = |key: &str| text(value, key).unwrap_or_default();
         let calls = value.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         Input {
             attended: false,
-            session: tell("session_id"),
-            directory: tell("cwd"),
+            session: field("session_id"),
+            directory: field("cwd"),
             agent: text(value, "agent_id").filter(|agent| !agent.is_empty()),
             agent_type: text(value, "agent_type").filter(|kind| !kind.is_empty()),
-            mode: tell("permission_mode"),
+            mode: field("permission_mode"),
             call: Call::from_json(value),
             response: value.get("tool_response").map(response),
             error: text(value, "error"),
             duration_ms: value.get("duration_ms").and_then(Value::as_f64),
             calls: calls.iter().filter_map(Call::from_json).collect(),
-            prompt: tell("prompt"),
-            source: tell("source"),
+            prompt: field("prompt"),
+            source: field("source"),
             reason: text(value, "reason").or_else(|| text(value, "trigger")).unwrap_or_default(),
             last_message: text(value, "last_assistant_message"),
             stop_hook_active: value.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
@@ -309,7 +294,7 @@ fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key).and_then(Value::as_str).map(str::to_string)
 }
 
-/// Reads JSON as a client wrote it. Half of a pair of surrogates, which JSON allows and text does not, becomes a mark.
+/// Parses JSON of a client. An unpaired surrogate, which JSON allows and text does not, becomes U+FFFD.
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Option<Value> {
     if let Ok(value) = serde_json::from_slice(bytes) {
@@ -338,7 +323,7 @@ fn without_halves(text: &str) -> Option<String> {
                 _ => 2,
             }
         } else if rest.starts_with('\\') {
-            // Whatever is escaped, an escaped backslash among it, is passed over together.
+            // An escape sequence, such as an escaped backslash, is copied as a whole.
             1 + rest.chars().nth(1).map_or(0, char::len_utf8)
         } else {
             rest.find('\\').unwrap_or(rest.len())
@@ -349,7 +334,7 @@ fn without_halves(text: &str) -> Option<String> {
     Some(clean)
 }
 
-/// What a tool returned, as text: a text itself, or the streams of a shell, or the whole object.
+/// The result of a tool as text: the text itself, the output of a shell, or the whole object.
 fn response(value: &Value) -> String {
     if let Some(text) = value.as_str() {
         return text.to_string();
@@ -391,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_pair_of_surrogates_is_no_reason_to_hear_nothing() {
+    fn unpaired_surrogates_are_replaced() {
         let read = |text: &str| parse(text.as_bytes());
         assert_eq!(read(r#"{"a":"done \ud83d"}"#), Some(json!({"a": "done \u{fffd}"})));
         assert_eq!(read(r#"{"a":"\ud83d\ude00 \udead é"}"#), Some(json!({"a": "\u{1f600} \u{fffd} é"})));
@@ -401,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn deeds_are_told_apart() {
+    fn deeds_follow_from_tool_and_arguments() {
         let deed = |tool: &str, arguments: Value| {
             let call = Call { tool: tool.into(), arguments, id: None };
             format!("{:?}", call.deed())

@@ -1,11 +1,11 @@
-//! What a person says to an agent: corrections, directions, the beginning and the end of a task.
+//! Classification of prompts: corrections, directions, the start and the end of a task.
 //!
-//! Only what the person typed counts: notices of the client, commands, quoted text and code are left out. A prompt is read
-//! sentence by sentence, as words, without regular expressions; a question corrects nothing. Order: correction, direction,
-//! beginning, end, approval, rejection.
+//! Only text that the person typed counts, without notices of the client, commands, quotations and code. A prompt is
+//! classified sentence by sentence, by words, without regexes; a question is never a correction. Order: correction,
+//! direction, start, end, approval, rejection.
 //!
-//! Limits: English, and the first sentences of a prompt. It errs on the side of silence: a correction that is missed costs
-//! less than a request that becomes a lesson. How often it errs is stated in its tests, over prompts with their class.
+//! Limits: English, and the first sentences of a prompt. In doubt nothing is found: a missed correction costs less than a
+//! request that becomes a lesson. The tests state precision and recall.
 
 mod category;
 mod phrases;
@@ -15,29 +15,25 @@ use crate::packs::Packs;
 use sentence::{Sentence, sentences};
 use serde::{Deserialize, Serialize};
 
-/// A correction shorter than this, after something was told, is surely one.
-const SHORT: usize = 50;
+/// A shorter correction after an injection is certain.
+const SHORT_CHARS: usize = 50;
 
-/// What a prompt is.
+/// The class of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// What the agent did, or is about to do, is not what was wanted.
+    /// The agent did, or is about to do, the wrong thing.
     Correction,
     /// A rule that holds from now on.
     Direction,
-    /// A task begins.
     TaskStart,
-    /// A task is done.
     TaskEnd,
-    /// Yes.
     Approval,
-    /// No, without saying what instead.
+    /// A no without an alternative.
     Rejection,
 }
 
 impl Kind {
-    /// As records write it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -50,25 +46,23 @@ impl Kind {
         }
     }
 
-    /// Is it kept, and may it become a lesson?
+    /// Whether it is recorded, and may become a lesson.
     #[must_use]
     pub fn is_kept(self) -> bool {
         matches!(self, Kind::Correction | Kind::Direction)
     }
 }
 
-/// What was found in a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Guidance {
-    /// What it is.
     pub kind: Kind,
-    /// How sure that is, from 0 to 1.
+    /// From 0 to 1.
     pub confidence: f64,
-    /// What it is about: a category or the name of a pack that is there.
+    /// A category or the name of an existing pack.
     pub category: Option<String>,
 }
 
-/// Reads a prompt. `injected_before`: was the agent told something by packs in this session?
+/// Classifies a prompt; `injected_before`: whether packs were injected in this session.
 #[must_use]
 pub fn classify(prompt: &str, packs: &Packs, injected_before: bool) -> Option<Guidance> {
     let text = prompt.trim();
@@ -79,7 +73,7 @@ pub fn classify(prompt: &str, packs: &Packs, injected_before: bool) -> Option<Gu
     }
     let kind = kind(&sentences(text))?;
     let confidence = match kind {
-        Kind::Correction if injected_before && text.chars().count() < SHORT => 0.9,
+        Kind::Correction if injected_before && text.chars().count() < SHORT_CHARS => 0.9,
         Kind::Correction => 0.8,
         Kind::Direction => 0.6,
         Kind::TaskStart | Kind::TaskEnd | Kind::Approval | Kind::Rejection => 0.5,
@@ -88,13 +82,13 @@ pub fn classify(prompt: &str, packs: &Packs, injected_before: bool) -> Option<Gu
     Some(Guidance { kind, confidence, category })
 }
 
-/// What a text is about: a category or the name of a pack that is there.
+/// The category of a text, or the name of an existing pack.
 #[must_use]
 pub fn category(text: &str, packs: &Packs) -> Option<String> {
     category::detect(text, packs)
 }
 
-/// Did the client write this in the person's name?
+/// Whether the client wrote this in the person's name.
 #[must_use]
 pub fn is_synthetic(prompt: &str) -> bool {
     let text = prompt.trim_start();

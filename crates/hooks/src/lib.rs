@@ -1,9 +1,9 @@
 //! Layer 6: hooks of other agent programs.
 //!
-//! Claude Code and Codex tell Marvin what they are about to do ([`event`]); Marvin judges it, tells what its packs know of
-//! it ([`packs`]), listens for corrections ([`guidance`]) and keeps what they teach ([`lessons`]). What happens at each event stands
-//! in [`event_handler`], and each [`session`] is kept as a run. A hook ([`client`]) asks the [`daemon`] of its project over a socket
-//! ([`wire`]), or answers itself. [`init`] sets a project up; [`inspect`] tells what happened in a run.
+//! Claude Code and Codex report what they are about to do ([`event`]). Marvin judges it, adds what its packs know about it
+//! ([`packs`]), detects corrections ([`guidance`]) and turns them into [`lessons`]. [`event_handler`] handles each event,
+//! and each [`session`] is recorded as a run. A hook ([`client`]) asks the [`daemon`] of its project over a socket
+//! ([`wire`]), or answers itself. [`init`] sets a project up; [`inspect`] reports on a run.
 
 pub mod answer;
 pub mod client;

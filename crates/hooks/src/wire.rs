@@ -1,9 +1,10 @@
-//! How a hook finds the daemon of its project, and what the two say to each other.
+//! The protocol between a hook and the daemon of its project, and the files of a daemon.
 //!
-//! One line of JSON there, one line back, then the daemon closes. While it still works on an answer the daemon sends an empty
-//! line every [`PULSE`], so that a slow answer can be told from a daemon that hangs.
+//! The hook sends one line of JSON, the daemon answers with one line and closes. While it works on an answer the daemon
+//! sends an empty line every [`PULSE`], which distinguishes a slow answer from a daemon that hangs.
 
 use crate::event::{Client, Event};
+use marvin_base::atomic::WriteError;
 use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout};
 use rustix::path::DecInt;
@@ -15,12 +16,36 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often the daemon shows that it lives while it works on an answer.
+/// The interval of the empty lines that show that the daemon is alive.
 pub const PULSE: Duration = Duration::from_millis(300);
-/// Bytes of what a client tells; more is not read.
 pub const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
-/// The longest path of a socket that every system takes.
+/// The longest path of a socket that every system accepts.
 const MAX_SOCKET_PATH_BYTES: usize = 103;
+
+/// The reason why a daemon cannot be started or reached.
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    #[error("the path of its socket would be too long\n  hint: set TMPDIR to a shorter directory")]
+    LongSocketPath,
+    #[error(
+        "{0} is not a directory that only you can use\n  hint: remove it, or set TMPDIR to a directory of your own"
+    )]
+    SharedDirectory(String),
+    #[error("{0} is not a regular file\n  hint: remove it")]
+    NotAFile(String),
+    #[error("cannot {action} {path}: {source}")]
+    Io { action: &'static str, path: String, source: std::io::Error },
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error(transparent)]
+    Handler(#[from] marvin_agent::SessionError),
+}
+
+impl DaemonError {
+    pub(crate) fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
+        DaemonError::Io { action, path: path.display().to_string(), source }
+    }
+}
 
 /// The files of one daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +61,7 @@ impl Place {
         let layout = Layout::new(environment, None);
         let mut hash = Sha256::new();
         hash.update(project.as_os_str().as_encoded_bytes());
-        // Somebody else's home and settings are another daemon's.
+        // Another home or other settings have another daemon.
         for directory in [layout.home(), layout.user(), layout.state()] {
             hash.update([0]);
             hash.update(directory.as_os_str().as_encoded_bytes());
@@ -47,43 +72,40 @@ impl Place {
         (place.socket().as_os_str().len() <= MAX_SOCKET_PATH_BYTES).then_some(place)
     }
 
-    /// Its id.
     #[must_use]
     pub fn id(&self) -> &str {
         self.stem.strip_prefix("p-").unwrap_or(&self.stem)
     }
 
-    /// The directory of all daemons of this person.
+    /// The directory of all daemons of this user.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Where it listens.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.file("sock")
     }
 
-    /// Its process, its project and its version, a line each.
+    /// The file with its process id, project and build, one per line.
     #[must_use]
     pub fn pid(&self) -> PathBuf {
         self.file("pid")
     }
 
-    /// What it has to say.
     #[must_use]
     pub fn log(&self) -> PathBuf {
         self.file("log")
     }
 
-    /// Held for as long as it lives.
+    /// Locked while the daemon runs.
     #[must_use]
     pub fn lock(&self) -> PathBuf {
         self.file("lock")
     }
 
-    /// Held while somebody starts it.
+    /// Locked while a process starts the daemon.
     #[must_use]
     pub fn starting(&self) -> PathBuf {
         self.file("start")
@@ -93,7 +115,7 @@ impl Place {
         self.directory.join([&self.stem, ".", ending].concat())
     }
 
-    /// Every daemon that has left files in the directory.
+    /// Every daemon that has files in the directory.
     #[must_use]
     pub fn all(environment: &Environment) -> Vec<Place> {
         let directory = directory(environment);
@@ -102,7 +124,7 @@ impl Place {
             .filter_map(|entry| {
                 let name = entry.file_name().into_string().ok()?;
                 let (stem, ending) = name.split_once('.')?;
-                // Locks stay for good: one that is removed while somebody takes it guards nothing.
+                // Lock files are never removed: a process that takes a removed one would hold no lock.
                 let left = stem.starts_with("p-project-") && matches!(ending, "sock" | "pid" | "log");
                 left.then(|| stem.to_string())
             })
@@ -113,7 +135,7 @@ impl Place {
     }
 }
 
-/// The directory of all daemons of this person: `mhd-UID` where temporary files go.
+/// The directory of all daemons of this user: `mhd-UID` in the directory for temporary files.
 #[must_use]
 pub fn directory(environment: &Environment) -> PathBuf {
     let user = rustix::process::getuid().as_raw();
@@ -121,7 +143,7 @@ pub fn directory(environment: &Environment) -> PathBuf {
     Path::new(base).join(["mhd-", DecInt::new(user).as_str()].concat())
 }
 
-/// Is that directory this person's and nobody else's? A directory that another made is not used.
+/// Whether only this user can use a directory; one of another user is never used.
 #[must_use]
 pub fn is_private(directory: &Path) -> bool {
     let own = rustix::process::getuid().as_raw();
@@ -129,27 +151,23 @@ pub fn is_private(directory: &Path) -> bool {
         .is_ok_and(|facts| facts.is_dir() && facts.uid() == own && facts.mode() & 0o077 == 0)
 }
 
-/// Makes the directory, for this person alone.
+/// Creates the directory, for this user alone.
 ///
 /// # Errors
-/// When it cannot be made, or is somebody else's.
-pub fn make_private(directory: &Path) -> Result<(), String> {
+/// When it cannot be created, or other users can use it.
+pub fn make_private(directory: &Path) -> Result<(), DaemonError> {
     match std::fs::DirBuilder::new().mode(0o700).recursive(false).create(directory) {
         Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(format!("cannot make {}: {error}", directory.display())),
+        Err(error) => return Err(DaemonError::io("make", directory, error)),
     }
     if is_private(directory) {
         return Ok(());
     }
-    Err(format!(
-        "{} is not a directory that only you can use\n  hint: remove it, or set TMPDIR to a directory of your own",
-        directory.display()
-    ))
+    Err(DaemonError::SharedDirectory(directory.display().to_string()))
 }
 
-/// The project that a hook speaks for: the nearest directory upwards with `.marvin`, also from a linked worktree of git, else
-/// the directory itself.
+/// The project of a hook: the nearest ancestor with `.marvin`, also from a linked worktree of git, else the directory.
 #[must_use]
 pub fn project(from: &Path, home: &Path) -> PathBuf {
     let from = from.canonicalize().unwrap_or_else(|_| from.to_path_buf());
@@ -165,7 +183,7 @@ fn main_checkout(from: &Path) -> Option<PathBuf> {
     let link = from.ancestors().map(|directory| directory.join(".git")).find(|path| path.exists())?;
     let text = marvin_base::files::read_text(&link, 4096, marvin_base::files::Links::Refuse).ok()?;
     let inner = link.parent()?.join(text.trim().strip_prefix("gitdir:")?.trim());
-    // …/main/.git/worktrees/name, and git's own file there leads back to the worktree: else it is no worktree of it.
+    // The path is …/main/.git/worktrees/name. Its file `gitdir` must name the worktree, or the worktree is a fake.
     let back = marvin_base::files::read_text(&inner.join("gitdir"), 4096, marvin_base::files::Links::Refuse);
     let back = Path::new(back.ok()?.trim()).canonicalize().ok()?;
     let git = inner.parent()?.parent()?;
@@ -174,40 +192,39 @@ fn main_checkout(from: &Path) -> Option<PathBuf> {
         .flatten()
 }
 
-/// Which build this is: a daemon of another one is replaced.
+/// The build of this program; a daemon of another build is replaced.
 #[must_use]
 pub fn build() -> String {
     build_of(std::fs::metadata("/proc/self/exe").ok().as_ref())
 }
 
-/// The same, where the facts of this program's file are known.
+/// As [`build`], with the metadata of this program's file.
 #[must_use]
 pub fn build_of(facts: Option<&Metadata>) -> String {
     let (size, at) = facts.map_or((0, 0), |facts| (facts.len(), facts.mtime_nsec() ^ facts.mtime()));
-    // Put together by hand, here and below: formatting touches pages that a hook needs for nothing else.
+    // Strings are concatenated here and below, because formatting touches pages that a hook does not need otherwise.
     [env!("CARGO_PKG_VERSION"), "-", DecInt::new(size).as_str(), "-", DecInt::new(at).as_str()].concat()
 }
 
-/// What a hook asks of a daemon.
+/// The line that a hook sends.
 #[derive(Debug, Deserialize)]
 pub struct Request<'a> {
-    /// The event, in either spelling; or a word of control.
+    /// The event, in either spelling, or `status` or `stop`.
     pub hook: &'a str,
-    /// The client's name.
     #[serde(default)]
     pub client: &'a str,
-    /// The build of the one who asks.
+    /// The build of the hook.
     #[serde(default)]
     pub build: &'a str,
-    /// Whether somebody can be asked.
+    /// Whether a person can be asked.
     #[serde(default)]
     pub attended: bool,
-    /// What the client told.
+    /// The client's event.
     #[serde(borrow, default)]
     pub input: Option<&'a RawValue>,
 }
 
-/// The line of a request. What a client told goes into it as it is: line breaks between its words are only space.
+/// The line of a request. The client's event is copied unparsed; its line breaks are white space.
 #[must_use]
 pub fn request(hook: &str, client: Client, attended: bool, build: &str, input: &[u8]) -> Vec<u8> {
     let name: String = hook.chars().filter(|char| char.is_ascii_alphanumeric() || *char == '-').collect();
@@ -230,18 +247,18 @@ pub fn request(hook: &str, client: Client, attended: bool, build: &str, input: &
     line
 }
 
-/// How long an answer is waited for by the hook; the client's own patience is longer.
+/// The time that a hook waits for an answer; shorter than the client's timeout.
 #[must_use]
-pub fn patience(event: Option<Event>) -> Duration {
+pub fn hook_timeout(event: Option<Event>) -> Duration {
     match event {
         Some(event) if event.decides() => Duration::from_secs(50),
         _ => Duration::from_secs(8),
     }
 }
 
-/// How long the daemon works on an answer; shorter than the hook's patience.
+/// The time that the daemon works on an answer; shorter than [`hook_timeout`].
 #[must_use]
-pub fn deadline(event: Option<Event>) -> Duration {
+pub fn handler_timeout(event: Option<Event>) -> Duration {
     match event {
         Some(event) if event.decides() => Duration::from_secs(45),
         _ => Duration::from_secs(6),
@@ -299,7 +316,7 @@ mod tests {
         std::fs::create_dir(linked.join("deep")).unwrap();
         assert_eq!(project(&linked.join("deep"), Path::new("/nowhere")), main);
         assert_eq!(project(&main, Path::new("/nowhere")), main);
-        // A file that only claims to be a worktree leads nowhere.
+        // A copy of a worktree's `.git` file is not a worktree.
         let fake = root.join("fake");
         std::fs::create_dir(&fake).unwrap();
         std::fs::copy(linked.join(".git"), fake.join(".git")).unwrap();

@@ -129,9 +129,6 @@ impl Candidate {
     }
 
     /// Applies a person's changes, checked and without secrets.
-    ///
-    /// # Errors
-    /// When the result is not valid.
     pub fn edited(&self, edit: CandidateEdit, redactor: &Redactor) -> Result<Self, CandidateError> {
         let kind = edit.kind.map(|word| serde_json::from_value(word.into())).transpose()?;
         let candidate = Candidate {
@@ -145,9 +142,6 @@ impl Candidate {
     }
 
     /// Checks the fields, normalises them and removes secrets.
-    ///
-    /// # Errors
-    /// When a field is not valid.
     pub fn checked(mut self, redactor: &Redactor) -> Result<Self, CandidateError> {
         // The replacement of a secret may itself look like a secret: the second pass makes the result stable.
         let clean = |text: &str| {

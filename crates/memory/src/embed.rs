@@ -39,9 +39,6 @@ pub trait Embedder: std::fmt::Debug {
 const NOTE: &str = "embedder";
 
 /// Embeds every document without a vector. Vectors of another model are deleted.
-///
-/// # Errors
-/// When the index does not work.
 pub fn refresh(index: &mut Index, embedder: &dyn Embedder) -> rusqlite::Result<usize> {
     if index.note(NOTE)?.as_deref() != Some(embedder.name()) {
         index.forget_vectors(NOTE, embedder.name())?;
@@ -60,9 +57,6 @@ pub fn refresh(index: &mut Index, embedder: &dyn Embedder) -> rusqlite::Result<u
 }
 
 /// The documents that match a query best by words and by embedding.
-///
-/// # Errors
-/// When the index does not work.
 pub fn search(index: &Index, search: &Search<'_>, embedder: &dyn Embedder) -> rusqlite::Result<Vec<Hit>> {
     let by_words = index.search(&Search { limit: MERGED_HITS.max(search.limit), ..search.clone() })?;
     let question = embedder.embed(search.text);

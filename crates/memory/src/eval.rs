@@ -58,9 +58,6 @@ pub struct Figures {
 }
 
 /// Indexes all documents below a directory, runs all queries, and computes the figures.
-///
-/// # Errors
-/// When no index can be made, or an embedder fails.
 pub fn score(
     labelled: &EvalDataset,
     ks: &[usize],

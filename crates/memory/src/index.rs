@@ -10,6 +10,7 @@ mod search;
 
 pub use search::{Hit, Search};
 
+use crate::error::MemoryError;
 use crate::words;
 use marvin_base::signature;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -138,9 +139,6 @@ impl Index {
     }
 
     /// Replaces the index by an empty one.
-    ///
-    /// # Errors
-    /// When it cannot be created.
     pub fn renew(path: &Path) -> rusqlite::Result<Self> {
         for end in ["", "-wal", "-shm", "-journal"] {
             let mut name = path.as_os_str().to_owned();
@@ -195,9 +193,6 @@ impl Index {
     }
 
     /// Adds or replaces documents of one kind, all or none.
-    ///
-    /// # Errors
-    /// When the index does not work, as for all functions below.
     pub fn put(&mut self, kind: Kind, documents: &[Document]) -> rusqlite::Result<()> {
         self.change(kind, documents, &[], &[])
     }
@@ -331,6 +326,28 @@ impl Index {
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
+}
+
+/// Runs `work` with the index in a slot; if the index fails, once more with a new one.
+pub(crate) fn with_index<T>(
+    slot: &mut Option<Index>,
+    path: &Path,
+    work: impl Fn(&mut Index) -> Result<T, MemoryError>,
+) -> Result<T, MemoryError> {
+    let failed = |error: rusqlite::Error| MemoryError::index(path, &error);
+    let mut index = match slot.take() {
+        // The file of an open index may have been removed.
+        Some(index) if path.exists() => index,
+        _ => Index::open(path).map_err(failed)?,
+    };
+    let mut result = work(&mut index);
+    if let Err(MemoryError::Index { .. }) = &result {
+        drop(index);
+        index = Index::renew(path).map_err(failed)?;
+        result = work(&mut index);
+    }
+    *slot = Some(index);
+    result
 }
 
 /// Whether another process holds the lock.

@@ -121,9 +121,6 @@ impl Memory {
     }
 
     /// Writes candidates for a person to decide, without those that are known, decided or pending already.
-    ///
-    /// # Errors
-    /// When the record cannot be read or written.
     pub fn propose(
         &mut self,
         candidates: Vec<Candidate>,
@@ -208,9 +205,6 @@ impl Memory {
     }
 
     /// The proposals that wait for a person, oldest first, with their sources checked against the turns.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
     pub fn pending(&self) -> Result<Vec<Proposal>, MemoryError> {
         let lock = self.lock()?;
         let view = self.vault.view(&lock)?;
@@ -255,9 +249,6 @@ impl Memory {
     }
 
     /// Every memory, oldest first, including superseded and expired ones.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
     pub fn list(&self) -> Result<Vec<MemoryRecord>, MemoryError> {
         let scan = self.vault.audit()?;
         let now = clock::now();
@@ -269,9 +260,6 @@ impl Memory {
     }
 
     /// Replays the ledger and compares it with the memory.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
     pub fn audit(&self) -> Result<Audit, MemoryError> {
         let scan = self.vault.audit()?;
         let now = clock::now();
@@ -293,9 +281,6 @@ impl Memory {
     }
 
     /// Adopts a memory that was made elsewhere.
-    ///
-    /// # Errors
-    /// When the record cannot be read or written.
     pub fn adopt(&mut self, person: &Person) -> Result<(), MemoryError> {
         self.vault.adopt(person).map(|_| ())
     }
@@ -324,9 +309,6 @@ impl Memory {
     }
 
     /// The memories that went into a turn.
-    ///
-    /// # Errors
-    /// When the ledger cannot be read.
     pub fn injected(&self, session_id: &str, turn_number: u64) -> Result<Vec<InjectedMemory>, MemoryError> {
         let mut found = Vec::new();
         lines::each(&self.vault.places.approvals, None, |line| {

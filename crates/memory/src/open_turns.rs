@@ -62,9 +62,6 @@ impl Memory {
     }
 
     /// Records the start of a turn.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn begin(&self, begun: &TurnStart) -> Result<OpenTurn, MemoryError> {
         let directory = self.open_turns();
         let path = directory.join(format!("{}.json", plain(&begun.session_id)));
@@ -95,9 +92,6 @@ impl Memory {
     }
 
     /// Logs a turn and commits the state that `account` describes; `None` keeps the state. Returns the new state.
-    ///
-    /// # Errors
-    /// When the record cannot be written or the state cannot be read.
     pub fn finish(
         &self,
         mut turn: Turn,
@@ -126,9 +120,6 @@ impl Memory {
     /// Logs the turns whose processes died and finishes the commits of logged ones. Returns the number of the former.
     ///
     /// `done` provides the known part of a turn.
-    ///
-    /// # Errors
-    /// When the record cannot be read or written.
     pub fn settle_turns(&self, done: impl Fn(&TurnStart) -> PartialTurn) -> Result<usize, MemoryError> {
         let directory = self.open_turns();
         let Ok(entries) = std::fs::read_dir(&directory) else { return Ok(0) };

@@ -67,9 +67,6 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Proposes candidates from the last turns.
-///
-/// # Errors
-/// When the record cannot be read or written.
 pub fn practice(memory: &mut Memory) -> Result<Vec<(Candidate, ProposalOutcome)>, MemoryError> {
     let turns = Turns::at(&memory.places().turns).last(MAX_TURNS)?;
     let mut outcomes = Vec::new();

@@ -78,9 +78,6 @@ impl ConversationState {
     }
 
     /// Replaces the file.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), MemoryError> {
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
         Ok(atomic::replace(path, format!("{text}\n").as_bytes())?)

@@ -110,9 +110,6 @@ impl Stm {
     }
 
     /// The entries that have not expired, oldest first.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn entries(&self, now: Timestamp) -> Result<Vec<StmEntry>, MemoryError> {
         let mut entries = Stm::entries_of(&self.path)?;
         entries.retain(|entry| !entry.is_over(self.bounds.ttl_hours, now));
@@ -160,9 +157,6 @@ impl Stm {
     }
 
     /// Stores the trace of a turn, unless the turn failed or gave no answer.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn write(
         &self,
         trace: &Trace,
@@ -194,9 +188,6 @@ impl Stm {
     }
 
     /// The wanted entries that may be injected into a turn now; each of them counts as accessed.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn inject(
         &self,
         wanted: &[String],
@@ -222,9 +213,6 @@ impl Stm {
     }
 
     /// Candidates from entries that were used often enough in enough sessions; each entry is proposed once.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn promote(&self, now: Timestamp) -> Result<Vec<(String, Candidate)>, MemoryError> {
         let bounds = self.bounds;
         let due = |entry: &StmEntry| {

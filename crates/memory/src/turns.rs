@@ -77,9 +77,6 @@ impl Turns {
     }
 
     /// The last turns, oldest first.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn last(&self, most: usize) -> Result<Vec<Value>, MemoryError> {
         let mut kept = VecDeque::new();
         self.each(|turn| {

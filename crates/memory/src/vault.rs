@@ -244,9 +244,6 @@ impl Vault {
     }
 
     /// Scans both files, whether or not their stamps match the seal.
-    ///
-    /// # Errors
-    /// When a file cannot be read.
     pub fn audit(&self) -> Result<Scan, MemoryError> {
         let lock = self.lock()?;
         self.settle(&lock)
@@ -310,9 +307,6 @@ impl Vault {
     }
 
     /// Seals the files as they are, so that the memories that the ledger and the file agree on take effect.
-    ///
-    /// # Errors
-    /// When a file cannot be read or written.
     pub fn adopt(&self, person: &Person) -> Result<Scan, MemoryError> {
         record(person, "memory audit --adopt", &self.places.approvals.display().to_string())?;
         let lock = self.lock()?;

@@ -1,5 +1,6 @@
-//! Looks after daemons: which there are, how they are, and how to end them.
+//! Management of daemons: list, status, stop, cleanup.
 
+use super::serve::DaemonStatus;
 use super::{CONTROL, try_lock};
 use crate::event::Client;
 use crate::wire::{self, Place};
@@ -12,54 +13,43 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long an answer is waited for.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How a daemon is.
 #[derive(Debug, Clone, Serialize)]
 pub struct Status {
-    /// Its id.
     pub id: String,
     /// `alive`, `hung` or `dead`.
     pub state: &'static str,
-    /// Its process.
     pub pid: Option<u32>,
-    /// Its project.
     pub project: Option<String>,
-    /// Its build.
     pub build: Option<String>,
-    /// Whether its socket is there.
+    /// Whether its socket exists.
     pub socket: bool,
-    /// Bytes of its log.
     pub log_bytes: u64,
-    /// Where its log is.
     pub log: PathBuf,
-    /// Sessions that it serves.
     pub sessions: Option<u64>,
-    /// Requests that it has answered.
     pub requests: Option<u64>,
-    /// Seconds since it began.
+    /// Seconds since it started.
     pub seconds: Option<u64>,
 }
 
-/// Every daemon of this person.
+/// Every daemon of this user.
 #[must_use]
 pub fn list(environment: &Environment) -> Vec<Status> {
     Place::all(environment).iter().map(status).collect()
 }
 
-/// How one daemon is.
 #[must_use]
 pub fn status(place: &Place) -> Status {
     let about = files::read_text(&place.pid(), 8 * 1024, Links::Refuse).unwrap_or_default();
     let mut lines = about.lines();
     let pid = lines.next().and_then(|line| line.parse().ok());
     let (project, build) = (lines.next().map(str::to_string), lines.next().map(str::to_string));
-    let answer = ask(place, "status");
-    let number = |key: &str| answer.as_ref().and_then(|answer| answer.get(key)).and_then(Value::as_u64);
+    let answer: Option<DaemonStatus> =
+        ask(place, "status").and_then(|control| serde_json::from_value(control).ok());
     Status {
         id: place.id().to_string(),
-        state: match (answer.is_some(), lives(place)) {
+        state: match (answer.is_some(), is_running(place)) {
             (true, _) => "alive",
             (false, true) => "hung",
             (false, false) => "dead",
@@ -70,29 +60,29 @@ pub fn status(place: &Place) -> Status {
         socket: place.socket().exists(),
         log_bytes: std::fs::metadata(place.log()).map_or(0, |facts| facts.len()),
         log: place.log(),
-        sessions: number("sessions"),
-        requests: number("requests"),
-        seconds: number("seconds"),
+        sessions: answer.as_ref().map(|answer| answer.sessions),
+        requests: answer.as_ref().map(|answer| answer.requests),
+        seconds: answer.as_ref().map(|answer| answer.seconds),
     }
 }
 
-/// Somebody holds its lock.
-fn lives(place: &Place) -> bool {
+/// Whether a process holds its lock.
+fn is_running(place: &Place) -> bool {
     place.lock().exists() && matches!(try_lock(&place.lock()), Ok(None))
 }
 
-/// Ends a daemon, politely and then not. True when there was one.
+/// Stops a daemon, by a signal if it does not answer; false when there was none.
 #[must_use]
 pub fn stop(place: &Place) -> bool {
-    if !lives(place) {
+    if !is_running(place) {
         return false;
     }
     let pid = status(place).pid;
     ask(place, "stop");
     let started = Instant::now();
-    while lives(place) {
+    while is_running(place) {
         if started.elapsed() > ANSWER_TIMEOUT {
-            // It has our lock and does not answer: its process is ours to end.
+            // It holds the lock of this user's daemon and does not answer.
             let pid = pid.and_then(|pid| rustix::process::Pid::from_raw(i32::try_from(pid).ok()?));
             if let Some(pid) = pid {
                 rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
@@ -107,15 +97,15 @@ pub fn stop(place: &Place) -> bool {
     true
 }
 
-/// Removes what dead daemons left. Returns their ids.
+/// Removes the files of dead daemons; returns their ids.
 #[must_use]
 pub fn cleanup(environment: &Environment) -> Vec<String> {
-    let dead: Vec<Place> = Place::all(environment).into_iter().filter(|place| !lives(place)).collect();
+    let dead: Vec<Place> = Place::all(environment).into_iter().filter(|place| !is_running(place)).collect();
     dead.iter().for_each(sweep);
     dead.iter().map(|place| place.id().to_string()).collect()
 }
 
-/// Removes the files of a daemon that is dead; its lock is held meanwhile, so that none begins between.
+/// Removes the files of a dead daemon, under its lock, so that none starts meanwhile.
 fn sweep(place: &Place) {
     let Ok(Some(_lock)) = try_lock(&place.lock()) else { return };
     for path in [place.socket(), place.pid(), place.log()] {

@@ -1,8 +1,8 @@
-//! The daemon of a project: packs and rules in memory, and one desk for every session.
+//! The daemon of a project: packs and rules in memory, and one event handler for all sessions.
 //!
-//! It holds a lock for as long as it lives, so that there is one at most, and a dead one leaves nothing that has to be believed. It
-//! ends when the last session has ended, when nobody asked anything for a long time, when its project is gone, or when a hook of
-//! another build asks.
+//! It holds a lock while it runs, so that there is one at most, and files of a dead one are never trusted. It ends when the
+//! last session has ended, after a long time without a request, when its project is gone, or when a hook of another build
+//! asks.
 
 mod control;
 mod serve;
@@ -10,7 +10,7 @@ mod serve;
 pub use control::{Status, cleanup, list, status, stop};
 pub use serve::serve;
 
-use crate::wire::{self, Place};
+use crate::wire::{self, DaemonError, Place};
 use marvin_base::environment::Environment;
 use marvin_base::settings::{Kind, Scope, table};
 use std::fs::{File, OpenOptions};
@@ -18,31 +18,24 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How an answer begins that is for the hook and not for the client.
+/// The prefix of an answer that is for the hook and not for the client.
 pub(crate) const CONTROL: &str = "{\"marvin\":true,";
-/// A log that has grown beyond this begins anew.
+/// A larger log is truncated when the daemon starts.
 const MAX_LOG_BYTES: u64 = 1024 * 1024;
-/// Variables of the environment that belong to one session and must not outlive it.
-const OF_A_SESSION: [&str; 4] = ["CLAUDE_", "CLAUDECODE", "CODEX_", "AI_AGENT"];
+/// Prefixes of environment variables that belong to one session.
+const SESSION_VARIABLES: [&str; 4] = ["CLAUDE_", "CLAUDECODE", "CODEX_", "AI_AGENT"];
 
-/// Starts the daemon of a project, detached. True when one was started, false when one is there or being started.
-///
-/// # Errors
-/// When it cannot be started.
-pub fn start(environment: &Environment, project: &Path, program: &Path) -> Result<bool, String> {
-    let Some(place) = Place::for_project(environment, project) else {
-        return Err(
-            "the path of its socket would be too long\n  hint: set TMPDIR to a shorter directory".into()
-        );
-    };
+/// Starts the daemon of a project, detached; false when one runs or is being started.
+pub fn start(environment: &Environment, project: &Path, program: &Path) -> Result<bool, DaemonError> {
+    let place = Place::for_project(environment, project).ok_or(DaemonError::LongSocketPath)?;
     wire::make_private(place.directory())?;
-    // Of many that come at once, one starts it.
+    // Of several hooks at once, one starts it.
     let Some(_starting) = try_lock(&place.starting())? else { return Ok(false) };
     if try_lock(&place.lock())?.is_none() {
         return Ok(false);
     }
     let log = open_log(&place.log())?;
-    let errors = log.try_clone().map_err(|error| error.to_string())?;
+    let errors = log.try_clone().map_err(|error| DaemonError::io("open", &place.log(), error))?;
     let mut command = Command::new(program);
     command
         .args(["daemon", "serve", "--project"])
@@ -52,52 +45,51 @@ pub fn start(environment: &Environment, project: &Path, program: &Path) -> Resul
         .stdout(log)
         .stderr(errors)
         .env_clear()
-        .envs(environment.iter().filter(|(name, _)| !is_of_a_session(name)));
-    let child = command.spawn().map_err(|error| format!("cannot start {}: {error}", program.display()))?;
-    // It is nobody's child: whoever started it ends long before.
+        .envs(environment.iter().filter(|(name, _)| !belongs_to_session(name)));
+    let child = command.spawn().map_err(|error| DaemonError::io("start", program, error))?;
+    // The child is not waited for: this process ends long before it.
     drop(child);
     Ok(true)
 }
 
-/// Variables by which the settings of a daemon are chosen. Keys of providers are not among them: they change no verdict.
+/// Environment variables that determine a daemon's settings, without keys of providers, which do not affect verdicts.
 pub(crate) fn setting_variables() -> impl Iterator<Item = &'static str> {
     let rows = table::TABLE.iter().filter(|row| row.scope != Scope::Process && row.kind != Kind::Secret);
     let named = rows.flat_map(|row| row.variables.iter().copied());
     let places = ["HOME", "MARVIN_HOME", "XDG_CONFIG_HOME", "MARVIN_STATE_DIR", "XDG_STATE_HOME"];
-    named.filter(|name| !is_of_a_session(name)).chain(places)
+    named.filter(|name| !belongs_to_session(name)).chain(places)
 }
 
-/// Does a variable belong to one session, or tell one process what it is?
-fn is_of_a_session(name: &str) -> bool {
+/// Whether a variable belongs to one session or to one process.
+fn belongs_to_session(name: &str) -> bool {
     let process = table::TABLE
         .iter()
         .any(|setting| setting.scope == Scope::Process && setting.variables.contains(&name));
-    process || OF_A_SESSION.iter().any(|own| name.starts_with(own))
+    process || SESSION_VARIABLES.iter().any(|own| name.starts_with(own))
 }
 
-/// Opens a regular file, and nothing that could make anybody wait.
-fn open(path: &Path, options: &mut OpenOptions) -> Result<File, String> {
+/// Opens a regular file, never a pipe or a device that could block.
+fn open(path: &Path, options: &mut OpenOptions) -> Result<File, DaemonError> {
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
     let flags = i32::try_from(flags.bits()).unwrap_or(0);
     let file = options.create(true).mode(0o600).custom_flags(flags).open(path);
-    let file = file.map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+    let file = file.map_err(|error| DaemonError::io("open", path, error))?;
     match file.metadata() {
         Ok(facts) if facts.is_file() => Ok(file),
-        _ => Err(format!("{} is no regular file\n  hint: remove it", path.display())),
+        _ => Err(DaemonError::NotAFile(path.display().to_string())),
     }
 }
 
-/// Takes a lock if it is free.
-fn try_lock(path: &Path) -> Result<Option<File>, String> {
+fn try_lock(path: &Path) -> Result<Option<File>, DaemonError> {
     let file = open(path, OpenOptions::new().truncate(false).write(true))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-        Err(std::fs::TryLockError::Error(error)) => Err(format!("cannot lock {}: {error}", path.display())),
+        Err(std::fs::TryLockError::Error(error)) => Err(DaemonError::io("lock", path, error)),
     }
 }
 
-fn open_log(path: &Path) -> Result<File, String> {
+fn open_log(path: &Path) -> Result<File, DaemonError> {
     let large = std::fs::symlink_metadata(path).is_ok_and(|facts| facts.len() > MAX_LOG_BYTES);
     let mut options = OpenOptions::new();
     if large {

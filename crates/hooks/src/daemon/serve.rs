@@ -1,14 +1,15 @@
-//! Serves a project until nobody needs it.
+//! The server of the daemon: accepts hooks until the project has no sessions.
 
 use super::{CONTROL, try_lock};
 use crate::event::{self, Client, Event};
 use crate::event_handler::{self, EventHandler, Reply};
-use crate::wire::{self, Place, Request};
+use crate::wire::{self, DaemonError, Place, Request};
 use marvin_base::atomic;
 use marvin_base::clock;
 use marvin_base::environment::Environment;
 use marvin_base::trim_memory;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -19,72 +20,101 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 
-/// How long a request may take to arrive.
-const ARRIVING: Duration = Duration::from_secs(10);
-/// How long a request is looked for before the daemon sleeps.
-const AT_ONCE: Duration = Duration::from_micros(400);
-/// How long the daemon stays when the last session has ended.
-const LINGER: Duration = Duration::from_millis(500);
-/// How long it stays without a request.
-const IDLE: Duration = Duration::from_secs(60 * 60);
-/// After this time without a request it gives memory back.
-const QUIET: Duration = Duration::from_secs(2);
-/// How often it looks after itself.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time that a request is polled for before the task sleeps.
+const POLL_TIME: Duration = Duration::from_micros(400);
+/// The time between the end of the last session and the end of the daemon.
+const LINGER_TIME: Duration = Duration::from_millis(500);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+/// The time without a request after which memory is returned to the system.
+const TRIM_AFTER: Duration = Duration::from_secs(2);
+/// The interval of maintenance.
 const TICK: Duration = Duration::from_secs(1);
 
 struct Daemon {
-    desk: EventHandler,
+    handler: EventHandler,
     build: String,
     end: CancellationToken,
     started: Instant,
-    /// Milliseconds after the start at which the last request came.
-    asked: AtomicU64,
+    /// Milliseconds from the start to the last request.
+    last_request: AtomicU64,
     requests: AtomicU64,
     open: AtomicUsize,
 }
 
-/// Serves the project until nobody needs it. Returns at once when another daemon does.
+/// The content of an answer to the hook itself; it follows [`CONTROL`].
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Control {
+    Bad(&'static str),
+    Ends(bool),
+    /// The daemon is of this other build, and ends.
+    Build(String),
+    /// Text for the client that is not a JSON object.
+    Text(String),
+    /// The session whose commitments the hook verifies.
+    Verify(String),
+    #[serde(untagged)]
+    Status(DaemonStatus),
+}
+
+/// The answer to `status`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct DaemonStatus {
+    status: String,
+    pid: u32,
+    build: String,
+    pub(super) sessions: u64,
+    pub(super) requests: u64,
+    pub(super) seconds: u64,
+}
+
+/// Serves the project until it has no sessions. Returns at once when another daemon serves it.
 ///
 /// # Errors
-/// When it cannot listen, or its directory is not its own.
-pub async fn serve(environment: &Environment, project: &Path, end: CancellationToken) -> Result<(), String> {
-    let place = Place::for_project(environment, project).ok_or("the path of its socket would be too long")?;
+/// When it cannot listen, or its directory is not private.
+pub async fn serve(
+    environment: &Environment,
+    project: &Path,
+    end: CancellationToken,
+) -> Result<(), DaemonError> {
+    let place = Place::for_project(environment, project).ok_or(DaemonError::LongSocketPath)?;
     wire::make_private(place.directory())?;
     let Some(_lock) = try_lock(&place.lock())? else { return Ok(()) };
-    // The terminal of the session that needed it first must not end it.
+    // The terminal of the session that started it must not end it.
     rustix::process::setsid().ok();
-    let desk = EventHandler::open(environment, project, &end)?;
+    let handler = EventHandler::open(environment, project, &end)?;
     let listener = listen(&place)?;
     let build = wire::build();
     let about = format!("{}\n{}\n{build}\n", std::process::id(), project.display());
-    atomic::replace_private(&place.pid(), about.as_bytes()).map_err(|error| error.to_string())?;
-    say(&format!("serves {}", project.display()));
-    if let Some(trouble) = desk.trouble() {
-        say(trouble);
+    atomic::replace_private(&place.pid(), about.as_bytes())?;
+    log(&format!("serves {}", project.display()));
+    if let Some(trouble) = handler.trouble() {
+        log(trouble);
     }
     let daemon = Arc::new(Daemon {
-        desk,
+        handler,
         build,
         end: end.clone(),
         started: Instant::now(),
-        asked: AtomicU64::new(0),
+        last_request: AtomicU64::new(0),
         requests: AtomicU64::new(0),
         open: AtomicUsize::new(0),
     });
     let why = accept(&daemon, &listener, project, &place.socket()).await;
-    // Nobody new is let in; whoever is in gets an answer.
+    // No new connections are accepted; open ones get an answer.
     std::fs::remove_file(place.socket()).ok();
     drop(listener);
-    let patience = Instant::now();
-    while daemon.open.load(Ordering::Acquire) > 0 && patience.elapsed() < Duration::from_secs(60) {
+    let closed = Instant::now();
+    while daemon.open.load(Ordering::Acquire) > 0 && closed.elapsed() < Duration::from_secs(60) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     std::fs::remove_file(place.pid()).ok();
-    say(&format!("ends: {why}, {} requests", daemon.requests.load(Ordering::Relaxed)));
+    log(&format!("ends: {why}, {} requests", daemon.requests.load(Ordering::Relaxed)));
     Ok(())
 }
 
-/// Lets hooks in. Returns why it ends.
+/// Accepts hooks; returns the reason for the end.
 async fn accept(
     daemon: &Arc<Daemon>,
     listener: &UnixListener,
@@ -96,16 +126,16 @@ async fn accept(
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut empty_since: Option<Instant> = None;
-    let mut given_back = 0;
+    let mut trimmed_at = 0;
     loop {
         let served = daemon.requests.load(Ordering::Relaxed) > 0;
-        let empty = served && daemon.desk.sessions() == 0;
+        let empty = served && daemon.handler.sessions() == 0;
         if empty {
             empty_since.get_or_insert(Instant::now());
         } else {
             empty_since = None;
         }
-        let linger = empty_since.map_or(IDLE, |since| LINGER.saturating_sub(since.elapsed()));
+        let linger = empty_since.map_or(IDLE_TIMEOUT, |since| LINGER_TIME.saturating_sub(since.elapsed()));
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
@@ -116,26 +146,26 @@ async fn accept(
                         daemon.open.fetch_sub(1, Ordering::AcqRel);
                     });
                 }
-                // Too many open files: those that are open will end.
+                // Too many open files: some will be closed soon.
                 Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
             },
             () = tokio::time::sleep(linger) => {
                 let open = daemon.open.load(Ordering::Acquire) > 0;
-                if !open && empty_since.is_some_and(|since| since.elapsed() >= LINGER) {
+                if !open && empty_since.is_some_and(|since| since.elapsed() >= LINGER_TIME) {
                     return "the last session has ended";
                 }
             }
             _ = tick.tick() => {
-                let asked = Duration::from_millis(daemon.asked.load(Ordering::Relaxed));
-                let quiet = daemon.started.elapsed().saturating_sub(asked);
-                // A moment of quiet, after the first request and after every busy time.
+                let last = Duration::from_millis(daemon.last_request.load(Ordering::Relaxed));
+                let quiet = daemon.started.elapsed().saturating_sub(last);
+                // After the first request and after every busy time.
                 let requests = daemon.requests.load(Ordering::Relaxed);
-                if requests != given_back && (given_back == 0 || quiet > QUIET) {
-                    given_back = requests;
+                if requests != trimmed_at && (trimmed_at == 0 || quiet > TRIM_AFTER) {
+                    trimmed_at = requests;
                     trim_memory::give_back();
                 }
-                if let Some(due) = daemon.desk.due() {
-                    // Forcing something to the disk takes its time, and nobody waits for this.
+                if let Some(due) = daemon.handler.due() {
+                    // A sync to the disk is slow, and no answer depends on it.
                     tokio::task::spawn_blocking(move || due.write());
                 }
                 if identity(project) != at_first.0 {
@@ -144,8 +174,8 @@ async fn accept(
                 if identity(socket) != at_first.1 {
                     return "its socket is gone";
                 }
-                if quiet > IDLE {
-                    return "nobody asked for a long time";
+                if quiet > IDLE_TIMEOUT {
+                    return "no request for a long time";
                 }
             }
             () = daemon.end.cancelled() => return "it was asked to",
@@ -159,11 +189,12 @@ impl Daemon {
         if !stream.peer_cred().is_ok_and(|peer| peer.uid() == own) {
             return;
         }
-        let Some(line) = tokio::time::timeout(ARRIVING, read_line(&mut stream)).await.ok().flatten() else {
+        let Some(line) = tokio::time::timeout(REQUEST_TIMEOUT, read_line(&mut stream)).await.ok().flatten()
+        else {
             return;
         };
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.asked.store(now, Ordering::Relaxed);
+        self.last_request.store(now, Ordering::Relaxed);
         self.requests.fetch_add(1, Ordering::Relaxed);
         let answer = self.answer(&line);
         tokio::pin!(answer);
@@ -172,7 +203,7 @@ impl Daemon {
                 biased;
                 answer = &mut answer => break answer,
                 () = tokio::time::sleep(wire::PULSE) => {
-                    // Whoever asked may be gone; what was begun is finished all the same.
+                    // The hook may be gone; the event is handled all the same.
                     stream.write_all(b"\n").await.ok();
                 }
             }
@@ -185,17 +216,17 @@ impl Daemon {
 
     async fn answer(&self, line: &[u8]) -> String {
         let Ok(request) = serde_json::from_slice::<Request<'_>>(line) else {
-            return control(&json!({"bad": "what was told is not JSON"}));
+            return control(&Control::Bad("what was told is not JSON"));
         };
         match request.hook {
-            "status" => return control(&self.status()),
+            "status" => return control(&Control::Status(self.status())),
             "stop" => {
                 self.end.cancel();
-                return control(&json!({"ends": true}));
+                return control(&Control::Ends(true));
             }
             _ if request.build != self.build => {
                 self.end.cancel();
-                return control(&json!({"build": self.build}));
+                return control(&Control::Build(self.build.clone()));
             }
             _ => {}
         }
@@ -205,34 +236,38 @@ impl Daemon {
         let Some(input) = input else {
             return event_handler::in_doubt(client, event, "what was told is not JSON");
         };
-        let answer = self.desk.answer(client, request.hook, request.attended, &input);
-        match tokio::time::timeout(wire::deadline(event), answer).await {
+        let answer = self.handler.answer(client, request.hook, request.attended, &input);
+        match tokio::time::timeout(wire::handler_timeout(event), answer).await {
             Ok(Reply::Print(text)) if text.starts_with('{') => text,
-            Ok(Reply::Print(text)) => control(&json!({ "text": text })),
-            Ok(Reply::Verify(session)) => control(&json!({ "verify": session })),
+            Ok(Reply::Print(text)) => control(&Control::Text(text)),
+            Ok(Reply::Verify(session)) => control(&Control::Verify(session)),
             Err(_) => event_handler::in_doubt(client, event, "it took too long"),
         }
     }
 
-    fn status(&self) -> Value {
-        json!({
-            "status": "alive", "pid": std::process::id(), "build": self.build, "sessions": self.desk.sessions(),
-            "requests": self.requests.load(Ordering::Relaxed), "seconds": self.started.elapsed().as_secs(),
-        })
+    fn status(&self) -> DaemonStatus {
+        DaemonStatus {
+            status: "alive".into(),
+            pid: std::process::id(),
+            build: self.build.clone(),
+            sessions: self.handler.sessions() as u64,
+            requests: self.requests.load(Ordering::Relaxed),
+            seconds: self.started.elapsed().as_secs(),
+        }
     }
 }
 
-/// An answer for the hook.
-fn control(value: &Value) -> String {
-    let text = value.to_string();
+/// An answer for the hook itself.
+fn control(value: &Control) -> String {
+    let text = serde_json::to_string(value).unwrap_or_default();
     format!("{CONTROL}{}", text.strip_prefix('{').unwrap_or(&text))
 }
 
 async fn read_line(stream: &mut UnixStream) -> Option<Vec<u8>> {
     let mut line = Vec::with_capacity(8 * 1024);
-    // A hook calls first and speaks a moment later; to sleep in between takes longer than that moment.
-    let called = Instant::now();
-    while called.elapsed() < AT_ONCE {
+    // A hook sends its request shortly after it connects; sleeping in between would take longer.
+    let connected = Instant::now();
+    while connected.elapsed() < POLL_TIME {
         match stream.try_read_buf(&mut line) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => tokio::task::yield_now().await,
             Ok(0) | Err(_) => return None,
@@ -253,12 +288,12 @@ async fn read_line(stream: &mut UnixStream) -> Option<Vec<u8>> {
     }
 }
 
-/// Listens. The socket appears under its name only when it answers.
-fn listen(place: &Place) -> Result<UnixListener, String> {
+/// Binds the socket, which gets its name only when it accepts connections.
+fn listen(place: &Place) -> Result<UnixListener, DaemonError> {
     let socket = place.socket();
     let new = socket.with_extension("new");
     std::fs::remove_file(&new).ok();
-    let fail = |what: &str, error: std::io::Error| format!("cannot {what} {}: {error}", socket.display());
+    let fail = |action, error| DaemonError::io(action, &socket, error);
     let listener = UnixListener::bind(&new).map_err(|error| fail("listen on", error))?;
     let private = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&new, private).map_err(|error| fail("guard", error))?;
@@ -266,8 +301,7 @@ fn listen(place: &Place) -> Result<UnixListener, String> {
     Ok(listener)
 }
 
-/// A line in the log.
 #[expect(clippy::print_stderr, reason = "standard error is the daemon's log")]
-fn say(text: &str) {
+fn log(text: &str) {
     eprintln!("{} {text}", clock::now_stamp());
 }

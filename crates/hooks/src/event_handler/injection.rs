@@ -1,30 +1,30 @@
-//! Tells an agent what the packs know of the file at hand, and writes down that it was told.
+//! Injection of pack knowledge about the files of a call, and its record.
 
 use super::{EventHandler, lock};
 use crate::event::{Deed, Input};
+use crate::lessons::record::{InjectionRecord, LessonRef};
 use crate::packs::{self, PackInjection, RecentGuidance};
 use crate::session::Session;
 use marvin_base::clock;
 use marvin_base::settings::table;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Files of one call that are looked at.
 const MAX_FILES_PER_CALL: usize = 4;
-/// Tokens of what is told when a session begins.
-const DIGEST: usize = 1_800;
-/// How long it is known which kinds of files a project has.
-const LOOK: Duration = Duration::from_secs(300);
+/// Tokens of the digest at the start of a session.
+const MAX_DIGEST_TOKENS: usize = 1_800;
+/// How long the list of a project's file extensions is cached.
+const EXTENSIONS_TTL: Duration = Duration::from_secs(300);
 
 impl EventHandler {
-    /// What the packs know of the files of a call.
-    pub(super) fn tell_of_call(&self, input: &Input, session: &mut Session) -> Option<String> {
+    /// The knowledge of the packs about the files of a call.
+    pub(super) fn inject_for_call(&self, input: &Input, session: &mut Session) -> Option<String> {
         let call = input.call.as_ref()?;
         let paths: Vec<String> = match call.deed() {
             Deed::Read(path) | Deed::Search(path) | Deed::Write(path) => vec![path.to_string()],
             Deed::Patch(text) => super::permission::patched(text)?.into_iter().map(str::to_string).collect(),
-            Deed::Command(line) => return self.tell_of_command(line, input, session),
+            Deed::Command(line) => return self.inject_for_command(line, input, session),
             Deed::Foreign(_) | Deed::Unreadable | Deed::Other => return None,
         };
         let files: Vec<String> =
@@ -33,28 +33,29 @@ impl EventHandler {
             session.last = Some((file.clone(), call.tool.clone()));
         }
         let texts: Vec<String> =
-            files.iter().filter_map(|file| self.tell_of_file(file, input, session)).collect();
+            files.iter().filter_map(|file| self.inject_for_file(file, input, session)).collect();
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// What the packs know of a file.
-    pub(super) fn tell_of_file(&self, file: &str, input: &Input, session: &mut Session) -> Option<String> {
-        let recent = RecentGuidance { corrections: session.corrections.clone(), ..RecentGuidance::default() };
-        self.tell(file, &recent, input, session)
+    pub(super) fn inject_for_file(&self, file: &str, input: &Input, session: &mut Session) -> Option<String> {
+        let recent = RecentGuidance {
+            corrections: session.corrections.clone(),
+            categories: session.directions.iter().cloned().collect(),
+        };
+        self.inject(file, &recent, input, session)
     }
 
-    /// What the packs of a category know.
-    pub(super) fn tell_of_category(
+    pub(super) fn inject_for_category(
         &self,
         category: &str,
         input: &Input,
         session: &mut Session,
     ) -> Option<String> {
         let corrections = vec![(category.to_string(), clock::now())];
-        self.tell("", &RecentGuidance { corrections, ..RecentGuidance::default() }, input, session)
+        self.inject("", &RecentGuidance { corrections, ..RecentGuidance::default() }, input, session)
     }
 
-    fn tell(
+    fn inject(
         &self,
         file: &str,
         recent: &RecentGuidance,
@@ -62,60 +63,60 @@ impl EventHandler {
         session: &mut Session,
     ) -> Option<String> {
         let scored = self.packs().score(file, recent);
-        let telling = packs::tell(&scored, file, session.told(input.agent.as_deref()), self.cap())?;
-        self.told(file, &telling, input, session);
-        Some(telling.text)
+        let history = session.injections_for(input.agent.as_deref());
+        let injection = packs::inject(&scored, file, history, self.max_tokens())?;
+        self.record_injection(file, &injection, input, session);
+        Some(injection.text)
     }
 
-    /// A command that makes history brings up the packs about it.
-    fn tell_of_command(&self, line: &str, input: &Input, session: &mut Session) -> Option<String> {
+    /// The knowledge of the packs about git, for a command that changes the history.
+    fn inject_for_command(&self, line: &str, input: &Input, session: &mut Session) -> Option<String> {
         let words: Vec<&str> = line.split_whitespace().take(3).collect();
-        let makes_history = matches!(
+        let changes_history = matches!(
             words.as_slice(),
             ["git", "commit" | "push" | "merge" | "rebase" | "tag", ..] | ["gh", "pr" | "release", ..]
         );
-        if makes_history { self.tell_of_category("git", input, session) } else { None }
+        if changes_history { self.inject_for_category("git", input, session) } else { None }
     }
 
-    /// What all packs know that fit the project at all.
+    /// The knowledge of all packs that apply to the project.
     pub(super) fn digest(&self, input: &Input, session: &mut Session) -> Option<String> {
         let extensions = self.extensions();
-        let told = session.told(input.agent.as_deref());
-        let telling = self.packs().digest(&extensions, told, DIGEST)?;
-        self.told("", &telling, input, session);
-        Some(telling.text)
+        let history = session.injections_for(input.agent.as_deref());
+        let injection = self.packs().digest(&extensions, history, MAX_DIGEST_TOKENS)?;
+        self.record_injection("", &injection, input, session);
+        Some(injection.text)
     }
 
-    /// Writes down that something was told.
-    fn told(&self, file: &str, telling: &PackInjection, input: &Input, session: &mut Session) {
-        let lessons: Vec<Value> =
-            telling.lessons.iter().map(|(pack, title)| json!({"pack": pack, "title": title})).collect();
-        let titles: Vec<&String> = telling.lessons.iter().map(|(_, title)| title).collect();
-        let mut line = json!({
-            "timestamp": clock::now_stamp(), "file": file, "packs_injected": telling.packs,
-            "lessons_injected": titles, "lessons": lessons, "guardrails": telling.guardrails,
-        });
-        let call = input.call.as_ref().and_then(|call| call.id.clone());
-        for (key, value) in [("tool_use_id", call), ("agent_id", input.agent.clone())] {
-            if let (Some(value), Some(map)) = (value, line.as_object_mut()) {
-                map.insert(key.into(), value.into());
-            }
-        }
+    fn record_injection(&self, file: &str, injection: &PackInjection, input: &Input, session: &mut Session) {
+        let titles: Vec<String> = injection.lessons.iter().map(|(_, title)| title.clone()).collect();
+        let reference =
+            |(pack, title): &(String, String)| LessonRef { pack: pack.clone(), title: title.clone() };
+        let line = InjectionRecord {
+            timestamp: clock::now(),
+            file: file.to_string(),
+            packs_injected: injection.packs.clone(),
+            lessons_injected: titles.clone(),
+            lessons: injection.lessons.iter().map(reference).collect(),
+            guardrails: injection.guardrails.clone(),
+            tool_use_id: input.call.as_ref().and_then(|call| call.id.clone()),
+            agent_id: input.agent.clone(),
+        };
         session.append("injections.jsonl", &line).ok();
-        for pack in &telling.packs {
+        for pack in &injection.packs {
             *session.hooks.pack_injection_counts.entry(pack.clone()).or_default() += 1;
         }
         session.hooks.last_injection = Some(json!({
-            "file": file, "packs": telling.packs, "relevanceScores": telling.scores, "lessons": titles,
+            "file": file, "packs": injection.packs, "relevanceScores": injection.scores, "lessons": titles,
         }));
-        session.activity("injection", &json!({"file": file, "packs": telling.packs}));
+        session.activity("injection", &json!({"file": file, "packs": injection.packs}));
     }
 
-    /// How the names of the project's files end; looked for now and then, and not everywhere.
+    /// The extensions of the project's files, found by a bounded search and cached.
     fn extensions(&self) -> BTreeSet<String> {
         let mut known = lock(&self.extensions);
         if let Some((since, found)) = known.as_ref()
-            && since.elapsed() < LOOK
+            && since.elapsed() < EXTENSIONS_TTL
         {
             return found.clone();
         }
@@ -124,8 +125,8 @@ impl EventHandler {
         found
     }
 
-    /// Tokens that one telling may take.
-    pub(super) fn cap(&self) -> usize {
-        self.ground.settings.count(&table::PACKS_TOKENS)
+    /// The token limit of one injection.
+    fn max_tokens(&self) -> usize {
+        self.context.settings.count(&table::PACKS_TOKENS)
     }
 }

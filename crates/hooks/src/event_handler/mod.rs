@@ -1,7 +1,7 @@
-//! What happens at each event: the one place that both the daemon and a hook without a daemon ask.
+//! Handling of events, for the daemon and for a hook without a daemon.
 //!
-//! A desk serves one project and every session in it. Nothing that it knows is only in memory, so that any desk of the project can
-//! go on where another ended. What cannot be recorded is not allowed, and what cannot be understood is asked about.
+//! A handler serves one project and every session in it. Its state is never only in memory, so that another handler of the
+//! project can continue. A call that cannot be recorded is not allowed, and one that cannot be understood is asked about.
 
 mod injection;
 mod permission;
@@ -14,7 +14,7 @@ pub use permission::{ClientAnswer, explain_answer};
 use crate::answer::Answer;
 use crate::event::{Client, Deed, Event, Input};
 use crate::packs::Packs;
-use crate::session::{Session, SessionRecord};
+use crate::session::{Session, SessionError, SessionRecord};
 use marvin_agent::{ProjectContext, evaluator};
 use marvin_base::environment::Environment;
 use marvin_base::resolver;
@@ -28,34 +28,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Serves one project.
 #[derive(Debug)]
 pub struct EventHandler {
     project: PathBuf,
-    ground: ProjectContext,
+    context: ProjectContext,
     layers: Layers,
     packs: Mutex<Packs>,
     sessions: Mutex<BTreeMap<String, Arc<Mutex<Session>>>>,
     extensions: Mutex<Option<(Instant, BTreeSet<String>)>>,
-    /// Why commands cannot be judged as they should be.
+    /// The reason why no model judges commands although the settings name one.
     trouble: Option<String>,
 }
 
-/// What comes of an event.
+/// The result of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// This goes to standard output.
+    /// Text for standard output.
     Print(String),
-    /// The agent claims to be done: the caller verifies the commitments and passes the report to [`EventHandler::verified`].
+    /// The agent of this session claims to be done: the caller verifies the commitments and passes the report to
+    /// [`EventHandler::verified`].
     Verify(String),
 }
 
-/// What of some sessions is to be written down.
+/// Session records that are due to be written.
 #[derive(Debug)]
 pub struct PendingWrites(Vec<(Arc<Mutex<Session>>, SessionRecord)>);
 
 impl PendingWrites {
-    /// Writes it down.
     pub fn write(self) {
         for (session, state) in self.0 {
             if !state.write() {
@@ -66,33 +65,30 @@ impl PendingWrites {
 }
 
 impl EventHandler {
-    /// A desk for a project directory.
-    ///
-    /// # Errors
-    /// When the directory or the settings cannot be used.
+    /// Opens the handler of a project directory.
     pub fn open(
         environment: &Environment,
         project: &Path,
         cancel: &CancellationToken,
-    ) -> Result<EventHandler, String> {
+    ) -> Result<EventHandler, marvin_agent::SessionError> {
         let find = |working_dir: Option<&Path>| {
             ProjectContext::find(environment.clone(), project.to_path_buf(), working_dir, false, Vec::new())
         };
-        // The home directory and `/` are no workspace, and still commands are judged there.
-        let ground = find(Some(project)).or_else(|_| find(None)).map_err(|error| error.to_string())?;
-        let (layers, trouble) = if evaluator::is_wanted(&ground) {
+        // The home directory and `/` are not workspaces, but commands are judged there too.
+        let context = find(Some(project)).or_else(|_| find(None))?;
+        let (layers, trouble) = if evaluator::is_wanted(&context) {
             resolver::prepare();
-            match evaluator::for_hooks(&ground, cancel) {
+            match evaluator::for_hooks(&context, cancel) {
                 Ok((layers, trouble)) => (layers, trouble),
-                Err(error) => (ground.layers(), Some(error.to_string())),
+                Err(error) => (context.layers(), Some(error.to_string())),
             }
         } else {
-            (ground.layers(), None)
+            (context.layers(), None)
         };
-        let packs = Packs::load(&ground.layout.packs());
+        let packs = Packs::load(&context.layout.packs());
         Ok(EventHandler {
             project: project.to_path_buf(),
-            ground,
+            context,
             layers,
             packs: Mutex::new(packs),
             sessions: Mutex::default(),
@@ -101,25 +97,23 @@ impl EventHandler {
         })
     }
 
-    /// Everything that the desk stands on.
     #[must_use]
-    pub fn ground(&self) -> &ProjectContext {
-        &self.ground
+    pub fn context(&self) -> &ProjectContext {
+        &self.context
     }
 
-    /// Why no model judges commands although one should.
     #[must_use]
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
-    /// How many sessions have begun and not ended.
+    /// The number of sessions that have not ended.
     #[must_use]
     pub fn sessions(&self) -> usize {
         lock(&self.sessions).len()
     }
 
-    /// Answers an event. `attended`: somebody can be asked.
+    /// Answers an event; `attended`: a person can be asked.
     pub async fn answer(&self, client: Client, name: &str, attended: bool, input: &Value) -> Reply {
         let read = Input { attended, ..Input::read(input) };
         let Some(event) = Event::read(name) else {
@@ -129,8 +123,8 @@ impl EventHandler {
         let session = self.session(client, &read);
         let answer = match &session {
             Ok(session) => self.attend(event, &read, session).await,
-            // Without a record nothing is allowed, but refusing does not need one.
-            Err(why) => self.unrecorded(event, &read, why).await,
+            // Without a record nothing is allowed, but a refusal does not need one.
+            Err(error) => self.unrecorded(event, &read, error).await,
         };
         if event == Event::SessionEnd {
             lock(&self.sessions).remove(key(&read));
@@ -138,7 +132,7 @@ impl EventHandler {
         if event == Event::Stop
             && answer == Answer::Nothing
             && let Ok(session) = &session
-            && self.is_to_be_proved(&read, &mut lock(session))
+            && self.needs_verification(&read, &mut lock(session))
         {
             return Reply::Verify(key(&read).to_string());
         }
@@ -150,42 +144,43 @@ impl EventHandler {
             Event::PreToolUse | Event::PermissionRequest => self.judged(event, input, session).await,
             Event::PostToolUse | Event::PostToolUseFailure => self.used(event, input, &mut lock(session)),
             Event::UserPromptSubmit => self.prompted(input, &mut lock(session)),
-            Event::SessionStart => self.begins(input, &mut lock(session)),
-            Event::SubagentStart => self.helper_begins(input, &mut lock(session)),
-            Event::PreCompact => self.shortens(input, &mut lock(session)),
-            Event::SessionEnd => self.ends(input, &mut lock(session)),
+            Event::SessionStart => self.start_session(input, &mut lock(session)),
+            Event::SubagentStart => self.start_subagent(input, &mut lock(session)),
+            Event::PreCompact => self.before_compaction(input, &mut lock(session)),
+            Event::SessionEnd => self.end_session(input, &mut lock(session)),
             _ => observed(event, input, &mut lock(session)),
         }
     }
 
     /// The session that an event belongs to.
-    fn session(&self, client: Client, input: &Input) -> Result<Arc<Mutex<Session>>, String> {
+    fn session(&self, client: Client, input: &Input) -> Result<Arc<Mutex<Session>>, SessionError> {
         let id = key(input);
         let mut sessions = lock(&self.sessions);
         if let Some(session) = sessions.get(id) {
-            // A directory that was moved or deleted keeps nothing: then the session is kept where one can be.
+            // When the run directory was moved or deleted, the session continues in a new one.
             if lock(session).is_there() {
                 return Ok(session.clone());
             }
         }
-        let own = self.ground.layout.runs();
-        let prepared = self.ground.layout.prepare_state().map_err(|error| error.to_string());
-        self.ground.layout.link_runs();
-        let opened = prepared.and_then(|()| Session::open(&own, id, client, &self.ground.redactor));
-        let opened = opened.or_else(|why| {
-            let person = self.ground.layout.user_runs();
+        let layout = &self.context.layout;
+        let own = layout.runs();
+        let prepared = layout.prepare_state().map_err(SessionError::from);
+        layout.link_runs();
+        let opened = prepared.and_then(|()| Session::open(&own, id, client, &self.context.redactor));
+        let opened = opened.or_else(|error| {
+            let person = layout.user_runs();
             if person == own {
-                return Err(why);
+                return Err(error);
             }
-            Session::open(&person, id, client, &self.ground.redactor)
+            Session::open(&person, id, client, &self.context.redactor)
         });
         let session = Arc::new(Mutex::new(opened?));
         sessions.insert(id.to_string(), session.clone());
         Ok(session)
     }
 
-    /// What of the sessions is to be written down now, if anything: beside the answers and not before them, since the trace
-    /// has it all already.
+    /// The session records that are due. They are written beside the answers and not before them, since the trace has all
+    /// of it.
     #[must_use]
     pub fn due(&self) -> Option<PendingWrites> {
         let sessions: Vec<_> = lock(&self.sessions).values().cloned().collect();
@@ -205,14 +200,14 @@ impl EventHandler {
         }
     }
 
-    /// The packs as they are on the disk now.
+    /// The packs, reloaded if they changed.
     fn packs(&self) -> MutexGuard<'_, Packs> {
         let mut packs = lock(&self.packs);
         packs.refresh(Instant::now());
         packs
     }
 
-    /// A path as the project's own, with `/` between its parts; `None` for one outside.
+    /// A path relative to the project; `None` for one outside.
     fn relative(&self, path: &str, input: &Input) -> Option<String> {
         let given = Path::new(path);
         let base =
@@ -225,10 +220,10 @@ impl EventHandler {
         below.to_str().filter(|text| !text.is_empty()).map(str::to_string)
     }
 
-    /// The workspace that a call belongs to: the project, or a checkout beside it. The home directory, what lies above it and
-    /// the system's directories are none.
+    /// The workspace of a call: the project, or a checkout beside it; never the home directory, its ancestors or a
+    /// directory of the system.
     fn root(&self, input: &Input) -> Option<PathBuf> {
-        let home = self.ground.layout.home();
+        let home = self.context.layout.home();
         let usable = |directory: &Path| {
             let system =
                 ["/etc", "/usr", "/bin", "/sbin", "/lib", "/boot", "/dev", "/proc", "/sys", "/var/lib"];
@@ -248,22 +243,28 @@ impl EventHandler {
     }
 }
 
-/// The answer when something does not work that should: a question or a refusal where something is decided, else nothing.
+/// The answer after a failure: a question or a refusal to a call, an empty answer to other events.
 #[must_use]
 pub fn in_doubt(client: Client, event: Option<Event>, reason: &str) -> String {
     let Some(event) = event.filter(|event| event.decides()) else { return "{}".into() };
     let decision = if event == Event::PermissionRequest { Decision::Deny } else { Decision::Ask };
     let reason = format!("Marvin could not judge this: {reason}");
-    // A person who is asked already decides.
+    // Claude Code is asking the person already.
     if event == Event::PermissionRequest && client == Client::Claude {
         return "{}".into();
     }
     Answer::Verdict { decision, reason, context: None }.print(client, event)
 }
 
-/// The answer when there is no desk: what the judge alone would refuse is refused, and everything else is in doubt.
+/// The answer without a handler: a command that the gate refuses without settings is refused, the rest is in doubt.
 #[must_use]
-pub fn without(client: Client, event: Option<Event>, input: &Value, home: &Path, why: &str) -> String {
+pub fn without_handler(
+    client: Client,
+    event: Option<Event>,
+    input: &Value,
+    home: &Path,
+    why: &str,
+) -> String {
     let read = Input::read(input);
     let call = read.call.clone().unwrap_or_default();
     if let (Some(event), Deed::Command(line)) = (event.filter(|event| event.decides()), call.deed()) {
@@ -282,7 +283,7 @@ pub fn without(client: Client, event: Option<Event>, input: &Value, home: &Path,
     in_doubt(client, event, why)
 }
 
-/// The answer to a program that judges a command for us: it runs nothing.
+/// The answer to a model that judges a command: it may not run one.
 pub(crate) fn evaluating(client: Client, event: Option<Event>) -> String {
     let reason = "a model that judges a command does not run one".to_string();
     match event {
@@ -293,7 +294,7 @@ pub(crate) fn evaluating(client: Client, event: Option<Event>) -> String {
     }
 }
 
-/// Records an event that nothing more happens at.
+/// Records an event that needs no answer.
 fn observed(event: Event, input: &Input, session: &mut Session) -> Answer {
     let short = |text: &Option<String>, session: &Session| text.as_deref().map(|text| session.short(text));
     let facts = json!({
@@ -321,12 +322,12 @@ fn observed(event: Event, input: &Input, session: &mut Session) -> Answer {
     Answer::Nothing
 }
 
-/// The session's name.
+/// The id of the session.
 fn key(input: &Input) -> &str {
     if input.session.is_empty() { "default" } else { &input.session }
 }
 
-/// A path without `.`, `..` and doubled signs. Links are left as they are.
+/// A path without `.`, `..` and repeated separators. Symlinks are not resolved.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

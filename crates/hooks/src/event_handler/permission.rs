@@ -1,15 +1,16 @@
-//! Judges a call before it happens: commands by the gate with all its layers, files by what they are.
+//! Judgement of a call before it happens: commands by all layers of the gate, files by their paths.
 //!
-//! A client runs commands without Marvin's sandbox, and "allow" lifts its own question. So a verdict that allows is told to the
-//! client only with a clearance ([`marvin_gate::layers::Clearance`]) that `hooks.allow` lets count, and only where none of the
-//! client's own rules could ask; otherwise the answer holds no decision and the client decides as it would without Marvin. For
-//! files nothing is ever allowed: only what the gate asks about or denies is said.
+//! A client runs commands without Marvin's sandbox, and "allow" skips its own question. So a verdict that allows is sent to
+//! the client only with a clearance ([`marvin_gate::layers::Clearance`]) that `hooks.allow` accepts, and only where none of
+//! the client's own rules could ask; otherwise the answer has no decision and the client decides as it would without
+//! Marvin. For files nothing is ever allowed: only a question or a denial is sent.
 
 use super::{EventHandler, lock};
 use crate::answer::Answer;
 use crate::client_rules;
 use crate::event::{Call, Client, Deed, Event, Input};
-use crate::session::{LayerDecision, Session};
+use crate::session::{LayerDecision, Session, SessionError};
+use marvin_base::ledger::LedgerError;
 use marvin_base::settings::table;
 use marvin_gate::effects::Grounds;
 use marvin_gate::layers::{Clearance, Layer, Place, Ruling};
@@ -20,18 +21,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Files of one patch that are judged; a larger one is asked about.
+/// A patch with more files is asked about.
 const MAX_PATCH_FILES: usize = 200;
-/// Characters of a command in the trace.
 const MAX_TRACED_COMMAND_CHARS: usize = 4_000;
 
-/// Modes in which Claude Code asks about what it does not know; in others an "allow" would lift a refusal.
+/// Modes in which Claude Code asks about unknown commands; in others an "allow" would override a refusal.
 const ASKING_MODES: [&str; 4] = ["default", "acceptEdits", "auto", "bypassPermissions"];
 
-/// What a client's own agents write below the home directory.
-const WRITTEN: [&str; 4] = [".claude/plans", ".claude/projects", ".claude/todos", ".codex/memories"];
-/// What they read there besides.
-const READ: [&str; 12] = [
+/// Places below the home directory that a client's own agents write.
+const CLIENT_WRITES: [&str; 4] = [".claude/plans", ".claude/projects", ".claude/todos", ".codex/memories"];
+/// Places that they read.
+const CLIENT_READS: [&str; 12] = [
     ".claude/plans",
     ".claude/projects",
     ".claude/todos",
@@ -46,14 +46,13 @@ const READ: [&str; 12] = [
     ".codex/AGENTS.md",
 ];
 
-/// A directory that cannot be: where there is no workspace, everything lies outside of it.
+/// A directory that cannot exist, so that without a workspace everything is outside.
 const NO_WORKSPACE: &str = "/dev/null/none";
 
-/// A verdict with the layer that it came from.
 pub(super) struct LayerVerdict {
     pub(super) verdict: Verdict,
     pub(super) layer: &'static str,
-    /// Whether the client is told to run it without its own question, where the verdict allows.
+    /// Whether an allow is sent to the client, which then skips its own question.
     pub(super) lifts: bool,
 }
 
@@ -63,17 +62,17 @@ impl LayerVerdict {
     }
 
     fn path(rule: &str, reason: &str) -> LayerVerdict {
-        let mend = "Say in your answer what should stand there and why, or let the person decide.";
-        LayerVerdict { verdict: Verdict::ask(rule, reason, mend), layer: "path", lifts: false }
+        let how_to_fix = "Say in your answer what should stand there and why, or let the person decide.";
+        LayerVerdict { verdict: Verdict::ask(rule, reason, how_to_fix), layer: "path", lifts: false }
     }
 
-    /// A question at least.
+    /// Turns an allow into a question.
     fn at_least(self, rule: &str, reason: &str) -> LayerVerdict {
         if self.verdict.is_allowed() { LayerVerdict::ask(rule, reason) } else { self }
     }
 }
 
-/// Where a line would run, in texts.
+/// The directories that a line is judged by.
 pub(super) struct CommandPlace {
     directory: String,
     root: String,
@@ -87,7 +86,7 @@ impl CommandPlace {
 }
 
 impl EventHandler {
-    /// Judges a call, records the verdict, and adds what the packs know.
+    /// Judges a call, records the verdict, and adds the knowledge of the packs.
     pub(super) async fn judged(&self, event: Event, input: &Input, session: &Mutex<Session>) -> Answer {
         let ruled = self.rule(input, session).await;
         let mut session = lock(session);
@@ -112,7 +111,7 @@ impl EventHandler {
             }
         }
         let context = match event {
-            Event::PreToolUse => self.tell_of_call(input, &mut session),
+            Event::PreToolUse => self.inject_for_call(input, &mut session),
             _ => None,
         };
         match ruled {
@@ -125,13 +124,13 @@ impl EventHandler {
         }
     }
 
-    /// A call whose session cannot be kept: an allow becomes a question.
-    pub(super) async fn unrecorded(&self, event: Event, input: &Input, why: &str) -> Answer {
+    /// Judges a call whose session cannot be recorded: an allow becomes a question.
+    pub(super) async fn unrecorded(&self, event: Event, input: &Input, error: &SessionError) -> Answer {
         if !event.decides() {
             return Answer::Nothing;
         }
         let verdict = self.judge_call(input).await.map(|ruled| ruled.verdict);
-        let lost = || Verdict::ask("record.failed", format!("the record cannot be written: {why}"), "");
+        let lost = || Verdict::ask("record.failed", format!("the record cannot be written: {error}"), "");
         let verdict = match verdict {
             Some(verdict) if verdict.is_allowed() => lost(),
             Some(verdict) => verdict,
@@ -155,7 +154,7 @@ impl EventHandler {
         Some(ruled)
     }
 
-    /// What the gate says to a call; `None` where it has nothing to say.
+    /// The gate's verdict on a call; `None` where it has none.
     async fn judge_call(&self, input: &Input) -> Option<LayerVerdict> {
         let unreadable = || LayerVerdict::ask("hook.unreadable", "what this call would do cannot be read");
         let Some(call) = &input.call else { return Some(unreadable()) };
@@ -172,12 +171,12 @@ impl EventHandler {
                     ruled
                 })
             }
-            // What bash would refuse is refused; what bash would allow may be read otherwise.
+            // A line that is refused for bash is refused; one that is allowed may mean something else in this shell.
             Deed::Foreign(line) => {
                 let ruled = self.command(line, input).await;
                 Some(ruled.at_least(
                     "hook.foreign",
-                    "it is no line for bash, and is not read as its shell reads it",
+                    "it is not a line for bash, and its own shell may read it differently",
                 ))
             }
             Deed::Unreadable => Some(unreadable()),
@@ -195,7 +194,7 @@ impl EventHandler {
         }
     }
 
-    /// A tool that is not known may do anything with its arguments. What would be refused anywhere is put to a person.
+    /// Judges an unknown tool, which may do anything with its arguments: arguments that are refused elsewhere are asked about.
     fn unknown_tool(&self, call: &Call, input: &Input) -> Option<LayerVerdict> {
         let refused = |line: &str| {
             let place = self.place_of(input);
@@ -220,7 +219,6 @@ impl EventHandler {
         lines.or_else(|| call.paths().find_map(guarded)).or_else(|| call.addresses().find_map(inner))
     }
 
-    /// Where a line would run.
     pub(super) fn place_of(&self, input: &Input) -> CommandPlace {
         let root =
             self.root(input).map_or_else(|| NO_WORKSPACE.to_string(), |root| root.display().to_string());
@@ -229,7 +227,7 @@ impl EventHandler {
             (false, Some(_)) => root.clone(),
             (false, None) => self.project.display().to_string(),
         };
-        CommandPlace { directory, root, home: self.ground.layout.home().display().to_string() }
+        CommandPlace { directory, root, home: self.context.layout.home().display().to_string() }
     }
 
     async fn command(&self, line: &str, input: &Input) -> LayerVerdict {
@@ -248,27 +246,27 @@ impl EventHandler {
         LayerVerdict { verdict: ruling.verdict, layer: ruling.layer.word(), lifts }
     }
 
-    /// Is the client told to run an allowed line without its own question?
+    /// Whether an allow is sent to the client.
     fn lifts(&self, line: &str, input: &Input, place: &CommandPlace, ruling: &Ruling) -> bool {
         let is_shell = input.call.as_ref().is_some_and(|call| call.tool == "Bash");
-        // In planning nothing is to run, and in other modes the client refuses what it would ask about.
+        // In plan mode nothing may run, and in other modes the client refuses instead of asking.
         if !is_shell || !ruling.verdict.is_allowed() || !ASKING_MODES.contains(&input.mode.as_str()) {
             return false;
         }
         let clearance = self.layers.clearance(line, place.as_place(), ruling);
-        let setting = self.ground.settings.text(&table::HOOKS_ALLOW);
+        let setting = self.context.settings.text(&table::HOOKS_ALLOW);
         let directories = [self.project.as_path(), Path::new(&place.directory), Path::new(&place.root)];
         lifts(setting, &clearance)
             && !client_rules::may_match(
-                self.ground.layout.home(),
-                self.ground.environment.get("CLAUDE_CONFIG_DIR"),
+                self.context.layout.home(),
+                self.context.environment.get("CLAUDE_CONFIG_DIR"),
                 &directories,
                 &ruling.judgement.segments,
             )
     }
 
     fn file(&self, path: &str, write: bool, input: &Input) -> Option<LayerVerdict> {
-        let home = self.ground.layout.home();
+        let home = self.context.layout.home();
         let real = self.real(path, input);
         let root = self.root(input);
         let inside = root.as_ref().and_then(|root| real.strip_prefix(root).ok());
@@ -276,7 +274,7 @@ impl EventHandler {
             return outside(path, &real, write, home);
         };
         let workspace = root.as_ref().and_then(|root| Workspace::open(root, home).ok());
-        // The name as it was given: a link in it is the gate's to judge.
+        // The gate judges the path as it was given, with its symlinks.
         let given = self.relative(path, input);
         let (Some(workspace), Some(given)) =
             (workspace, given.or_else(|| Some(inside.to_str()?.to_string())).map(or_root))
@@ -290,9 +288,9 @@ impl EventHandler {
             access: &Access::Full,
             attended: true,
             may_execute: true,
-            duty: &self.ground.duty,
-            settings: &self.ground.settings,
-            redactor: &self.ground.redactor,
+            duty: &self.context.duty,
+            settings: &self.context.settings,
+            redactor: &self.context.redactor,
             layers: &self.layers,
         };
         let verdict = judge(&intent, &context);
@@ -300,7 +298,7 @@ impl EventHandler {
             Decision::Allow => None,
             Decision::Ask => Some(LayerVerdict { verdict, layer: "path", lifts: false }),
             Decision::Deny if write => Some(LayerVerdict { verdict, layer: "path", lifts: false }),
-            // Reading what is not there, or lies in the record, harms nothing.
+            // Reading a missing file or a record does no harm.
             Decision::Deny
                 if matches!(verdict.rule.as_str(), "path.missing" | "path.closed" | "path.tickets") =>
             {
@@ -310,14 +308,14 @@ impl EventHandler {
         }
     }
 
-    /// A search through everything below a directory: one that holds credentials, or a pattern that names them, is asked about.
+    /// Judges a search: a directory that holds credentials, or a pattern that names them, is asked about.
     fn searched(&self, call: &Call, place: &str, input: &Input) -> Option<LayerVerdict> {
-        // A pattern of names may lead elsewhere itself.
+        // A pattern may name a directory itself.
         let patterns = call.patterns().map(|pattern| match pattern.starts_with(['/', '~']) {
             true => pattern.to_string(),
             false => format!("{place}/{pattern}"),
         });
-        let home = marvin_gate::path::real(self.ground.layout.home());
+        let home = marvin_gate::path::real(self.context.layout.home());
         for place in std::iter::once(place.to_string()).chain(patterns) {
             let start = place.find(['*', '?', '[', '{']).and_then(|at| place.get(..at)?.rsplit_once('/'));
             let real = match start {
@@ -341,9 +339,9 @@ impl EventHandler {
         })
     }
 
-    /// Where a path leads: links are followed as far as there is something, and only then `..` goes up.
+    /// Resolves a path: symlinks first, then `..`.
     fn real(&self, path: &str, input: &Input) -> PathBuf {
-        let home = self.ground.layout.home();
+        let home = self.context.layout.home();
         let path = match path.strip_prefix("~/") {
             Some(rest) => home.join(rest),
             None if path == "~" => home.to_path_buf(),
@@ -358,7 +356,7 @@ impl EventHandler {
         input: &Input,
         ruled: Option<&LayerVerdict>,
         session: &mut Session,
-    ) -> Result<(), String> {
+    ) -> Result<(), LedgerError> {
         let call = input.call.clone().unwrap_or_default();
         let verdict = ruled.map(|ruled| {
             let Verdict { decision, reason, rule, .. } = &ruled.verdict;
@@ -381,11 +379,11 @@ impl EventHandler {
             "tool": call.tool, "tool_use_id": call.id, "agent_id": input.agent, "agent_type": input.agent_type,
             "file": file, "input_summary": session.short(&call.summary()), "command": command, "verdict": verdict,
         });
-        session.record(event.kebab(), facts).map_err(|error| error.to_string())
+        session.record(event.kebab(), facts)
     }
 }
 
-/// Does a clearance count by the setting `hooks.allow`?
+/// Whether the setting `hooks.allow` accepts a clearance.
 fn lifts(setting: &str, clearance: &Clearance) -> bool {
     match clearance {
         Clearance::None => false,
@@ -394,22 +392,19 @@ fn lifts(setting: &str, clearance: &Clearance) -> bool {
     }
 }
 
-/// What a client would be told of a line before it runs it.
+/// The answer that a client would get about a line.
 #[derive(Debug, Clone, Serialize)]
 pub struct ClientAnswer {
-    /// The client.
     pub client: &'static str,
     /// `allow`, `ask`, `deny`, or `none` where the client's own rules apply.
     pub decision: &'static str,
-    /// Why.
     pub reason: String,
-    /// Why the line could run in a client without a question.
     pub clearance: Clearance,
-    /// What the hook prints.
+    /// The output of the hook.
     pub output: Value,
 }
 
-/// The answer to a client about a ruling on a line, in a session that asks and has no rules of its own.
+/// Explains the answer about a line, in a session that asks and has no rules of its own.
 #[must_use]
 pub fn explain_answer(
     client: Client,
@@ -417,8 +412,8 @@ pub fn explain_answer(
     clearance: Clearance,
     verdict: &Verdict,
 ) -> ClientAnswer {
-    let said = !verdict.is_allowed() || lifts(setting, &clearance);
-    let answer = match said {
+    let is_sent = !verdict.is_allowed() || lifts(setting, &clearance);
+    let answer = match is_sent {
         true => Answer::Verdict { decision: verdict.decision, reason: reason(verdict, false), context: None },
         false => Answer::Nothing,
     };
@@ -444,7 +439,7 @@ pub fn explain_answer(
     ClientAnswer { client: client.word(), decision, reason, clearance, output }
 }
 
-/// What is said: why, which rule, and the mend. A person who is asked decides, and needs no mend.
+/// The reason, the rule, and how to fix it. A person who is asked decides, and needs no fix.
 pub(super) fn reason(verdict: &Verdict, attended: bool) -> String {
     let mut text = verdict.reason.clone();
     let asked = attended && verdict.decision == Decision::Ask;
@@ -458,9 +453,9 @@ pub(super) fn reason(verdict: &Verdict, attended: bool) -> String {
     format!("{text} [marvin: {}]", verdict.rule)
 }
 
-/// What is said of a place outside of the project.
+/// Judges a path outside the project.
 fn outside(path: &str, real: &Path, write: bool, home: &Path) -> Option<LayerVerdict> {
-    let own: &[&str] = if write { &WRITTEN } else { &READ };
+    let own: &[&str] = if write { &CLIENT_WRITES } else { &CLIENT_READS };
     if is_scratch(real, home) || own.iter().any(|place| real.starts_with(home.join(place))) {
         return None;
     }
@@ -475,17 +470,17 @@ fn or_root(path: String) -> String {
     if path.is_empty() { ".".into() } else { path }
 }
 
-/// Is it a place for what is not meant to last?
+/// Whether it is a place for temporary files.
 fn is_scratch(path: &Path, home: &Path) -> bool {
     (path.starts_with("/tmp") || path.starts_with("/var/tmp"))
         && !path.starts_with(home)
         && !marvin_gate::path::is_daemon_place(path)
 }
 
-/// The files of a Codex patch; `None` when it is none.
+/// The files of a Codex patch; `None` for another text.
 pub(super) fn patched(text: &str) -> Option<Vec<&str>> {
     let starts = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
-    // Codex looks at lines without the blanks around them.
+    // Codex trims the lines.
     let files: Vec<&str> = text
         .lines()
         .filter_map(|line| starts.iter().find_map(|start| line.trim().strip_prefix(start.trim_end())))
@@ -508,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn scratch_is_a_directory_and_no_beginning_of_a_name() {
+    fn scratch_is_a_directory_and_not_a_name_prefix() {
         assert!(is_scratch(Path::new("/tmp/x"), Path::new("/home/a")));
         assert!(!is_scratch(Path::new("/tmpx"), Path::new("/home/a")));
         assert!(!is_scratch(Path::new("/tmp/home/.bashrc"), Path::new("/tmp/home")));

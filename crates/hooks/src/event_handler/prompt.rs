@@ -1,9 +1,10 @@
-//! Listens to what a person says, and after a tool was used.
+//! Handling of prompts and of finished tool calls.
 
 use super::{EventHandler, normal, tests_seen};
 use crate::answer::Answer;
 use crate::event::{Call, Client, Deed, Event, Input};
 use crate::guidance::{self, Guidance, Kind};
+use crate::lessons::record::GuidanceRecord;
 use crate::session::Session;
 use marvin_base::{clock, ids};
 use marvin_gate::effects::Act;
@@ -11,71 +12,77 @@ use marvin_gate::layers::learn;
 use serde_json::json;
 use std::time::Instant;
 
-/// Files named in a prompt that are looked at.
 const MAX_PROMPT_FILES: usize = 3;
-/// Characters of what was said, in the record.
 const MAX_RECORDED_PROMPT_CHARS: usize = 2_000;
 
 impl EventHandler {
-    /// Somebody said something: a correction counts at once.
+    /// Handles a prompt: a correction takes effect at once.
     pub(super) fn prompted(&self, input: &Input, session: &mut Session) -> Answer {
         let own = input.agent.is_none() && !guidance::is_synthetic(&input.prompt);
         if own {
             (session.sent_back, session.paused) = (0, 0);
         }
-        let heard = if own {
+        let guidance = if own {
             guidance::classify(&input.prompt, &self.packs(), session.hooks.last_injection.is_some())
         } else {
-            // What an agent tells its sub-agent is no person's word.
+            // The prompt of a sub-agent comes from an agent, not from a person.
             None
         };
         let facts = json!({
             "agent_id": input.agent, "person": own, "prompt": session.short(&input.prompt),
-            "guidance": heard.as_ref().map(|heard| heard.kind.word()),
-            "category": heard.as_ref().and_then(|heard| heard.category.clone()),
+            "guidance": guidance.as_ref().map(|guidance| guidance.kind.word()),
+            "category": guidance.as_ref().and_then(|guidance| guidance.category.clone()),
         });
         session.record(Event::UserPromptSubmit.kebab(), facts).ok();
         let mut texts = Vec::new();
-        if own && is_question_of_state(&input.prompt) {
+        if own && is_status_question(&input.prompt) {
             texts.push(self.state(session));
         }
-        if let Some(heard) = heard.filter(|heard| matches!(heard.kind, Kind::Correction | Kind::Direction)) {
-            texts.extend(self.heard(&heard, input, session));
+        if let Some(guidance) = guidance.filter(|guidance| guidance.kind.is_kept()) {
+            texts.extend(self.record_guidance(&guidance, input, session));
         }
         let files: Vec<String> = if own { self.named(&input.prompt, input) } else { Vec::new() };
-        texts.extend(files.iter().filter_map(|file| self.tell_of_file(file, input, session)));
+        texts.extend(files.iter().filter_map(|file| self.inject_for_file(file, input, session)));
         if texts.is_empty() { Answer::Nothing } else { Answer::Context(texts.join("\n")) }
     }
 
-    /// Keeps what was heard, and tells what the packs know of it.
-    fn heard(&self, heard: &Guidance, input: &Input, session: &mut Session) -> Option<String> {
+    /// Records guidance, and returns the knowledge of the packs about it.
+    fn record_guidance(&self, guidance: &Guidance, input: &Input, session: &mut Session) -> Option<String> {
         let now = clock::now();
         let words: String = input.prompt.chars().take(MAX_RECORDED_PROMPT_CHARS).collect();
-        let clean = self.ground.redactor.text(&words).into_owned();
+        let clean = self.context.redactor.text(&words).into_owned();
         let injected = session.hooks.last_injection.as_ref().map(|last| last["packs"].clone());
+        let injected: Option<Vec<String>> = injected.and_then(|packs| serde_json::from_value(packs).ok());
         let (file, tool) = session.last.clone().unzip();
-        // What is corrected without a subject is taken to be about what was told last.
-        let told_last = || injected.as_ref()?.get(0)?.as_str().map(str::to_string);
-        let category = heard.category.clone().or_else(told_last);
-        let line = json!({
-            "id": format!("g_{}_{}", now.as_millisecond(), ids::base36(6)),
-            "timestamp": clock::stamp(now), "run_id": session.run_id(), "type": heard.kind.word(),
-            "content": clean, "category": category, "confidence": heard.confidence,
-            "preceding_tool": tool, "preceding_file": file, "preceding_injections": injected,
-        });
+        // A correction without a subject is about the last injection.
+        let last_pack = || injected.as_ref()?.first().cloned();
+        let category = guidance.category.clone().or_else(last_pack);
+        let line = GuidanceRecord {
+            id: format!("g_{}_{}", now.as_millisecond(), ids::base36(6)),
+            timestamp: now,
+            run_id: session.run_id().to_string(),
+            kind: guidance.kind.word().to_string(),
+            content: clean.clone(),
+            category: category.clone(),
+            confidence: guidance.confidence,
+            preceding_tool: tool,
+            preceding_file: file,
+            preceding_injections: injected,
+        };
         session.append("guidance.jsonl", &line).ok();
         let category = category.as_deref();
-        if heard.kind == Kind::Correction {
+        if guidance.kind == Kind::Correction {
             session.hooks.correction_count += 1;
             session.correct(category, &clean, now);
         } else {
+            session.directions.extend(category.map(str::to_string));
             session.correct(None, &clean, now);
         }
-        session.activity("capture", &json!({"type": heard.kind.word(), "category": category}));
-        category.and_then(|category| self.tell_of_category(category, input, session))
+        session.activity("capture", &json!({"type": guidance.kind.word(), "category": category}));
+        category.and_then(|category| self.inject_for_category(category, input, session))
     }
 
-    /// Files of the project that a prompt names.
+    /// The project's files that a prompt names.
     fn named(&self, prompt: &str, input: &Input) -> Vec<String> {
         let words = prompt.split(|char: char| char.is_whitespace() || "`'\"(),;:<>[]".contains(char));
         let root = self.root(input).unwrap_or_else(|| self.project.clone());
@@ -91,7 +98,7 @@ impl EventHandler {
         files
     }
 
-    /// A tool was used: outcomes are kept, and approvals may become suggestions.
+    /// Records a finished tool call; an approved command may become a suggested rule.
     pub(super) fn used(&self, event: Event, input: &Input, session: &mut Session) -> Answer {
         let call = input.call.clone().unwrap_or_default();
         let ok = event == Event::PostToolUse;
@@ -123,7 +130,7 @@ impl EventHandler {
     fn tested(&self, call: &Call, ok: bool, input: &Input, session: &mut Session) -> Option<bool> {
         let tested = match call.deed() {
             Deed::Write(_) | Deed::Patch(_) => false,
-            // What goes on in the background has not ended yet.
+            // A command in the background has not ended yet.
             Deed::Command(line) if tests_seen::is_test(line) && session.client() == Client::Claude => {
                 ok && !call.has("run_in_background")
             }
@@ -134,7 +141,7 @@ impl EventHandler {
         Some(tested)
     }
 
-    /// Does a line change files of the project?
+    /// Whether a line changes files of the project.
     fn writes(&self, line: &str, input: &Input) -> bool {
         let place = self.place_of(input);
         let changes = |act: Act| matches!(act, Act::Write | Act::Change | Act::Delete | Act::DeleteTree);
@@ -146,18 +153,18 @@ impl EventHandler {
             .any(|effect| changes(effect.act) && effect.place == marvin_gate::effects::Place::Inside)
     }
 
-    /// A command that was asked about and ran was approved by a person: a rule can be suggested, and the person decides.
+    /// Suggests a rule for a command that was asked about and then ran, which a person must have approved.
     fn learn(&self, line: &str, input: &Input, session: &mut Session) {
         let id = session.id.clone();
-        // Where nobody is asked, nobody approved.
+        // In other modes the client does not ask a person.
         let asked = session.pending.answered(&id, line, Instant::now());
         if !asked || !matches!(input.mode.as_str(), "default" | "acceptEdits") {
             return;
         }
         let place = self.place_of(input);
         let Ok(rules) = self.layers.learnable(line, place.as_place()) else { return };
-        let security = self.ground.layout.security();
-        if let Ok(suggestion) = learn::suggest(&security, line, &id, &rules, &self.ground.redactor) {
+        let security = self.context.layout.security();
+        if let Ok(suggestion) = learn::suggest(&security, line, &id, &rules, &self.context.redactor) {
             session.record("suggestion", json!({"suggestion": suggestion})).ok();
         }
     }
@@ -175,8 +182,7 @@ impl EventHandler {
     }
 }
 
-/// Does somebody ask how Marvin is?
-fn is_question_of_state(prompt: &str) -> bool {
+fn is_status_question(prompt: &str) -> bool {
     let words: Vec<String> = prompt.split_whitespace().take(3).map(str::to_lowercase).collect();
     let words: Vec<&str> = words.iter().map(|word| word.trim_start_matches('/')).collect();
     matches!(words.as_slice(), ["marvin" | "marvel", "status" | "info" | "health"])

@@ -1,4 +1,4 @@
-//! The life of a session: its start, its compaction, its end, and whether the agent is done.
+//! Handling of a session's start, compaction, end, and of claims to be done.
 
 use super::{EventHandler, Reply, lock};
 use crate::answer::{self, Answer};
@@ -7,13 +7,15 @@ use crate::lessons;
 use crate::packs;
 use crate::session::Session;
 use marvin_agent::commitments::{self, Report};
+use marvin_base::run_record::RunRecord;
 use marvin_base::settings::table;
 use marvin_base::{atomic, clock, truncate};
+use serde::Serialize;
 use serde_json::json;
 
 impl EventHandler {
-    /// A session begins, goes on, or was shortened.
-    pub(super) fn begins(&self, input: &Input, session: &mut Session) -> Answer {
+    /// Handles the start of a session, also after a resume or a compaction.
+    pub(super) fn start_session(&self, input: &Input, session: &mut Session) -> Answer {
         session.record(Event::SessionStart.kebab(), json!({"source": input.source})).ok();
         session.record.ended_at = None;
         session.record.end_reason = None;
@@ -41,7 +43,7 @@ impl EventHandler {
             text.push_str(&corrections(session));
         }
         if matches!(input.source.as_str(), "compact" | "clear" | "startup") {
-            session.told.clear();
+            session.injected.clear();
         }
         if let Some(digest) = self.digest(input, session) {
             text.push('\n');
@@ -49,17 +51,17 @@ impl EventHandler {
         }
         if input.source == "compact"
             && let Some((file, _)) = session.last.clone()
-            && let Some(told) = self.tell_of_file(&file, input, session)
+            && let Some(injection) = self.inject_for_file(&file, input, session)
         {
             text.push('\n');
-            text.push_str(&told);
+            text.push_str(&injection);
         }
         session.flush();
         Answer::Context(truncate::head_whole(&text, answer::MAX_CONTEXT_CHARS))
     }
 
-    /// A sub-agent begins without what was told before.
-    pub(super) fn helper_begins(&self, input: &Input, session: &mut Session) -> Answer {
+    /// Handles the start of a sub-agent, which does not know the earlier injections.
+    pub(super) fn start_subagent(&self, input: &Input, session: &mut Session) -> Answer {
         let facts = json!({"agent_id": input.agent, "agent_type": input.agent_type});
         session.record(Event::SubagentStart.kebab(), facts.clone()).ok();
         session.activity("subagent_start", &facts);
@@ -71,16 +73,19 @@ impl EventHandler {
         if text.trim().is_empty() { Answer::Nothing } else { Answer::Context(text.trim().to_string()) }
     }
 
-    /// The conversation is about to be shortened: what is known is kept, and may be told again.
-    pub(super) fn shortens(&self, input: &Input, session: &mut Session) -> Answer {
+    /// Saves a snapshot before a compaction; afterwards all injections may be repeated.
+    pub(super) fn before_compaction(&self, input: &Input, session: &mut Session) -> Answer {
         session.record(Event::PreCompact.kebab(), json!({"trigger": input.reason})).ok();
         session.activity("compaction", &json!({"trigger": input.reason}));
-        session.told.clear();
-        let mut snapshot = json!({
-            "timestamp": clock::now_stamp(), "trigger": input.reason, "facts": session.facts(),
-            "corrections": session.words,
-        });
-        self.ground.redactor.value(&mut snapshot);
+        session.injected.clear();
+        let snapshot = Snapshot {
+            timestamp: clock::now_stamp(),
+            trigger: &input.reason,
+            facts: session.facts(),
+            corrections: &session.words,
+        };
+        let mut snapshot = serde_json::to_value(snapshot).unwrap_or_default();
+        self.context.redactor.value(&mut snapshot);
         atomic::replace(&session.snapshot(), format!("{snapshot:#}\n").as_bytes()).ok();
         session.flush();
         session.sync();
@@ -91,37 +96,36 @@ impl EventHandler {
         ))
     }
 
-    /// A session ends: outcomes are counted, once.
-    pub(super) fn ends(&self, input: &Input, session: &mut Session) -> Answer {
+    /// Handles the end of a session: outcomes of its lessons are counted, once.
+    pub(super) fn end_session(&self, input: &Input, session: &mut Session) -> Answer {
         session.record(Event::SessionEnd.kebab(), json!({"reason": input.reason})).ok();
         session.recount();
         session.record.ended_at = Some(clock::now_stamp());
         session.record.end_reason = Some(input.reason.clone());
         session.flush();
         session.sync();
-        if let Err(why) = lessons::outcome::settle(session.directory(), &self.packs(), &self.ground.redactor)
-        {
-            session.record("outcome", json!({"error": why.to_string()})).ok();
+        let settled = lessons::outcome::settle(session.directory(), &self.packs(), &self.context.redactor);
+        if let Err(error) = settled {
+            session.record("outcome", json!({"error": error.to_string()})).ok();
         }
         Answer::Nothing
     }
 
-    /// Does a claim to be done have to be proved now? With tasks in the background it is a pause and no claim, but not for
-    /// ever.
-    pub(super) fn is_to_be_proved(&self, input: &Input, session: &mut Session) -> bool {
-        if !commitments::exists(&self.ground.layout) {
+    /// Whether the commitments must be verified now. A stop with tasks in the background is a pause, up to a limit.
+    pub(super) fn needs_verification(&self, input: &Input, session: &mut Session) -> bool {
+        if !commitments::exists(&self.context.layout) {
             return false;
         }
-        let bound = self.ground.settings.count(&table::HOOKS_STOP_ROUNDS);
+        let bound = self.context.settings.count(&table::HOOKS_STOP_ROUNDS);
         let pauses = input.background_tasks > 0 && (session.paused as usize) < bound;
         session.paused = if pauses { session.paused + 1 } else { 0 };
         !pauses
     }
 
-    /// What a verification makes of a claim to be done: back to work, a bounded number of times, then the person is told.
+    /// Answers a claim to be done: sends the agent back to work up to a limit, then notifies the person.
     #[must_use]
     pub fn verified(&self, client: Client, id: &str, report: &Report) -> Reply {
-        let bound = self.ground.settings.count(&table::HOOKS_STOP_ROUNDS);
+        let bound = self.context.settings.count(&table::HOOKS_STOP_ROUNDS);
         let input = Input { session: id.to_string(), ..Input::default() };
         let Ok(session) = self.session(client, &input) else {
             return Reply::Print(Answer::Nothing.print(client, Event::Stop));
@@ -131,13 +135,13 @@ impl EventHandler {
         let back = !done && (session.sent_back as usize) < bound;
         session.sent_back = if done { 0 } else { session.sent_back + u32::from(back) };
         let facts = json!({"verified": done, "sent_back": session.sent_back, "summary": report.summary()});
-        // Without a record it would not be known how often: then it is not sent back.
+        // Without a record the limit could not be counted, so the agent is not sent back.
         let recorded = session.record("verified", facts.clone()).is_ok();
         session.record.verification = Some(facts);
         session.flush();
         let answer = match (done, back && recorded) {
             (true, _) => Answer::Nothing,
-            (false, true) => Answer::GoOn(report.feedback(answer::MAX_CONTEXT_CHARS - 600)),
+            (false, true) => Answer::Continue(report.feedback(answer::MAX_CONTEXT_CHARS - 600)),
             (false, false) => {
                 Answer::Note(format!("Not verified: {}. `marvin verify` shows why.", report.summary()))
             }
@@ -146,7 +150,16 @@ impl EventHandler {
     }
 }
 
-/// What the person corrected in this session.
+/// A state of the session, saved before a compaction.
+#[derive(Serialize)]
+struct Snapshot<'a> {
+    timestamp: String,
+    trigger: &'a str,
+    facts: RunRecord,
+    corrections: &'a [String],
+}
+
+/// The person's corrections in this session.
 fn corrections(session: &Session) -> String {
     if session.words.is_empty() {
         return String::new();

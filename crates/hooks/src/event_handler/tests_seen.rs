@@ -1,13 +1,13 @@
-//! Whether tests were seen to pass since something was edited. A change is not merged before.
+//! Detection of passing tests: a change is not merged before tests passed after the last edit.
 //!
-//! Limits: Codex does not say how a command ended, so that nothing is demanded there. What a program calls a test is its own
-//! affair; commitments (`marvin verify`) are the stronger proof.
+//! Limits: Codex does not report how a command ended, so it is exempt. Any test command counts; commitments
+//! (`marvin verify`) are the stronger proof.
 
 use crate::event::Client;
 use crate::session::Session;
 use marvin_gate::Verdict;
 
-/// Is this line a run of tests and nothing that could hide how it ended?
+/// Whether a line runs tests, without anything that hides the exit code.
 pub(super) fn is_test(line: &str) -> bool {
     if line.contains(['|', ';', '&', '\n']) && !line.contains("&&") || line.contains("||") {
         return false;
@@ -16,7 +16,7 @@ pub(super) fn is_test(line: &str) -> bool {
     if last.contains(['|', ';', '&', '\n']) {
         return false;
     }
-    let shows = [
+    let without_run = [
         "--version",
         "--help",
         "-h",
@@ -27,7 +27,7 @@ pub(super) fn is_test(line: &str) -> bool {
         "--fixtures",
         "--dry-run",
     ];
-    if last.split_whitespace().any(|word| shows.contains(&word)) {
+    if last.split_whitespace().any(|word| without_run.contains(&word)) {
         return false;
     }
     let words: Vec<&str> = last.split_whitespace().filter(|word| !word.contains('=')).take(4).collect();
@@ -47,7 +47,7 @@ pub(super) fn is_test(line: &str) -> bool {
     )
 }
 
-/// What is said to a merge before tests were seen to pass.
+/// The denial of a merge without passing tests.
 pub(super) fn before_merge(line: &str, session: &Session) -> Option<Verdict> {
     if session.tested || session.client() == Client::Codex || !merges(line) {
         return None;
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_run_whose_end_is_seen_counts() {
+    fn only_runs_with_a_visible_exit_code_count() {
         for line in
             ["pytest -q", "cd a && cargo test --locked", "CI=1 npm test", "pnpm run test", "go test ./..."]
         {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn merges_are_seen_wherever_they_stand() {
+    fn merges_are_found_anywhere_in_a_line() {
         for line in [
             "gh pr merge 3 --squash",
             "true && gh pr merge 3",

@@ -1,4 +1,4 @@
-//! The words and phrases that sentences are told apart by.
+//! The words and phrases by which sentences are classified.
 
 /// What stands before the sentence proper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -159,7 +159,7 @@ pub(super) const RULED: [&str; 30] = [
     "edit", "avoid", "validate", "document", "log", "squash",
 ];
 
-/// "No" before these is no objection.
+/// Words after "no" that make it harmless.
 #[rustfmt::skip]
 pub(super) const HARMLESS_NO: &[&str] = &[
     "problem", "problems", "worries", "worry", "thanks", "thank", "rush", "hurry", "need", "idea", "luck", "clue", "doubt",

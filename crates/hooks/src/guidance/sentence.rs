@@ -329,7 +329,7 @@ impl Sentence {
                 .any(|word| word.starts_with("overcomplicat") || word.starts_with("overengineer"))
     }
 
-    /// Does it tell what somebody else says?
+    /// Whether it reports the words of another person or program.
     fn reports(&self) -> bool {
         self.has_any(&["says", "say", "said", "reads"]) && self.word(0) != "i"
     }

@@ -1,7 +1,7 @@
-//! Prompts with their class, and how often they are read as a person reads them.
+//! Prompts with their class, and the precision and recall of the classifier.
 //!
 //! Over [`TABLE`], whose prompts shaped the rules, what is kept (corrections and directions) has a precision of 1.00 and a
-//! recall of 0.95; its last rows are known to be read wrongly, and stay so that nobody thinks the figures are higher. Over
+//! recall of 0.95; its last rows are known errors, which stay so that the figures are not overstated. Over
 //! [`FRESH`], 60 prompts that were written and labelled after the rules, and for which no rule was changed, precision is 0.92
 //! and recall 0.85. Both were written by the same hand: real prompts may be further away.
 
@@ -282,7 +282,7 @@ const TABLE: &[(&str, Option<Kind>)] = &[
     ("tabs please", CORRECTION),
 ];
 
-/// Prompts that no rule was changed for. Whoever changes a rule because of one moves it to the other table, and writes a new one.
+/// Prompts that no rule was changed for. A prompt that a rule is changed for moves to the other table, and is replaced.
 #[rustfmt::skip]
 const FRESH: &[(&str, Option<Kind>)] = &[
     ("hey, the helper already exists in lib/format.go, use that", CORRECTION),
@@ -393,7 +393,7 @@ fn prompts_are_read_as_a_person_would_read_them() {
 }
 
 #[test]
-fn prompts_that_nobody_has_seen_are_read_well_enough() {
+fn unseen_prompts_are_classified_well_enough() {
     let (precision, recall, _) = figures(FRESH);
     assert!(precision >= 0.9 && recall >= 0.8, "{precision} {recall}");
 }

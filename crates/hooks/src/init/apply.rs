@@ -1,26 +1,25 @@
-//! Doing what was planned, and showing it before.
+//! Execution of a plan, and its diff.
 
 use super::{Change, Plan};
 use marvin_base::atomic::{self, WriteError};
 use marvin_base::files::{self, Links};
 use similar::TextDiff;
 
-/// Why a plan could not be carried out to its end. What was written before is whole; the next run goes on from there.
+/// The reason why a plan was interrupted. Every written file is complete, and the next run does the rest.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// A file could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// Somebody else changed a file between the look and the writing.
+    /// Another process changed a file after it was read.
     #[error("{0} changed in this very moment\n  hint: run `marvin init` again")]
     Moved(String),
 }
 
 impl Plan {
-    /// Writes what was planned, file by file.
+    /// Writes the planned files one by one.
     ///
     /// # Errors
-    /// When a file cannot be written or was changed by somebody else meanwhile.
+    /// When a file cannot be written, or another process changed it meanwhile.
     pub fn apply(&self) -> Result<(), ApplyError> {
         for change in self.changes.iter().filter(|change| change.before != change.after) {
             let now = match files::read(&change.path, u64::MAX - 1, Links::Refuse) {
@@ -37,7 +36,7 @@ impl Plan {
             }
         }
         for directory in &self.directories {
-            // One that still holds something stays.
+            // A directory that is not empty stays.
             std::fs::remove_dir(directory).ok();
         }
         Ok(())

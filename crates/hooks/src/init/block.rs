@@ -1,14 +1,14 @@
-//! Marked lines in a file that belongs to somebody else: `.gitignore`, `CLAUDE.md`, `AGENTS.md`.
+//! Marked blocks in a person's files: `.gitignore`, `CLAUDE.md`, `AGENTS.md`.
 //!
-//! The lines stand between two marks at the end of the file. What stands between the marks is ours and is written anew
-//! when it differs. Bytes outside the marks are never touched, whatever they are.
+//! The block is between two marks at the end of the file. The lines between the marks are Marvin's and are rewritten when
+//! they differ. Bytes outside the marks are never changed.
 
-/// The two marks.
+/// The marks of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Marks {
-    /// The first line begins with this.
+    /// The prefix of the first line.
     pub(super) begin: &'static str,
-    /// The last line is this.
+    /// The last line.
     pub(super) end: &'static str,
 }
 
@@ -17,18 +17,16 @@ pub(super) const IGNORED: Marks = Marks { begin: "# marvin: begin", end: "# marv
 /// In Markdown.
 pub(super) const SECTION: Marks = Marks { begin: "<!-- marvin: begin", end: "<!-- marvin: end -->" };
 
-/// Where the marked lines stand.
+/// The position of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockLocation {
-    /// Nowhere.
     Nowhere,
-    /// From the first byte of the first line to behind the last one.
+    /// From the first byte of the first line to the end of the last one.
     At(usize, usize),
-    /// A mark has no partner.
+    /// One of the marks is missing.
     Torn,
 }
 
-/// Finds the marked lines.
 pub(super) fn find(text: &[u8], marks: Marks) -> BlockLocation {
     let (mut at, mut begin, mut found) = (0, None, BlockLocation::Nowhere);
     for line in text.split_inclusive(|byte| *byte == b'\n') {
@@ -48,7 +46,7 @@ pub(super) fn find(text: &[u8], marks: Marks) -> BlockLocation {
     if begin.is_some() { BlockLocation::Torn } else { found }
 }
 
-/// The file with these lines in it: where they stand, else at the end. `None` when a mark has no partner.
+/// The file with the block, in its place or at the end; `None` when a mark is missing.
 pub(super) fn put(text: &[u8], marks: Marks, lines: &str) -> Option<Vec<u8>> {
     let windows = text.windows(2).any(|pair| pair == b"\r\n");
     let lines = if windows { lines.replace('\n', "\r\n") } else { lines.to_string() };
@@ -75,7 +73,7 @@ pub(super) fn put(text: &[u8], marks: Marks, lines: &str) -> Option<Vec<u8>> {
     Some(new)
 }
 
-/// The file without the marked lines, and without the empty line that stood before them. `None` when a mark has no partner.
+/// The file without the block and the empty line before it; `None` when a mark is missing.
 pub(super) fn take_out(text: &[u8], marks: Marks) -> Option<Vec<u8>> {
     let (from, to) = match find(text, marks) {
         BlockLocation::Torn => return None,

@@ -1,40 +1,22 @@
-//! Which hooks each client gets, and how to tell a hook of ours from anybody else's.
+//! The hooks of each client, and the recognition of Marvin's own hooks.
 //!
-//! Claude Code gets every event but three: `MessageDisplay` and `FileChanged` come too often to be worth a process each, and
-//! `WorktreeCreate` replaces what the client does by what the hook prints. Codex gets every event but `PreModelRequest`, whose
-//! answer it does not heed.
+//! Claude Code gets every event but three: `MessageDisplay` and `FileChanged` are too frequent for a process each, and
+//! `WorktreeCreate` replaces the client's action by the hook's output. Codex gets every event but `PreModelRequest`, whose
+//! answer it ignores.
 //!
 //! In Claude Code a command with `args` is started without a shell, and `onFailure: "block"` (since 2.1.295; older versions
-//! pass over it) makes a hook that cannot start, is late or dies refuse the call instead of letting it through. Codex knows
-//! neither; it gets a command line and no key that it does not know.
+//! ignore it) refuses the call when a hook cannot start, times out or dies. Codex supports neither; it gets a command line
+//! and no unknown keys.
 
+pub use crate::event::Client;
 use marvin_base::layout::clients as places;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::path::Path;
 
-/// A program that hooks are written for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Client {
-    /// Claude Code.
-    Claude,
-    /// Codex.
-    Codex,
-}
-
 impl Client {
-    /// Both.
     pub const ALL: [Client; 2] = [Client::Claude, Client::Codex];
 
-    /// The word for `--client`, which is also the name of the program.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Client::Claude => "claude",
-            Client::Codex => "codex",
-        }
-    }
-
-    /// What people call it.
+    /// The name for people.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,7 +33,7 @@ impl Client {
         }
     }
 
-    /// The events that it is to tell of.
+    /// The events that get a hook.
     #[must_use]
     pub fn events(self) -> &'static [&'static str] {
         match self {
@@ -176,11 +158,12 @@ pub(super) fn group(client: Client, event: &str, program: &Program) -> Value {
     if client == Client::Claude && SECURITY.contains(&event) {
         add("onFailure", "block".into());
     }
+    let mut group = Map::new();
     if ABOUT_TOOLS.contains(&event) {
-        json!({"matcher": "*", "hooks": [handler]})
-    } else {
-        json!({"hooks": [handler]})
+        group.insert("matcher".into(), "*".into());
     }
+    group.insert("hooks".into(), Value::Array(vec![handler.into()]));
+    group.into()
 }
 
 /// A word as a shell reads it back.
@@ -189,13 +172,13 @@ fn quoted(word: &str) -> String {
     if word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// Does this entry start `marvin hook` for this event, however it is laid out and wherever the program stands?
+/// Whether an entry starts `marvin hook` for this event, in any layout and with any path of the program.
 pub(super) fn is_ours(handler: &Value, client: Client, event: &str) -> bool {
     let text = |key: &str| handler.get(key).and_then(Value::as_str);
     let (Some("command"), Some(command)) = (text("type"), text("command")) else { return false };
     let words = ["hook", &kebab(event), "--client", client.word()];
     match handler.get("args") {
-        Some(args) => *args == json!(words) && is_marvin(command),
+        Some(args) => *args == Value::from(words.to_vec()) && is_marvin(command),
         None => {
             command.strip_suffix(&words.join(" ")).and_then(|program| program.strip_suffix(' ')).is_some_and(
                 |program| match program.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
@@ -217,6 +200,7 @@ fn is_marvin(program: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn names_of_events_are_hyphenated() {

@@ -1,4 +1,4 @@
-//! What `marvin init` makes of a project.
+//! The plan of `marvin init`.
 
 use super::clients::{Client, Program};
 use super::place::{self, ProjectFile};
@@ -317,15 +317,15 @@ pub(super) fn text_of(found: &ProjectFile, shown: &Path) -> Result<String, Refus
     })
 }
 
-/// A settings file that is no JSON.
+/// The refusal of a settings file that is not JSON.
 pub(super) fn broken(path: &Path, reason: &str) -> Refusal {
     Refusal::new(
         format!("{} is not JSON: {reason}; nothing was changed", path.display()),
-        "mend that line, then run `marvin init` again",
+        "fix that line, then run `marvin init` again",
     )
 }
 
-/// A settings file of a shape that nobody described.
+/// The report on a settings file with an undocumented structure.
 pub(super) fn odd(path: &Path, reason: &str) -> String {
     format!(
         "{} was left as it is: {reason}\n  hint: bring it into the form that the client documents \

@@ -1,11 +1,11 @@
 //! Setting a project up for Claude Code and Codex, and taking it back.
 //!
-//! [`plan`] looks at a project and says what would become of each file; it writes nothing. [`Plan::apply`] does it, one file
-//! at a time, each replaced atomically, so that a run that was cut off is completed by the next one. Whatever is wrong is
-//! found before the first byte is written.
+//! [`plan`] reads a project and plans the change of each file; it writes nothing. [`Plan::apply`] makes the changes, one
+//! file at a time, each replaced atomically, so that the next run completes an interrupted one. Problems are found before
+//! the first byte is written.
 //!
-//! What belongs to somebody else stays as it is: settings keep their keys, their order and their layout; files that exist
-//! are not overwritten; what a person changed since is kept and named. Nothing outside the project is read or written.
+//! A person's content stays as it is: settings keep their keys, their order and their layout; existing files are not
+//! overwritten; later changes are kept and reported. Nothing outside the project is read or written.
 
 mod apply;
 mod block;
@@ -31,20 +31,17 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// What is to be done.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
-    /// For whom.
     pub clients: Vec<Client>,
-    /// How the hooks start this program.
+    /// The command that hooks start.
     pub program: Program,
-    /// The files of packs to begin with: name below the directory of packs, and text.
+    /// The files of starter packs: path below the directory of packs, and text.
     pub packs: &'a [(&'a str, &'a str)],
-    /// Take it back instead.
     pub remove: bool,
 }
 
-/// Why nothing can be done.
+/// The reason why nothing can be done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}\n  hint: {hint}")]
 pub struct Refusal {
@@ -58,28 +55,25 @@ impl Refusal {
     }
 }
 
-/// What becomes of a file.
+/// The planned change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileOutcome {
-    /// It was not there.
     Made,
-    /// Something was put into it, or what was ours in it was written anew.
+    /// Marvin's part was added or rewritten.
     Merged,
-    /// It is as it should be.
     Unchanged,
-    /// It is somebody's own, and stays.
+    /// It is the person's own.
     Kept,
-    /// What was ours is taken out of it.
+    /// Marvin's part is removed.
     TakenOut,
-    /// It goes: nothing in it was anybody else's.
+    /// All of it was Marvin's.
     Deleted,
     /// It should change and cannot: a person has to look.
     Left,
 }
 
 impl FileOutcome {
-    /// The word for people.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -94,50 +88,43 @@ impl FileOutcome {
     }
 }
 
-/// What becomes of one file.
+/// The change of one file; `None` is a missing file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Its name, relative to the project.
+    /// Relative to the project.
     pub name: String,
-    /// Where it really is.
+    /// With symlinks resolved.
     pub path: PathBuf,
-    /// What it holds; `None` when it is not there.
     pub before: Option<Vec<u8>>,
-    /// What it will hold; `None` when it will not be there.
     pub after: Option<Vec<u8>>,
-    /// What that is called.
     pub state: FileOutcome,
-    /// What there is to say about it.
     pub note: String,
 }
 
-/// What becomes of a project.
+/// The changes of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Where it is.
     pub place: Place,
-    /// Every file that was looked at, in the order in which they are written.
+    /// Every file, in the order in which they are written.
     pub changes: Vec<Change>,
-    /// What a person should know.
     pub notes: Vec<String>,
-    /// What a person has to mend: something could not be done.
+    /// Parts that could not be done and that a person has to fix.
     pub problems: Vec<String>,
-    /// Directories to remove when they are empty in the end, the deepest first.
+    /// Directories to remove if they are empty, the deepest first.
     directories: Vec<PathBuf>,
 }
 
 impl Plan {
-    /// Would anything be written?
     #[must_use]
     pub fn changes_anything(&self) -> bool {
         self.changes.iter().any(|change| change.before != change.after)
     }
 }
 
-/// Looks at a project and says what would become of it.
+/// Plans the changes of a project.
 ///
 /// # Errors
-/// When something stands in the way that only a person can mend; nothing should be changed then.
+/// When a person has to fix something first.
 pub fn plan(place: &Place, request: &Request<'_>) -> Result<Plan, Refusal> {
     let mut planner = Planner::new(place, request)?;
     if request.remove {
@@ -148,13 +135,11 @@ pub fn plan(place: &Place, request: &Request<'_>) -> Result<Plan, Refusal> {
     planner.finish()
 }
 
-/// A plan in the making.
 struct Planner<'a> {
     place: &'a Place,
     request: &'a Request<'a>,
-    /// What was written on this machine before.
+    /// The receipt of the last run, and of this one.
     old: Receipt,
-    /// What will have been written.
     new: Receipt,
     receipt: ProjectFile,
     changes: Vec<Change>,
@@ -237,7 +222,7 @@ impl<'a> Planner<'a> {
             let noted = self.old.directories.iter().filter(inside).map(|name| self.place.top.join(name));
             let mut all: BTreeSet<PathBuf> = noted.collect();
             if self.receipt.content.is_none() {
-                // Nobody knows who made them, and nobody misses one that is empty.
+                // Their origin is unknown, but empty directories are not needed.
                 let gone = self.changes.iter().filter(|change| change.state == FileOutcome::Deleted);
                 let outer = gone.flat_map(|change| change.path.ancestors().skip(1));
                 all.extend(outer.filter(|path| is_ours(path, &self.place.top)).map(Path::to_path_buf));

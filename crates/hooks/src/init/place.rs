@@ -1,27 +1,27 @@
-//! Where a project begins, what surrounds it, and whether a file in it is really in it.
+//! The directories around a project, and safe access to its files.
 
 use super::Refusal;
 use marvin_base::files::{self, Links};
 use marvin_base::layout::clients::RECORD;
 use std::path::{Component, Path, PathBuf};
 
-/// What surrounds the directory that was named.
+/// A directory and its project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The directory that was named: where a session of Claude Code begins.
+    /// The named directory, in which a session of Claude Code starts.
     pub directory: PathBuf,
-    /// The directory that holds `.marvin`, or shall hold it.
+    /// The directory that has or gets `.marvin`.
     pub top: PathBuf,
-    /// The top of the git working tree around it, if there is one.
+    /// The root of the git working tree.
     pub git: Option<PathBuf>,
-    /// Whether that is a linked worktree, and not the main checkout.
+    /// Whether that is a linked worktree.
     pub linked: bool,
-    /// How many linked worktrees the main checkout has.
+    /// The number of linked worktrees of the main checkout.
     pub worktrees: usize,
 }
 
 impl Place {
-    /// Looks around a directory.
+    /// Finds the project of a directory.
     ///
     /// # Errors
     /// When it is not a directory, or is the home directory or the root.
@@ -39,14 +39,14 @@ impl Place {
         let home = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
         if directory.parent().is_none() || directory == home {
             return Err(Refusal::new(
-                format!("{shown} is no project: everything below it would be one"),
+                format!("{shown} is not a project: everything below it would be one"),
                 "go to the directory of a project, or name it with --working-dir",
             ));
         }
         let below: Vec<&Path> =
             directory.ancestors().take_while(|path| *path != home && path.parent().is_some()).collect();
         let git = below.iter().position(|path| path.join(".git").exists());
-        // What lies outside the working tree does not see its files: a linked worktree inside the main checkout is on its own.
+        // A linked worktree inside the main checkout does not share its files, so the search ends at the working tree.
         let within = below.iter().take(git.map_or(below.len(), |index| index + 1));
         let top = within.copied().find(|path| path.join(RECORD).is_dir()).unwrap_or(&directory).to_path_buf();
         let git = git.and_then(|index| below.get(index)).map(|path| path.to_path_buf());
@@ -63,17 +63,15 @@ impl Place {
     }
 }
 
-/// What a file of a project holds.
 pub(super) type Content = Option<Vec<u8>>;
 
-/// A file of a project: where it really is, and what it holds.
+/// A file of a project, with symlinks resolved.
 #[derive(Debug, Clone)]
 pub(super) struct ProjectFile {
     pub(super) path: PathBuf,
     pub(super) content: Content,
 }
 
-/// Larger than any file that is changed here.
 const MAX_FILE_BYTES: u64 = 2 * 1024 * 1024;
 
 /// Finds a file below `root` and reads it. Links are followed where they stay inside `within`.
@@ -82,10 +80,7 @@ pub(super) fn open(within: &Path, root: &Path, relative: &str) -> Result<Project
     let mut path = root.to_path_buf();
     for part in Path::new(relative).components() {
         let Component::Normal(name) = part else {
-            return Err(Refusal::new(
-                format!("{} is no name of a file", shown.display()),
-                "use another name",
-            ));
+            return Err(Refusal::new(format!("{} is not a file name", shown.display()), "use another name"));
         };
         if path.symlink_metadata().is_ok_and(|facts| !facts.is_dir()) {
             return Err(Refusal::new(
@@ -110,7 +105,7 @@ pub(super) fn open(within: &Path, root: &Path, relative: &str) -> Result<Project
         Err(error) => {
             return Err(Refusal::new(
                 format!("{} cannot be read: {error}", shown.display()),
-                "mend that, then run `marvin init` again",
+                "fix that, then run `marvin init` again",
             ));
         }
     };
@@ -133,7 +128,7 @@ fn follow(within: &Path, link: &Path) -> Result<PathBuf, Refusal> {
     ))
 }
 
-/// The record is never a link: what is written to it must stay in the project.
+/// Refuses symlinks as directories of the record, so that it stays in the project.
 pub(super) fn check_record(top: &Path) -> Result<(), Refusal> {
     for name in [RECORD, ".marvin/packs", ".marvin/security"] {
         let path = top.join(name);

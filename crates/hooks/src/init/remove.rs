@@ -1,7 +1,7 @@
-//! What `marvin init --remove` takes back.
+//! The plan of `marvin init --remove`.
 //!
-//! In the directory with `.marvin`: everything, in every directory of the project that hooks were written to. In a directory inside
-//! it: only what was written there. Packs and rules that nobody changed go; what somebody changed stays and is named.
+//! In the directory with `.marvin` it removes everything, in every directory of the project that has hooks. In a directory
+//! inside it, only the files there. Unchanged packs and rules are removed; changed ones stay and are reported.
 
 use super::clients::Client;
 use super::install::{broken, odd, text_of};

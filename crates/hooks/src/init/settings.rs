@@ -1,39 +1,36 @@
-//! Hooks in a settings file: put in beside what is there, and taken out again.
+//! Hooks in a settings file: added beside existing ones, and removed again.
 //!
-//! Only `hooks` is looked at. Whatever has a shape there that the clients do not describe (a group that is no object, a
-//! matcher that is no text, a name that stands twice) is reported and the file left as it is: a guess could disable what a
-//! person relies on.
+//! Only `hooks` is read. An undocumented structure (a group that is not an object, a matcher that is not a text, a
+//! duplicate name) is reported and the file left unchanged: a guess could disable hooks that a person relies on.
 
 use super::clients::{self, Client, Program};
 use super::text::{self, Edit, Node};
 use serde_json::{Map, Value};
 
-/// Why a file cannot be changed.
+/// The reason why a file cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// It is not JSON: where, and why.
     Broken(String),
-    /// It is JSON of a shape that nobody described.
+    /// It is JSON with an undocumented structure.
     Odd(String),
 }
 
-/// A file with hooks in it.
+/// A settings file with hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MergedSettings {
-    /// The new text.
     pub(super) text: String,
-    /// How to undo it.
     pub(super) edits: Vec<Edit>,
-    /// Events whose hook was put in.
+    /// Events with a new hook.
     pub(super) added: Vec<&'static str>,
-    /// Events whose hook is ours but not as we would write it: somebody changed it.
+    /// Events whose hook is Marvin's, but was changed.
     pub(super) changed: Vec<&'static str>,
 }
 
 /// The levels that are laid out over several lines: `hooks`, the event, and the list of its groups.
 const LEVELS: usize = 2;
 
-/// Puts a client's hooks into a text.
+/// Adds a client's hooks to a text.
 pub(super) fn merge(before: &str, client: Client, program: &Program) -> Result<MergedSettings, Trouble> {
     let mut merged = MergedSettings {
         text: before.to_string(),
@@ -88,7 +85,7 @@ fn members(missing: &[(&'static str, Value)]) -> Map<String, Value> {
     missing.iter().map(|(event, group)| ((*event).to_string(), Value::Array(vec![group.clone()]))).collect()
 }
 
-/// Takes a client's hooks out of a text. Lists and objects that become empty by it go too.
+/// Removes a client's hooks from a text, with lists and objects that become empty.
 pub(super) fn take_out(before: &str, client: Client) -> Result<String, Trouble> {
     let mut text = before.to_string();
     loop {
@@ -100,17 +97,17 @@ pub(super) fn take_out(before: &str, client: Client) -> Result<String, Trouble> 
     }
 }
 
-/// Does a text hold a hook of ours? One that cannot be read holds none.
+/// Whether a valid text has a hook of Marvin.
 pub(super) fn holds(text: &str, client: Client) -> bool {
     read(text).is_ok_and(|value| find(&value, client).is_some())
 }
 
-/// Is there nothing in it at all?
+/// Whether it has no content.
 pub(super) fn is_empty(text: &str) -> bool {
     text.trim().is_empty() || read(text).is_ok_and(|value| value.as_object().is_some_and(Map::is_empty))
 }
 
-/// Do two texts say the same, but for lists and objects of hooks with nothing in them?
+/// Whether two texts are equal, apart from empty lists and objects of hooks.
 pub(super) fn same(one: &str, two: &str) -> bool {
     let pruned = |text: &str| {
         let mut value = read(text).ok()?;
@@ -125,12 +122,12 @@ pub(super) fn same(one: &str, two: &str) -> bool {
     pruned(one).is_some_and(|one| pruned(two).is_some_and(|two| one == two))
 }
 
-/// Has somebody switched all hooks off in this file?
+/// Whether the file disables all hooks.
 pub(super) fn switched_off(text: &str) -> bool {
     read(text).is_ok_and(|value| value.get("disableAllHooks") == Some(&Value::Bool(true)))
 }
 
-/// One entry of ours: event, group, entry.
+/// The position of one of Marvin's entries: event, group, entry.
 struct Place {
     event: &'static str,
     group: usize,
@@ -148,7 +145,7 @@ fn find(value: &Value, client: Client) -> Option<Place> {
     })
 }
 
-/// Takes out the entry, or the largest thing around it that holds nothing else.
+/// Removes the entry, or the largest value around it without other content.
 fn remove(text: &mut String, root: &Node, place: &Place) -> Option<Edit> {
     let hooks = root.member("hooks")?;
     let groups = hooks.member(place.event)?;
@@ -163,7 +160,7 @@ fn remove(text: &mut String, root: &Node, place: &Place) -> Option<Edit> {
 
 enum MarvinHookGroups<'a> {
     Nothing,
-    /// Every group with an entry of ours.
+    /// Every group with one of Marvin's entries.
     Groups(Vec<&'a Value>),
 }
 
@@ -178,7 +175,7 @@ fn ours<'a>(value: &'a Value, client: Client, event: &str) -> MarvinHookGroups<'
     if found.is_empty() { MarvinHookGroups::Nothing } else { MarvinHookGroups::Groups(found) }
 }
 
-/// Reads a settings file and looks at the shape of its hooks.
+/// Parses a settings file and checks the structure of its hooks.
 fn read(text: &str) -> Result<Value, Trouble> {
     let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
     if plain.trim().is_empty() {
@@ -215,7 +212,7 @@ fn read(text: &str) -> Result<Value, Trouble> {
     Ok(value)
 }
 
-/// What is wrong with a text that is no JSON, and where.
+/// The position and reason of a JSON error.
 fn broken(text: &str, error: &serde_json::Error) -> String {
     let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
     let beginning: String = line.chars().take(error.column()).collect();

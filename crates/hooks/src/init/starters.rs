@@ -1,12 +1,10 @@
-//! What a project begins with: packs and rules that fit what is in it.
+//! Starter packs and rules for a project, by its ecosystems.
 //!
-//! Rules are only such as refuse: what a project allows counts only when a person trusts it, so nothing of the kind is
-//! written for them. The look around is bounded: a few levels, a few thousand names, no hidden directories and none of the
-//! usual ones for what is built or fetched.
+//! Only denying rules are written, because rules that allow need a person's trust. The search is bounded: a few levels, a
+//! few thousand names, no hidden directories and no usual directories for build output or dependencies.
 
 use marvin_gate::layers::{List, starter};
-use serde_json::json;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
 /// Packs that fit only where the language is used; every other pack is for everybody.
@@ -85,9 +83,8 @@ pub(super) fn fits(file: &str, ecosystems: &BTreeSet<&'static str>) -> bool {
 /// The rules that refuse, for what the project is made with; `None` when there are none.
 pub(super) fn denylist(ecosystems: &BTreeSet<&'static str>) -> Option<String> {
     let rules = ecosystems.iter().filter_map(|name| starter::rules(name)).flatten();
-    let rules: Vec<_> =
-        rules.filter(|(list, _)| *list == List::Denylist).map(|(_, rule)| json!(rule)).collect();
-    let text = serde_json::to_string_pretty(&json!({ "rules": rules })).ok()?;
+    let rules: Vec<_> = rules.filter(|(list, _)| *list == List::Denylist).map(|(_, rule)| rule).collect();
+    let text = serde_json::to_string_pretty(&BTreeMap::from([("rules", &rules)])).ok()?;
     (!rules.is_empty()).then(|| format!("{text}\n"))
 }
 

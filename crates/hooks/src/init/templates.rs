@@ -45,7 +45,7 @@ pub(super) const SECTION: &str = "\
 Marvin's hooks judge commands before they run, and tell what this project has learned.
 
 - A refused command says why and what to do instead. Do that, or ask; do not try to get around it.
-- Guardrails and lessons are in `.marvin/packs/`. Corrections are kept until somebody reflects on them (`marvin lessons reflect`).
+- Guardrails and lessons are in `.marvin/packs/`. Corrections are kept until a person reflects on them (`marvin lessons reflect`).
 - Do not edit `.marvin/` by hand: use `marvin packs`, `marvin lessons` and `marvin gate`.
 - Where the project has commitments, work is done when `marvin verify` says so.
 <!-- marvin: end -->

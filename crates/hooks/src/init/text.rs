@@ -1,31 +1,29 @@
-//! JSON as it was written: where each value stands, and changes that touch nothing else.
+//! Edits of JSON text that keep its layout.
 //!
-//! A settings file belongs to a person. Reading it into a value and writing it again would lose their layout, so values
-//! are put in and taken out in the text itself. Every change is an [`Edit`] that can be undone. Limits: the text must be
-//! JSON to the letter (no comments, no trailing commas); the caller has checked that with a real parser.
+//! A settings file belongs to a person. Parsing and writing it again would lose the layout, so values are inserted and
+//! removed in the text itself. Every change is an [`Edit`] that can be undone.
+//!
+//! Limits: the text must be strict JSON (no comments, no trailing commas), which the caller has checked with serde_json.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One change of a text: the `len` bytes at `at` stand where `was` stood.
+/// A change of a text: the `len` bytes at `at` replace `was`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Edit {
-    /// Where the change begins, in bytes.
     pub(super) at: usize,
-    /// How many bytes stand there now.
     pub(super) len: usize,
-    /// What stood there before.
     pub(super) was: String,
 }
 
-/// Makes a change and says how to undo it; `None` when the place is not in the text.
+/// Replaces a range; `None` when it is not in the text.
 fn replace(text: &mut String, from: usize, to: usize, new: &str) -> Option<Edit> {
     let was = text.get(from..to)?.to_string();
     text.replace_range(from..to, new);
     Some(Edit { at: from, len: new.len(), was })
 }
 
-/// The bytes before the changes were made; `None` when the changes do not fit them.
+/// The bytes before the edits; `None` when the edits do not match them.
 pub(super) fn undo(bytes: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
     let mut bytes = bytes.to_vec();
     for edit in edits.iter().rev() {
@@ -35,7 +33,7 @@ pub(super) fn undo(bytes: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A value and where it stands.
+/// A value and its range.
 #[derive(Debug)]
 pub(super) struct Node {
     start: usize,
@@ -58,31 +56,29 @@ struct Member {
 }
 
 impl Node {
-    /// Reads a text that is known to be JSON; a mark of the byte order in front is passed over.
+    /// Parses valid JSON; skips a BOM.
     pub(super) fn read(text: &str) -> Option<Node> {
         let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let mut reader = JsonParser { text, at: start };
         reader.value(0)
     }
 
-    /// The member of an object with this name.
     pub(super) fn member(&self, key: &str) -> Option<&Node> {
         let NodeContent::Object(members) = &self.inside else { return None };
         members.iter().find(|member| member.key == key).map(|member| &member.value)
     }
 
-    /// The entry of a list at this place.
     pub(super) fn entry(&self, index: usize) -> Option<&Node> {
         let NodeContent::List(entries) = &self.inside else { return None };
         entries.get(index)
     }
 
-    /// How many members or entries there are.
+    /// The number of members or entries.
     pub(super) fn len(&self) -> usize {
         self.parts().len()
     }
 
-    /// A name that an object of the text has twice, if there is one.
+    /// The first duplicate name of an object in the text.
     pub(super) fn twice(&self) -> Option<&str> {
         match &self.inside {
             NodeContent::Plain => None,
@@ -97,7 +93,7 @@ impl Node {
         }
     }
 
-    /// Where each member or entry begins and ends.
+    /// The range of each member or entry.
     fn parts(&self) -> Vec<(usize, usize)> {
         match &self.inside {
             NodeContent::Object(members) => members.iter().map(|part| (part.start, part.value.end)).collect(),
@@ -106,13 +102,13 @@ impl Node {
         }
     }
 
-    /// Takes a member out of an object, with the comma that parted it from its neighbour.
+    /// Removes a member with its comma.
     pub(super) fn remove_member(&self, text: &mut String, key: &str) -> Option<Edit> {
         let NodeContent::Object(members) = &self.inside else { return None };
         self.remove(text, members.iter().position(|member| member.key == key)?)
     }
 
-    /// Takes an entry out of a list, with the comma that parted it from its neighbour.
+    /// Removes a list entry with its comma.
     pub(super) fn remove(&self, text: &mut String, index: usize) -> Option<Edit> {
         let parts = self.parts();
         let (start, end) = *parts.get(index)?;
@@ -125,7 +121,7 @@ impl Node {
         replace(text, from, to, "")
     }
 
-    /// Puts a member (with a key) or an entry (without) at the end, laid out as its neighbours are.
+    /// Appends a member (with a key) or an entry (without), in the layout of its neighbours.
     pub(super) fn append(
         &self,
         text: &mut String,
@@ -164,7 +160,7 @@ fn gap_before(text: &str, at: usize) -> Option<&str> {
     before.get(before.trim_end_matches([' ', '\t', '\r', '\n']).len()..)
 }
 
-/// How a text is laid out.
+/// The layout of a text.
 #[derive(Debug)]
 pub(super) struct Style {
     newline: &'static str,
@@ -173,7 +169,7 @@ pub(super) struct Style {
 }
 
 impl Style {
-    /// The layout of a text; one without anything in it gets two spaces a level.
+    /// Detects the layout; by default two spaces per level.
     fn detect(text: &str) -> Style {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let first = Node::read(text).and_then(|root| root.parts().first().copied());
@@ -186,7 +182,7 @@ impl Style {
         }
     }
 
-    /// The white space that the line of this place begins with.
+    /// The indentation of the line.
     fn indent_at(&self, text: &str, at: usize) -> String {
         let line = text.get(..at).and_then(|before| before.rsplit('\n').next()).unwrap_or_default();
         let blank = |char: &char| *char == ' ' || *char == '\t';
@@ -231,13 +227,13 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// A whole text with one value, for a file that was not there.
+/// The text of a new file with one value.
 pub(super) fn whole(value: &Value, levels: usize) -> String {
     let style = Style { newline: "\n", unit: "  ".to_string(), lines: true };
     format!("{}\n", style.render(value, "", levels))
 }
 
-/// Deeper than any JSON that the real parser lets through.
+/// Deeper than any JSON that serde_json accepts.
 const MAX_NESTING_DEPTH: usize = 200;
 
 struct JsonParser<'a> {
@@ -256,7 +252,7 @@ impl JsonParser<'_> {
         }
     }
 
-    /// Passes over white space and the given byte.
+    /// Skips white space and the given byte.
     fn pass(&mut self, byte: u8) -> bool {
         self.blank();
         let there = self.peek() == Some(byte);

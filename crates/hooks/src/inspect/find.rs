@@ -1,40 +1,25 @@
-//! Which run is meant.
+//! Search of a run by its name.
 
 use marvin_base::run_record;
 use std::path::{Path, PathBuf};
 
-/// No run, or more than one, is meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotFound {
-    /// There are no runs at all.
     #[error(
-        "there is no run yet (looked in {0})\n  hint: a session with the hooks of `marvin init` makes one, and so does `marvin --non-interactive`"
+        "no run exists yet (looked in {0})\n  hint: a session with the hooks of `marvin init` makes one, and so does `marvin --non-interactive`"
     )]
     None(String),
-    /// No run has this name.
-    #[error("there is no run `{name}` (looked here and in {places}){near}")]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// Where it was looked for.
-        places: String,
-        /// The newest there is.
-        near: String,
-    },
-    /// Several runs begin so.
+    /// `near` is a hint with the newest run.
+    #[error("unknown run `{name}` (looked here and in {places}){near}")]
+    Unknown { name: String, places: String, near: String },
     #[error("several runs begin with `{name}`: {which}\n  hint: give more of the name")]
-    Several {
-        /// What was asked for.
-        name: String,
-        /// Some of them.
-        which: String,
-    },
+    Several { name: String, which: String },
 }
 
-/// The directory of the run with this name (an id, its beginning, or a directory), or of the newest.
+/// The directory of a run by its id, a prefix of it or a path; by default the newest.
 ///
 /// # Errors
-/// When none, or more than one, is meant.
+/// When no run, or more than one, matches.
 pub fn find(name: Option<&str>, places: &[PathBuf]) -> Result<PathBuf, NotFound> {
     let shown = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" and ");
     let newest = || places.iter().find_map(|place| run_record::list(place).into_iter().next());
@@ -44,7 +29,7 @@ pub fn find(name: Option<&str>, places: &[PathBuf]) -> Result<PathBuf, NotFound>
     if let Some(path) =
         [given.to_path_buf()].into_iter().chain(places.iter().map(|place| place.join(name))).find(is_run)
     {
-        // A directory that is named as `.` has a name all the same.
+        // The canonical path has a name, also for `.`.
         return Ok(path.canonicalize().unwrap_or(path));
     }
     let id = |run: &Path| run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Reading the files of a run, whatever became of them.
+//! Lenient reading of a run's files, which may be damaged.
 
 use marvin_base::files::{self, Links};
 use serde::Serialize;
@@ -6,24 +6,18 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 
-/// Something that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The file.
     pub file: String,
-    /// The line, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// What is wrong with it.
     pub reason: String,
 }
 
-/// A line longer than this is not one of ours.
+/// Longer lines were not written by Marvin.
 const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
-/// Problems of one file that are named one by one.
 const MAX_REPORTED_PROBLEMS: usize = 20;
 
-/// A directory that is being read.
 pub(super) struct RunReader<'a> {
     pub(super) directory: &'a Path,
     pub(super) problems: Vec<Problem>,
@@ -34,7 +28,7 @@ impl RunReader<'_> {
         self.problems.push(Problem { file: file.to_string(), line, reason: reason.into() });
     }
 
-    /// A file that holds one object; one that is not there is none.
+    /// The object in a file; `None` for a missing file.
     pub(super) fn object(&mut self, file: &str, limit: u64) -> Option<Value> {
         let read = files::read_text(&self.directory.join(file), limit, Links::Refuse);
         let reason = match read {
@@ -50,7 +44,7 @@ impl RunReader<'_> {
         None
     }
 
-    /// The objects of a ledger, one a line; one that is not there has none.
+    /// The objects of a ledger, one per line; none for a missing file.
     pub(super) fn lines(&mut self, file: &str, limit: u64) -> Vec<Value> {
         let opened = match files::open(&self.directory.join(file), Links::Refuse) {
             Ok(opened) => opened,

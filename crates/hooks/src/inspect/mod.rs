@@ -1,8 +1,8 @@
-//! What happened in a run: a session of Claude Code or Codex that the hooks recorded, or a run of Marvin's own.
+//! The report on a run: a session of Claude Code or Codex that the hooks recorded, or a run of Marvin's own.
 //!
-//! Everything is read from the run's directory and nothing is written. A run may have been cut off, or be going on: lines that
-//! are damaged are counted and named, a last line without an end was never acknowledged and is told apart, and whatever is
-//! missing is simply not there. Reading is bounded; what lies beyond the bounds is named too.
+//! Everything is read from the run's directory and nothing is written. A run may have been interrupted, or may still be
+//! active: damaged lines are counted and reported, an incomplete last line was never acknowledged and is reported apart,
+//! and missing parts are left out. Reading is bounded; parts beyond the limits are reported too.
 
 mod find;
 mod lines;
@@ -22,106 +22,83 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Everything that a run's directory says.
+/// The content of a run's directory, with counts.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inspection {
-    /// The run's id: the name of its directory.
+    /// The run's id.
     pub run: String,
-    /// Its directory.
     pub path: PathBuf,
-    /// Seconds from its beginning to its end, or to its last sign of life.
+    /// From the start to the end, or to the last event.
     pub seconds: Option<f64>,
-    /// Whether it has an end.
     pub ended: bool,
-    /// Tool calls by tool.
     pub tools: BTreeMap<String, Tool>,
-    /// Events by their kind.
     pub events: BTreeMap<String, u64>,
-    /// Verdicts of the gate by decision.
+    /// The gate's verdicts by decision.
     pub verdicts: BTreeMap<String, u64>,
-    /// What was not simply allowed.
+    /// Questions and denials.
     pub refused: Vec<GateRefusal>,
-    /// Guidance by its kind.
     pub guidance_kinds: BTreeMap<String, u64>,
-    /// How often each pack was told.
+    /// Injections per pack.
     pub packs_told: BTreeMap<String, u64>,
-    /// How often each lesson was told, as `pack: title`.
+    /// Injections per lesson, as `pack: title`.
     pub lessons_told: BTreeMap<String, u64>,
-    /// What the last proof said, where there was one.
+    /// The result of the last verification.
     pub verification: Option<Value>,
-    /// Tokens and money by model, from the ledger of costs.
+    /// Per model.
     pub cost: BTreeMap<String, Cost>,
-    /// Snapshots that were taken before the context was shortened.
+    /// Snapshots before compactions.
     pub snapshots: Vec<String>,
-    /// What could not be read.
     pub problems: Vec<Problem>,
     /// `run.json` as it is.
     pub facts: Value,
-    /// What is understood of it.
+    /// The known fields of `run.json`.
     #[serde(skip)]
     pub record: RunRecord,
     /// `security-metrics.json`.
     pub security: Option<Value>,
-    /// Paths that programs changed and should not have.
+    /// Protected paths that programs changed.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub tampered: BTreeSet<String>,
-    /// `guidance.jsonl`.
     pub guidance: Vec<Value>,
-    /// `injections.jsonl`.
     pub injections: Vec<Value>,
-    /// `lesson-outcomes.jsonl`.
     pub lesson_outcomes: Vec<Value>,
-    /// `trace.jsonl`.
     pub trace: Vec<Value>,
 }
 
-/// The calls of one tool.
+/// Counts of one tool's calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// How many.
     pub calls: u64,
-    /// How many of them went wrong.
     pub failures: u64,
-    /// How many of them the gate refused.
     pub refused: u64,
 }
 
-/// Something that the gate did not simply allow.
+/// A question or a denial of the gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GateRefusal {
-    /// When.
     pub timestamp: String,
     /// `ask` or `deny`.
     pub decision: String,
-    /// The tool.
     pub tool: String,
-    /// What it was to do.
+    /// A summary of the call.
     pub what: String,
-    /// Why not.
     pub reason: String,
-    /// By which rule.
     pub rule: String,
 }
 
-/// What one model cost.
+/// Replies, tokens and US dollars of one model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
-    /// Replies.
     pub replies: u64,
-    /// Tokens in.
     pub input: u64,
-    /// Tokens out.
     pub output: u64,
-    /// US dollars.
     pub usd: f64,
 }
 
-/// Bytes of a trace that are read.
 const MAX_TRACE_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes of any other file that are read.
 const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Reads the directory of a run.
@@ -201,7 +178,7 @@ impl Inspection {
         self.count_verdict(item, text(event, "timestamp"), text(item, "name"), &what);
     }
 
-    /// An event of somebody else's session. A call is told of before and after; the two are joined by its id.
+    /// An event of a client's session. A call has an event before and after it; its id joins the two.
     fn count_hook(&mut self, kind: &str, event: &Value, seen: &mut BTreeSet<String>) {
         let name = text(event, "tool");
         let failed =

@@ -1,5 +1,6 @@
-//! Lessons that grew up become guardrails, and lessons that nobody needs go to the archive. Only by consent.
+//! Promotion of good lessons to guardrails and archiving of stale ones, by consent of a person.
 
+use super::error::LessonsError;
 use super::file::{self, Change, Lines};
 use super::{ARCHIVE, GUARDRAILS, LESSONS, plain};
 use crate::packs::{LessonLine, Pack};
@@ -8,56 +9,49 @@ use marvin_base::clock;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Told at least so often, with at least this utility, a lesson is a rule.
-pub const TOLD_OFTEN: u64 = 5;
-/// See [`TOLD_OFTEN`].
-pub const USEFUL: f64 = 0.8;
-/// Told so often with less than this, a lesson does not help as it stands.
-pub const USELESS: f64 = 0.3;
-/// Told less than this, and not for so long, a lesson is stale.
-pub const TOLD_SELDOM: u64 = 3;
-/// See [`TOLD_SELDOM`].
-pub const STALE: SignedDuration = SignedDuration::from_hours(90 * 24);
+/// A lesson with at least this number of injections and [`PROMOTED_UTILITY`] is promoted.
+pub const FREQUENT_INJECTIONS: u64 = 5;
+pub const PROMOTED_UTILITY: f64 = 0.8;
+/// A lesson with [`FREQUENT_INJECTIONS`] and less than this utility should be rewritten.
+pub const REWRITTEN_UTILITY: f64 = 0.3;
+/// A lesson with fewer injections, and none within [`STALE_AFTER`], is stale.
+pub const RARE_INJECTIONS: u64 = 3;
+pub const STALE_AFTER: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// The heading of rules that were lessons.
 const HEADING: &str = "## Learned";
 
-/// What should become of a lesson.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fate {
-    /// It becomes a guardrail.
+    /// To the guardrails.
     Promote,
-    /// It goes to the archive.
+    /// To the archive.
     Prune,
-    /// It is told often and does not help: somebody should write it anew.
+    /// By a person: it is injected often and does not help.
     Rewrite,
 }
 
-/// A lesson and what should become of it.
+/// A proposed change of a lesson.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
-    /// The lesson.
     pub title: String,
-    /// What to do.
     pub actionable: String,
-    /// What should become of it.
     pub fate: Fate,
-    /// Why.
     pub why: String,
 }
 
-/// What should become of a lesson, if anything should.
+/// The proposed change of a lesson, if any.
 #[must_use]
 pub fn judge(lesson: &LessonLine, now: Timestamp) -> Option<Verdict> {
     let told = lesson.injection_count.unwrap_or(0);
     let utility = lesson.utility();
     let last = lesson.last_injected.as_deref().unwrap_or(&lesson.timestamp);
     let idle = last.parse::<Timestamp>().ok().map(|last| now.duration_since(last));
-    let (fate, why) = if told >= TOLD_OFTEN && utility >= USEFUL {
+    let (fate, why) = if told >= FREQUENT_INJECTIONS && utility >= PROMOTED_UTILITY {
         (Fate::Promote, format!("told {told} times, utility {utility:.2}"))
-    } else if told >= TOLD_OFTEN && utility < USELESS {
+    } else if told >= FREQUENT_INJECTIONS && utility < REWRITTEN_UTILITY {
         (Fate::Rewrite, format!("told {told} times, and corrections followed: utility {utility:.2}"))
-    } else if told < TOLD_SELDOM && idle.is_some_and(|idle| idle > STALE) {
+    } else if told < RARE_INJECTIONS && idle.is_some_and(|idle| idle > STALE_AFTER) {
         let days = idle.map_or(0, |idle| idle.as_hours() / 24);
         (Fate::Prune, format!("told {told} times, not for {days} days"))
     } else {
@@ -66,32 +60,17 @@ pub fn judge(lesson: &LessonLine, now: Timestamp) -> Option<Verdict> {
     Some(Verdict { title: lesson.name(), actionable: lesson.actionable.clone(), fate, why })
 }
 
-/// What evolving a pack would do.
+/// The proposed changes of one pack.
 #[derive(Debug)]
 pub struct Plan {
-    /// The pack.
     pub pack: String,
-    /// What should become of which lessons.
     pub verdicts: Vec<Verdict>,
-    /// The changes, in the order in which they are made: the archive first, so that nothing is lost on the way.
+    /// In the order in which they are made: the archive first, so that no lesson is lost.
     pub changes: Vec<Change>,
 }
 
-impl Plan {
-    /// Makes the changes.
-    ///
-    /// # Errors
-    /// When one of the files was changed meanwhile, or cannot be written.
-    pub fn write(&self) -> Result<(), String> {
-        self.changes.iter().try_for_each(Change::write)
-    }
-}
-
-/// Plans for one pack.
-///
-/// # Errors
-/// When its files cannot be read.
-pub fn plan(pack: &Pack, now: Timestamp) -> Result<Plan, String> {
+/// Plans the changes of one pack.
+pub fn plan(pack: &Pack, now: Timestamp) -> Result<Plan, LessonsError> {
     let mut lessons = Lines::read(&pack.directory.join(LESSONS))?;
     let mut archive = Lines::read(&pack.directory.join(ARCHIVE))?;
     let guardrails = pack.directory.join(GUARDRAILS);
@@ -122,7 +101,7 @@ fn archived(mut line: Map<String, Value>, verdict: &Verdict, now: Timestamp) -> 
     Value::Object(line)
 }
 
-/// Adds a rule under its heading, unless the rules say it already.
+/// Adds a rule under its heading, unless it exists.
 fn add_rule(text: &mut Vec<u8>, rule: &str) {
     let rule = rule.split_whitespace().collect::<Vec<_>>().join(" ");
     let there = String::from_utf8_lossy(text);

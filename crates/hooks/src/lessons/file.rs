@@ -1,13 +1,14 @@
-//! `lessons.jsonl` as lines: what is not understood or not changed stays byte for byte.
+//! Editing of `lessons.jsonl` by lines: unknown and unchanged lines stay byte for byte.
 
+use super::error::LessonsError;
 use crate::packs::LessonLine;
+use marvin_base::atomic;
 use marvin_base::files::{self, Links};
-use marvin_base::{atomic, files as base_files};
+use marvin_base::redact::Redactor;
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file that are read; more are no file of lessons.
 const MAX_LESSONS_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A file of lessons.
@@ -33,11 +34,11 @@ impl Line {
 }
 
 impl Lines {
-    /// Reads a file; one that is not there has no lines.
+    /// Reads a file; a missing one has no lines.
     ///
     /// # Errors
-    /// When it is a link, no file, or too large.
-    pub fn read(path: &Path) -> Result<Self, String> {
+    /// When it is a symlink, not a regular file, or too large.
+    pub fn read(path: &Path) -> Result<Self, LessonsError> {
         let before = read(path)?;
         let lines =
             before.split_inclusive(|byte| *byte == b'\n').map(|line| Line::new(line.to_vec())).collect();
@@ -49,13 +50,19 @@ impl Lines {
         self.lines.iter().filter_map(|line| line.lesson.as_ref())
     }
 
-    /// The lesson of this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&LessonLine> {
         self.lessons().find(|lesson| lesson.name() == name)
     }
 
-    /// Adds a line at the end.
+    /// Appends a redacted lesson.
+    pub(super) fn append_lesson(&mut self, lesson: &LessonLine, redactor: &Redactor) {
+        let mut value = serde_json::to_value(lesson).unwrap_or_default();
+        redactor.value(&mut value);
+        self.append(&value);
+    }
+
+    /// Appends a line.
     pub fn append(&mut self, value: &Value) {
         if let Some(last) = self.lines.last_mut()
             && !last.bytes.ends_with(b"\n")
@@ -76,7 +83,7 @@ impl Lines {
         true
     }
 
-    /// Takes out every lesson of this name, and gives the first as it stood.
+    /// Removes every lesson of this name, and returns the first.
     pub fn take(&mut self, name: &str) -> Option<Map<String, Value>> {
         let named = |line: &Line| line.lesson.as_ref().is_some_and(|lesson| lesson.name() == name);
         let found = self.lines.iter().find(|line| named(line))?;
@@ -85,7 +92,6 @@ impl Lines {
         Some(map)
     }
 
-    /// The change that was made.
     #[must_use]
     pub fn change(&self) -> Change {
         let after = self.lines.iter().flat_map(|line| line.bytes.iter().copied()).collect();
@@ -93,18 +99,16 @@ impl Lines {
     }
 }
 
-/// The bytes of a file; none where there is none.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
+/// The bytes of a file; empty for a missing one.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, LessonsError> {
     let bytes = match files::read(path, MAX_LESSONS_FILE_BYTES, Links::Refuse) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+        Err(error) => return Err(LessonsError::io("read", path, error)),
     };
     if bytes.len() as u64 > MAX_LESSONS_FILE_BYTES {
-        return Err(format!(
-            "{} is larger than {MAX_LESSONS_FILE_BYTES} bytes\n  hint: prune it by hand",
-            path.display()
-        ));
+        let path = path.display().to_string();
+        return Err(LessonsError::TooLarge { path, bytes: MAX_LESSONS_FILE_BYTES });
     }
     Ok(bytes)
 }
@@ -112,22 +116,18 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
 /// A change of one file, to be shown before it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The file.
     pub path: PathBuf,
-    /// What stands there.
     pub before: Vec<u8>,
-    /// What would stand there.
     pub after: Vec<u8>,
 }
 
 impl Change {
-    /// Would anything change?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.before == self.after
     }
 
-    /// The change as a unified diff, without characters that would move a cursor.
+    /// The change as a unified diff, without control characters.
     #[must_use]
     pub fn diff(&self) -> String {
         let (before, after) = (String::from_utf8_lossy(&self.before), String::from_utf8_lossy(&self.after));
@@ -141,33 +141,30 @@ impl Change {
     ///
     /// # Errors
     /// When it was, or the file cannot be written.
-    pub fn write(&self) -> Result<(), String> {
+    pub fn write(&self) -> Result<(), LessonsError> {
         if self.is_empty() {
             return Ok(());
         }
         let _lock = lock(&self.path)?;
         if read(&self.path)? != self.before {
-            return Err(format!(
-                "{} was changed by somebody else meanwhile; nothing was written\n  hint: run the command again",
-                self.path.display()
-            ));
+            return Err(LessonsError::Changed(self.path.display().to_string()));
         }
-        atomic::replace(&self.path, &self.after).map_err(|error| error.to_string())
+        Ok(atomic::replace(&self.path, &self.after)?)
     }
 }
 
-/// Holds the directory of a file against others who change it; files are replaced, so they cannot be held themselves.
-pub(super) fn lock(file: &Path) -> Result<File, String> {
+/// Locks the directory of a file; the file itself is replaced, so a lock on it would be lost.
+pub(super) fn lock(file: &Path) -> Result<File, LessonsError> {
     let directory = file.parent().unwrap_or(Path::new("."));
-    let held = File::open(directory).and_then(|held| held.lock().map(|()| held));
-    held.map_err(|error| format!("cannot hold {}: {error}", directory.display()))
+    let lock = File::open(directory).and_then(|lock| lock.lock().map(|()| lock));
+    lock.map_err(|error| LessonsError::io("lock", directory, error))
 }
 
-/// Bytes of records that are read.
+/// The complete lines within the first `limit` bytes of a file.
 pub(super) fn lines_of(path: &Path, limit: u64) -> Vec<Vec<u8>> {
-    let Ok(mut bytes) = base_files::read(path, limit, Links::Refuse) else { return Vec::new() };
+    let Ok(mut bytes) = files::read(path, limit, Links::Refuse) else { return Vec::new() };
     if bytes.len() as u64 > limit {
-        // The last line is not whole.
+        // The last line is incomplete.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
         bytes.truncate(whole);
     }
@@ -180,7 +177,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_not_understood_stays_byte_for_byte() {
+    fn unknown_lines_stay_byte_for_byte() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lessons.jsonl");
         let strange = b"\xff\xfe nonsense\n\n{\"title\" :\"a\",  \"actionable\":\"x\", \"mine\": [1, 2]}\n# note\n{\"title\":\"b\",\"actionable\":\"y\"}";
@@ -201,8 +198,8 @@ mod tests {
             new,
             "{\"title\":\"b\",\"actionable\":\"y\",\"utility_score\":0.75}\n{\"title\":\"c\",\"actionable\":\"z\"}\n"
         );
-        // Nobody's work is overwritten.
-        assert!(change.write().unwrap_err().contains("meanwhile"));
+        // A change by another process is not overwritten.
+        assert!(matches!(change.write(), Err(LessonsError::Changed(_))));
         let mut lines = Lines::read(&path).unwrap();
         assert_eq!(lines.take("a").unwrap()["mine"], json!([1, 2]));
         assert!(lines.find("a").is_none() && lines.find("b").is_some());

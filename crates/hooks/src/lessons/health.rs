@@ -1,4 +1,4 @@
-//! How packs and lessons are doing, from the records of the last sessions. Nothing is written.
+//! The health of packs and lessons, from the records of the last sessions. It writes nothing.
 
 use super::evolve::{self, Fate};
 use super::file::Lines;
@@ -9,64 +9,46 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Sessions that are looked at.
+/// The number of last sessions that are read.
 pub const SESSIONS: usize = 10;
-/// More than this share of tellings followed by a correction is an alert.
-const TOO_MANY: f64 = 0.5;
-/// Hot spots that are shown.
-const HOT: usize = 5;
+/// A higher share of injections with a correction is an alert.
+const MAX_CORRECTION_RATE: f64 = 0.5;
+const MAX_HOT_SPOTS: usize = 5;
 
-/// One pack.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PackHealth {
-    /// Its name.
     pub pack: String,
-    /// Does it have guardrails?
     pub guardrails: bool,
-    /// How many lessons.
     pub lessons: usize,
-    /// Tellings in the last sessions.
+    /// Injections in the last sessions.
     pub injections: usize,
-    /// Share of its lessons' tellings that a correction followed.
+    /// The share of injected lessons that a correction followed.
     pub correction_rate: Option<f64>,
-    /// The newest lesson.
     pub newest_lesson: Option<String>,
-    /// Days since then.
     pub days_old: Option<i64>,
-    /// Estimated tokens of everything in it.
+    /// An estimate for guardrails and lessons.
     pub tokens: usize,
-    /// Lessons that could become guardrails.
     pub to_promote: usize,
-    /// Lessons that could go.
     pub to_prune: usize,
-    /// Lessons that somebody should write anew.
     pub to_rewrite: usize,
 }
 
-/// All of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Health {
-    /// Sessions that were looked at.
     pub sessions: usize,
-    /// Each pack.
     pub packs: Vec<PackHealth>,
-    /// Lessons in all.
     pub lessons: usize,
-    /// Estimated tokens in all.
     pub tokens: usize,
-    /// Corrections in these sessions.
     pub corrections: usize,
-    /// Files that were corrected most, with how often.
+    /// The files with the most corrections.
     pub hot_spots: Vec<(String, usize)>,
-    /// What people said that could become lessons.
+    /// The number of candidates for lessons.
     pub candidates: usize,
-    /// What should be looked at.
     pub alerts: Vec<String>,
-    /// What to do.
     pub recommendations: Vec<String>,
 }
 
-/// Looks at packs and at the last sessions.
+/// Reads packs and the last sessions.
 #[must_use]
 pub fn look(runs: &Path, packs: &Packs, now: Timestamp) -> Health {
     let sessions: Vec<PathBuf> = {
@@ -98,7 +80,7 @@ pub fn look(runs: &Path, packs: &Packs, now: Timestamp) -> Health {
     }
     let mut hot_spots: Vec<(String, usize)> = files.into_iter().collect();
     hot_spots.sort_by(|(a, one), (b, two)| two.cmp(one).then(a.cmp(b)));
-    hot_spots.truncate(HOT);
+    hot_spots.truncate(MAX_HOT_SPOTS);
     let packs_health: Vec<PackHealth> = packs
         .all()
         .iter()
@@ -134,7 +116,7 @@ fn of_pack(pack: &Pack, injections: usize, outcome: Option<(u64, u64)>, now: Tim
             .iter()
             .map(|lesson| lesson.title.chars().count() + lesson.actionable.chars().count())
             .sum::<usize>();
-    #[expect(clippy::cast_precision_loss, reason = "counts of tellings are small")]
+    #[expect(clippy::cast_precision_loss, reason = "counts of injections are small")]
     let rate = outcome.filter(|(told, _)| *told > 0).map(|(told, corrected)| corrected as f64 / told as f64);
     PackHealth {
         pack: pack.name().to_string(),
@@ -160,7 +142,7 @@ fn conclude(health: &mut Health) {
             alerts.push(format!("{name}: told in none of the last {SESSIONS} sessions"));
             advice.push(format!("`marvin packs why FILE` shows why {name} keeps silent"));
         }
-        if let Some(rate) = pack.correction_rate.filter(|rate| *rate > TOO_MANY) {
+        if let Some(rate) = pack.correction_rate.filter(|rate| *rate > MAX_CORRECTION_RATE) {
             alerts.push(format!("{name}: a correction followed {:.0} % of its tellings", rate * 100.0));
             advice.push(format!(
                 "write the lessons of {name} more plainly; `marvin lessons evolve` names them"

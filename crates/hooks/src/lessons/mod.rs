@@ -1,8 +1,9 @@
-//! The life of a lesson: said by a person ([`reflect`]), written into a pack by consent ([`Change`]), told, weighed by what
-//! came of it ([`outcome`]), looked after ([`health`]), and in the end a guardrail or an archived line ([`evolve`]).
+//! Lessons of packs: proposed from guidance ([`reflect`]), written into a pack by consent ([`Change`]), injected, weighed by
+//! their outcomes ([`outcome`]), reported on ([`health`]), and finally promoted to guardrails or archived ([`evolve`]).
 //!
-//! Nothing but the weights of a lesson changes by itself. Whatever else is written is shown as a difference first.
+//! Only the weights of a lesson change automatically. Every other change is shown as a diff first.
 
+mod error;
 pub mod evolve;
 mod file;
 pub mod health;
@@ -11,21 +12,20 @@ pub mod record;
 pub mod reflect;
 pub mod teach;
 
+pub use error::LessonsError;
 pub use file::{Change, Lines};
 
-/// The file of a pack's lessons.
 pub const LESSONS: &str = "lessons.jsonl";
-/// The file of a pack's rules.
 pub const GUARDRAILS: &str = "guardrails.md";
-/// Where lessons go that are no longer told.
+/// Lessons that are not injected any more.
 pub const ARCHIVE: &str = "lessons.archive.jsonl";
 
-/// A text as it is compared: words in small letters.
+/// A text for comparisons: its words in lower case.
 pub(crate) fn plain(text: &str) -> String {
     crate::packs::words(text).join(" ")
 }
 
-/// Does a text say what a lesson says already?
+/// Whether a text says the same as a lesson.
 pub(crate) fn says_same(text: &str, lesson: &crate::packs::LessonLine) -> bool {
     let text = plain(text);
     let own = [Some(&lesson.title), Some(&lesson.actionable), lesson.context.as_ref()];

@@ -1,18 +1,19 @@
-//! What came of telling a lesson, counted once.
+//! Outcomes of injected lessons, counted once.
 //!
-//! A telling counts as followed by a correction when, within half an hour after it and in the same run, the person
-//! corrected something in the same file or in a category of the lesson's pack; a tool that failed on the file counts half.
-//! The utility of a lesson is the share of tellings after which nobody complained, older tellings weighing less:
+//! A correction follows an injection when, within half an hour after it and in the same run, the person corrected something
+//! in the same file or in a category of the lesson's pack; a tool that failed on the file counts half. The utility of a
+//! lesson is the share of injections without a complaint, with less weight for older injections:
 //!
-//! `new = (old · w + tellings − complaints) / (w + tellings)`, `w = max(1, injection_count) · max(0.5, 1 − days / 90)`
+//! `new = (old · w + injections − complaints) / (w + injections)`, `w = max(1, injection_count) · max(0.5, 1 − days / 90)`
 //!
-//! (a lesson that was never told weighs like one telling, so that one lucky session does not make it the best)
+//! (a lesson that was never injected weighs like one injection, so that one lucky session does not make it the best)
 //!
-//! What was counted stands in the run's `lesson-outcomes.jsonl`, with the lesson's figures before and after, and is written
-//! before the lesson is changed. A run that goes on later adds only what is new; a settlement that was interrupted is
-//! completed by the next, never counted twice.
+//! The counts are written to the run's `lesson-outcomes.jsonl`, with the lesson's figures before and after, before the
+//! lesson is changed. A resumed run adds only new counts; an interrupted settlement is completed by the next, never
+//! counted twice.
 
 use super::LESSONS;
+use super::error::LessonsError;
 use super::file::{self, Lines};
 use super::record::{self, LessonRef};
 use crate::packs::{Pack, Packs};
@@ -26,64 +27,51 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The file of what was counted.
 pub const OUTCOMES: &str = "lesson-outcomes.jsonl";
-/// How long after a telling a correction counts against it.
-const AFTER: SignedDuration = SignedDuration::from_mins(30);
-/// What a failed tool counts.
-const FAILURE: f64 = 0.5;
+/// The time after an injection in which a correction counts against it.
+const COMPLAINT_WINDOW: SignedDuration = SignedDuration::from_mins(30);
+/// The weight of a failed tool.
+const FAILURE_WEIGHT: f64 = 0.5;
 
-/// What came of a lesson in one run.
+/// The outcome of a lesson in one run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Count {
-    /// How often it was told.
     pub injected: u64,
-    /// How often a correction followed.
+    /// Injections that a correction followed.
     pub corrected: u64,
-    /// Complaints: a correction is one, a failure half of one.
+    /// A correction is one complaint, a failure half of one.
     pub complaints: f64,
-    /// When it was told last.
+    /// The last injection.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub last: Option<Timestamp>,
 }
 
-/// The figures that a lesson carries.
+/// The figures of a lesson; see [`crate::packs::LessonLine`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Figures {
-    /// See [`crate::packs::LessonLine`].
     pub utility_score: Option<f64>,
-    /// How often it was told.
     pub injection_count: u64,
-    /// How often a correction followed.
     pub correction_count: u64,
-    /// When it was told last.
     pub last_injected: Option<String>,
 }
 
-/// One line of the file.
+/// A line of `lesson-outcomes.jsonl`; the counts are those since the last line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// When it was counted.
     pub timestamp: String,
-    /// The pack.
     pub pack: String,
-    /// The lesson.
     pub lesson_title: String,
-    /// Tellings that are new since the last line.
     pub injected: u64,
-    /// Corrections that are new.
     pub followed_by_correction: u64,
-    /// Complaints that are new.
     pub complaints: f64,
-    /// The lesson's figures before; none where the lesson is gone.
+    /// `None` where the lesson does not exist any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Figures>,
-    /// And after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Figures>,
 }
 
-/// What came of the lessons of a run, without writing anything.
+/// The outcomes of a run's lessons; writes nothing.
 #[must_use]
 pub fn correlate(run: &Path, packs: &Packs) -> BTreeMap<LessonRef, Count> {
     let injections = record::injections(run);
@@ -94,7 +82,7 @@ pub fn correlate(run: &Path, packs: &Packs) -> BTreeMap<LessonRef, Count> {
     for injection in &injections {
         let soon = |at: Timestamp| {
             let passed = at.duration_since(injection.timestamp);
-            passed >= SignedDuration::ZERO && passed <= AFTER
+            passed >= SignedDuration::ZERO && passed <= COMPLAINT_WINDOW
         };
         let failed = failures.iter().any(|(at, file)| soon(*at) && same_file(file, &injection.file));
         for lesson in &injection.lessons {
@@ -104,7 +92,7 @@ pub fn correlate(run: &Path, packs: &Packs) -> BTreeMap<LessonRef, Count> {
                     said.preceding_file.as_deref().is_some_and(|file| same_file(file, &injection.file));
                 let category =
                     |category: &str| pack.map_or(category == lesson.pack, |pack| pack.has_category(category));
-                // A correction that names something else is not about this pack, even in the same file.
+                // A correction with another category is not about this pack, even in the same file.
                 said.category.as_deref().map_or(file, category)
             };
             let corrected = corrections.iter().any(|said| soon(said.timestamp) && about(said));
@@ -114,7 +102,7 @@ pub fn correlate(run: &Path, packs: &Packs) -> BTreeMap<LessonRef, Count> {
             count.complaints += if corrected {
                 1.0
             } else if failed {
-                FAILURE
+                FAILURE_WEIGHT
             } else {
                 0.0
             };
@@ -124,7 +112,7 @@ pub fn correlate(run: &Path, packs: &Packs) -> BTreeMap<LessonRef, Count> {
     counts
 }
 
-/// Records write paths in different ways: whole, or below the project.
+/// Whether two paths name the same file: records have absolute paths and paths below the project.
 fn same_file(one: &str, two: &str) -> bool {
     let below = |long: &str, short: &str| {
         !short.is_empty()
@@ -133,27 +121,25 @@ fn same_file(one: &str, two: &str) -> bool {
     below(one, two) || below(two, one)
 }
 
-/// What a settlement did.
+/// The result of [`settle`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Settlement {
-    /// The lines that are new.
     pub outcomes: Vec<Outcome>,
-    /// Lessons whose figures were written.
+    /// The number of changed lessons.
     pub written: usize,
 }
 
-/// Counts what came of the lessons of a run, and writes it into the packs.
+/// Counts the outcomes of a run's lessons, and writes them into the packs.
 ///
 /// # Errors
-/// When a record or a pack cannot be written; what was written before stands, and the next call goes on.
-pub fn settle(run: &Path, packs: &Packs, redactor: &Arc<Redactor>) -> Result<Settlement, String> {
+/// When a record or a pack cannot be written; the next call completes the work.
+pub fn settle(run: &Path, packs: &Packs, redactor: &Arc<Redactor>) -> Result<Settlement, LessonsError> {
     let counts = correlate(run, packs);
     if counts.is_empty() {
         return Ok(Settlement::default());
     }
     let path = run.join(OUTCOMES);
-    let mut ledger =
-        Ledger::open(&path, Durability::Turn, redactor.clone()).map_err(|error| error.to_string())?;
+    let mut ledger = Ledger::open(&path, Durability::Turn, redactor.clone())?;
     let before: Vec<Outcome> = file::lines_of(&path, u64::MAX - 1)
         .iter()
         .filter_map(|line| serde_json::from_slice(line).ok())
@@ -176,13 +162,13 @@ fn settle_pack(
     known: &[Outcome],
     ledger: &mut Ledger,
     settled: &mut Settlement,
-) -> Result<(), String> {
+) -> Result<(), LessonsError> {
     let path = pack.directory.join(LESSONS);
     let _lock = file::lock(&path)?;
     let mut lines = Lines::read(&path)?;
     let mut written = 0;
     for (lesson, count) in lessons {
-        // The record is without secrets, so a title may stand there otherwise.
+        // The record is redacted, so its title may differ.
         let title = ledger.redactor().text(&lesson.title).into_owned();
         let own: Vec<&Outcome> =
             known.iter().filter(|line| line.pack == lesson.pack && line.lesson_title == title).collect();
@@ -216,16 +202,16 @@ fn settle_pack(
             before,
             after: after.clone(),
         };
-        ledger.append(&outcome).map_err(|error| error.to_string())?;
+        ledger.append(&outcome)?;
         settled.outcomes.push(outcome);
         if let Some(after) = after {
             written += usize::from(lines.set(&lesson.title, &fields(&after)));
         }
     }
-    ledger.sync().map_err(|error| error.to_string())?;
+    ledger.sync()?;
     let change = lines.change();
     if !change.is_empty() {
-        marvin_base::atomic::replace(&path, &change.after).map_err(|error| error.to_string())?;
+        marvin_base::atomic::replace(&path, &change.after)?;
     }
     settled.written += written;
     Ok(())
@@ -253,7 +239,7 @@ fn fields(figures: &Figures) -> Map<String, Value> {
     fields
 }
 
-/// The figures after new tellings and complaints.
+/// The figures after new injections and complaints.
 fn weigh(before: &Figures, new: &Count) -> Figures {
     let last: Option<Timestamp> = before.last_injected.as_deref().and_then(|text| text.parse().ok());
     let newest = last.max(new.last);
@@ -261,10 +247,10 @@ fn weigh(before: &Figures, new: &Count) -> Figures {
         (Some(last), Some(newest)) => newest.duration_since(last).as_secs_f64() / 86_400.0,
         _ => 0.0,
     };
-    #[expect(clippy::cast_precision_loss, reason = "counts of tellings are small")]
+    #[expect(clippy::cast_precision_loss, reason = "counts of injections are small")]
     let (told, fresh) = (before.injection_count as f64, new.injected as f64);
     let weight = told.max(1.0) * (1.0 - days / 90.0).max(0.5);
-    let old = before.utility_score.unwrap_or(crate::packs::lesson::UNKNOWN);
+    let old = before.utility_score.unwrap_or(crate::packs::lesson::UNKNOWN_UTILITY);
     let utility = (old * weight + fresh - new.complaints) / (weight + fresh);
     Figures {
         utility_score: Some((utility.clamp(0.0, 1.0) * 1000.0).round() / 1000.0),

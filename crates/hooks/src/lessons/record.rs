@@ -1,15 +1,15 @@
-//! What the records of sessions say: guidance, injections, failures. Read leniently and within bounds: a line that is not
-//! understood is left out.
+//! Records of sessions: guidance, injections, failures.
+//!
+//! They are read leniently and within limits: a line that cannot be parsed is left out.
 
 use super::file::lines_of;
 use jiff::Timestamp;
 use marvin_base::run_record::{self, RunKind, RunRecord};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
-/// Runs that are read, the newest.
+/// Only the newest runs are read.
 const MAX_RUNS: usize = 2_000;
-/// Bytes of one file of a run.
 const MAX_RECORD_FILE_BYTES: u64 = 8 * 1024 * 1024;
 const MAX_TRACE_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -22,13 +22,12 @@ pub fn runs(directory: &Path) -> Vec<PathBuf> {
     runs
 }
 
-/// The id of a run.
 #[must_use]
 pub fn id(run: &Path) -> String {
     run.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Runs that somebody's agent made, not Marvin's own: only these have injections or guidance.
+/// The runs of clients' sessions, which are the only ones with injections or guidance.
 #[must_use]
 pub fn sessions(directory: &Path) -> Vec<PathBuf> {
     let mut runs = runs(directory);
@@ -46,68 +45,78 @@ fn entries<T: for<'a> Deserialize<'a>>(path: &Path, limit: u64) -> Vec<T> {
     lines_of(path, limit).iter().filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-/// Something that a person said.
-#[derive(Debug, Clone, Deserialize)]
+/// A line of `guidance.jsonl`: a correction or direction of a person.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GuidanceRecord {
-    /// When.
+    #[serde(default)]
+    pub id: String,
+    #[serde(serialize_with = "as_stamp")]
     pub timestamp: Timestamp,
+    #[serde(default)]
+    pub run_id: String,
     /// `correction` or `direction`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The words.
     pub content: String,
-    /// What it was about.
     #[serde(default)]
     pub category: Option<String>,
-    /// How sure it is that it was guidance.
     #[serde(default)]
     pub confidence: f64,
-    /// The file that was touched last.
+    #[serde(default)]
+    pub preceding_tool: Option<String>,
     #[serde(default)]
     pub preceding_file: Option<String>,
-    /// The packs that were told before it.
+    /// The packs of the last injection.
     #[serde(default)]
     pub preceding_injections: Option<Vec<String>>,
 }
 
-/// The guidance of a run.
+/// Writes a time as all records do.
+fn as_stamp<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&marvin_base::clock::stamp(*time))
+}
+
 #[must_use]
 pub fn guidance(run: &Path) -> Vec<GuidanceRecord> {
     entries(&run.join("guidance.jsonl"), MAX_RECORD_FILE_BYTES)
 }
 
-/// One telling.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Injection {
-    /// When.
+/// A line of `injections.jsonl`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct InjectionRecord {
+    #[serde(serialize_with = "as_stamp")]
     pub timestamp: Timestamp,
-    /// Of which file; empty at the start of a session.
+    /// Empty at the start of a session.
     #[serde(default)]
     pub file: String,
-    /// The packs.
     #[serde(default)]
     pub packs_injected: Vec<String>,
-    /// The lessons.
+    /// The titles of `lessons`, for other programs.
+    #[serde(default)]
+    pub lessons_injected: Vec<String>,
     #[serde(default)]
     pub lessons: Vec<LessonRef>,
+    #[serde(default)]
+    pub guardrails: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
 }
 
 /// A lesson by its pack and its title.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LessonRef {
-    /// The pack.
     pub pack: String,
-    /// The title.
     pub title: String,
 }
 
-/// The tellings of a run.
 #[must_use]
-pub fn injections(run: &Path) -> Vec<Injection> {
+pub fn injections(run: &Path) -> Vec<InjectionRecord> {
     entries(&run.join("injections.jsonl"), MAX_RECORD_FILE_BYTES)
 }
 
-/// When a tool failed on which file.
+/// The times and files of failed tool calls.
 #[must_use]
 pub fn failures(run: &Path) -> Vec<(Timestamp, String)> {
     #[derive(Deserialize)]

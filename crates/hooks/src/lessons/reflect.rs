@@ -1,5 +1,6 @@
-//! What people said in sessions and could become a lesson. It only proposes: a person promotes.
+//! Candidates for lessons from the guidance in sessions; a person promotes them.
 
+use super::error::LessonsError;
 use super::file::{self, Change, Lines};
 use super::{ARCHIVE, LESSONS, plain, record, says_same};
 use crate::packs::{LessonLine, Pack, Packs};
@@ -7,50 +8,42 @@ use jiff::Timestamp;
 use marvin_base::redact::Redactor;
 use marvin_base::{clock, signature, truncate};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A title has fewer than ten words.
-const TITLE_WORDS: usize = 9;
-/// Characters of what to do, and of the words as they were said.
-const ACTIONABLE: usize = 400;
-const CONTENT: usize = 1_000;
-/// Candidates that are given.
+const MAX_TITLE_WORDS: usize = 9;
+const MAX_ACTIONABLE_CHARS: usize = 400;
+const MAX_CONTENT_CHARS: usize = 1_000;
 const MAX_CANDIDATES: usize = 500;
 
-/// Something that could become a lesson.
+/// Guidance that could become a lesson.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Candidate {
-    /// Its name: the same for the same words.
+    /// The same for the same words.
     pub id: String,
     /// `correction` or `direction`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The words as they were said.
+    /// The person's words.
     pub content: String,
-    /// What they were about.
     pub category: Option<String>,
-    /// The pack that it belongs to, where one speaks of it.
+    /// The pack with this category.
     pub pack: Option<String>,
     /// A suggestion of fewer than ten words.
     pub title: String,
-    /// Where it comes from.
     pub description: String,
-    /// What an agent would be told.
     pub actionable: String,
-    /// How often it was said.
     pub frequency: usize,
-    /// How sure it is that it was guidance, at best.
+    /// The highest confidence that it was guidance.
     pub confidence: f64,
-    /// The runs that it was said in.
     pub runs: Vec<String>,
-    /// When it was said last.
+    /// The last time that it was said.
     pub last: String,
 }
 
-/// The same words, each time with the run.
+/// Records with the same words, each with its run.
 type Group = Vec<(String, record::GuidanceRecord)>;
 
 /// The candidates of all runs, most frequent first, then newest.
@@ -77,10 +70,10 @@ pub fn candidates(runs: &Path, packs: &Packs) -> Vec<Candidate> {
     candidates.into_iter().map(|(_, candidate)| candidate).take(MAX_CANDIDATES).collect()
 }
 
-/// A lesson that is there, or was archived.
+/// A lesson of a pack or of its archive.
 struct ExistingLesson {
     lesson: LessonLine,
-    /// An archived one covers only what was said before.
+    /// An archived lesson covers only earlier guidance.
     until: Option<Timestamp>,
 }
 
@@ -131,7 +124,7 @@ fn candidate(key: &str, group: &Group, packs: &Packs) -> Option<(Timestamp, Cand
     let candidate = Candidate {
         id: signature::hash_bytes(key.as_bytes()).chars().take(8).collect(),
         kind: newest.kind.clone(),
-        content: truncate::head(&newest.content, CONTENT),
+        content: truncate::head(&newest.content, MAX_CONTENT_CHARS),
         category,
         pack: pack.map(|pack| pack.name().to_string()),
         title,
@@ -145,7 +138,7 @@ fn candidate(key: &str, group: &Group, packs: &Packs) -> Option<(Timestamp, Cand
     Some((newest.timestamp, candidate))
 }
 
-/// A title and what to do, from what was said: without the "no" before it.
+/// A title and an instruction from a person's words, without the "no" before them.
 fn suggest(content: &str) -> (String, String) {
     const LEADING: [&str; 19] = [
         "no",
@@ -191,24 +184,21 @@ fn suggest(content: &str) -> (String, String) {
     let sentence =
         text.split_inclusive(['.', '!', '?', ';']).find(|part| part.contains(' ')).unwrap_or(&text);
     let mut words: Vec<&str> = sentence.split(' ').filter(|word| !word.is_empty()).collect();
-    words.truncate(TITLE_WORDS);
+    words.truncate(MAX_TITLE_WORDS);
     let title = words.join(" ");
     let title = title.trim_end_matches(['.', '!', ',', ';', ':']).to_string();
-    (truncate::line(&title, 100), truncate::line(&text, ACTIONABLE))
+    (truncate::line(&title, 100), truncate::line(&text, MAX_ACTIONABLE_CHARS))
 }
 
-/// How a candidate is changed before it becomes a lesson.
+/// Changes to a candidate before it becomes a lesson.
 #[derive(Debug, Clone, Default)]
 pub struct Edit {
-    /// Another pack.
     pub pack: Option<String>,
-    /// Another title.
     pub title: Option<String>,
-    /// Another text of what to do.
     pub actionable: Option<String>,
 }
 
-/// The changes that make lessons of candidates, one for each file.
+/// The changes that turn candidates into lessons, one per file.
 ///
 /// # Errors
 /// When a candidate has no pack, or its pack cannot be read.
@@ -217,18 +207,16 @@ pub fn promote(
     edit: &Edit,
     packs: &Packs,
     redactor: &Redactor,
-) -> Result<Vec<Change>, String> {
+) -> Result<Vec<Change>, LessonsError> {
     let mut files: BTreeMap<PathBuf, Lines> = BTreeMap::new();
     for candidate in chosen {
-        let name = edit.pack.as_ref().or(candidate.pack.as_ref()).ok_or_else(|| {
-            format!(
-                "no pack speaks of {} ({:?})\n  hint: name one with --pack",
-                candidate.id, candidate.title
-            )
+        let name = edit.pack.as_ref().or(candidate.pack.as_ref()).ok_or_else(|| LessonsError::NoPack {
+            id: candidate.id.clone(),
+            title: candidate.title.clone(),
         })?;
         let pack = packs
             .get(name)
-            .ok_or_else(|| format!("there is no pack `{name}`\n  hint: `marvin packs list` shows them"))?;
+            .ok_or_else(|| LessonsError::UnknownPack { name: name.clone(), near: String::new() })?;
         let path = pack.directory.join(LESSONS);
         if !files.contains_key(&path) {
             files.insert(path.clone(), Lines::read(&path)?);
@@ -236,17 +224,17 @@ pub fn promote(
         let Some(lines) = files.get_mut(&path) else { continue };
         let category =
             candidate.category.as_deref().filter(|category| pack.has_category(category)).unwrap_or(name);
-        let mut lesson = json!({
-            "timestamp": clock::now_stamp(),
-            "run_id": candidate.runs.last(),
-            "category": category,
-            "title": edit.title.as_ref().unwrap_or(&candidate.title),
-            "description": candidate.description,
-            "actionable": edit.actionable.as_ref().unwrap_or(&candidate.actionable),
-            "context": candidate.content,
-        });
-        redactor.value(&mut lesson);
-        lines.append(&lesson);
+        let lesson = LessonLine {
+            timestamp: clock::now_stamp(),
+            run_id: candidate.runs.last().cloned(),
+            category: category.to_string(),
+            title: edit.title.as_ref().unwrap_or(&candidate.title).clone(),
+            description: candidate.description.clone(),
+            actionable: edit.actionable.as_ref().unwrap_or(&candidate.actionable).clone(),
+            context: Some(candidate.content.clone()),
+            ..LessonLine::default()
+        };
+        lines.append_lesson(&lesson, redactor);
     }
     Ok(files.values().map(Lines::change).collect())
 }
@@ -256,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_are_short_and_say_what_to_do() {
+    fn titles_are_short_instructions() {
         for (said, title, actionable) in [
             ("No, use pnpm instead of npm", "Use pnpm instead of npm", "Use pnpm instead of npm"),
             ("no. no! Don't mock.  The database is fast.", "Don't mock", "Don't mock. The database is fast."),

@@ -1,6 +1,6 @@
-//! `pack.json`: read by hand, field by field, so that a mistake is named with its field and its mend.
+//! The parser of `pack.json`: field by field, so that an error names its field and has a hint.
 //!
-//! What is accepted here is what `_pack.schema.json` accepts, and besides every glob must be one.
+//! It accepts what `_pack.schema.json` accepts, and also checks that globs are valid.
 
 use super::paths;
 use super::problem::Problem;
@@ -8,13 +8,11 @@ use marvin_base::settings::nearest_of;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// Entries of one list.
 const MAX_LIST_ENTRIES: usize = 100;
-/// Characters of a name, and of any other text.
-const NAME: usize = 64;
-const TEXT: usize = 500;
+const MAX_NAME_CHARS: usize = 64;
+const MAX_TEXT_CHARS: usize = 500;
 
-/// What `pack.json` says.
+/// The content of `pack.json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     pub(super) name: Box<str>,
@@ -30,7 +28,7 @@ pub(super) struct Facts {
     pub(super) doc_links: Box<[Box<str>]>,
 }
 
-/// What a text must look like.
+/// The format of a text.
 #[derive(Debug, Clone, Copy)]
 enum Shape {
     Name,
@@ -70,14 +68,14 @@ impl Shape {
         }
     }
 
-    fn longest(self) -> usize {
+    fn max_chars(self) -> usize {
         match self {
-            Shape::Name | Shape::Version | Shape::Extension => NAME,
-            Shape::Glob | Shape::Link | Shape::Filled | Shape::Any => TEXT,
+            Shape::Name | Shape::Version | Shape::Extension => MAX_NAME_CHARS,
+            Shape::Glob | Shape::Link | Shape::Filled | Shape::Any => MAX_TEXT_CHARS,
         }
     }
 
-    fn mend(self) -> &'static str {
+    fn hint(self) -> &'static str {
         match self {
             Shape::Name => {
                 "begin with a small letter, then small letters, digits and hyphens: \"git-workflow\""
@@ -94,7 +92,7 @@ impl Shape {
     }
 }
 
-/// Reads the text of a `pack.json`. With a problem there is no pack.
+/// Parses a `pack.json`; any problem rejects the pack.
 pub(super) fn parse(text: &str, file: &Path, directory: &str) -> Result<Facts, Vec<Problem>> {
     let mut reader = Reader { file, problems: Vec::new() };
     let value: Value = match serde_json::from_str(text) {
@@ -103,7 +101,7 @@ pub(super) fn parse(text: &str, file: &Path, directory: &str) -> Result<Facts, V
             reader.note(
                 "",
                 format!("it is not JSON: {error}"),
-                "mend it there; `marvin packs new` shows how one looks",
+                "fix it there; `marvin packs new` shows how one looks",
             );
             return Err(reader.problems);
         }
@@ -158,22 +156,22 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn note(&mut self, field: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) {
+    fn note(&mut self, field: impl Into<String>, what: impl Into<String>, hint: impl Into<String>) {
         if self.problems.len() < MAX_LIST_ENTRIES {
-            self.problems.push(Problem::new(self.file, field, what, mend));
+            self.problems.push(Problem::new(self.file, field, what, hint));
         }
     }
 
-    /// No other keys than the known ones.
+    /// Reports unknown keys.
     fn only(&mut self, map: &Map<String, Value>, above: &str, known: &[&str]) {
         for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
             let near = nearest_of(key, known.iter().copied());
-            let mend = match near {
+            let hint = match near {
                 Some(near) => format!("did you mean `{above}{near}`?"),
                 None => format!("remove it; known are {}", known.join(", ")),
             };
-            let key = marvin_base::truncate::line(key, NAME);
-            self.note(format!("{above}{key}"), "there is no such field", mend);
+            let key = marvin_base::truncate::line(key, MAX_NAME_CHARS);
+            self.note(format!("{above}{key}"), "unknown field", hint);
         }
     }
 
@@ -197,7 +195,7 @@ impl Reader<'_> {
 
     fn text(&mut self, map: &Map<String, Value>, key: &str, shape: Shape, needed: bool) -> Box<str> {
         match map.get(key) {
-            None if needed => self.note(key, "it is missing", shape.mend()),
+            None if needed => self.note(key, "it is missing", shape.hint()),
             None => {}
             Some(value) => return self.one(value, key, shape).unwrap_or_default(),
         }
@@ -206,21 +204,21 @@ impl Reader<'_> {
 
     fn one(&mut self, value: &Value, field: &str, shape: Shape) -> Option<Box<str>> {
         let Value::String(text) = value else {
-            self.note(field, "it is not a text", shape.mend());
+            self.note(field, "it is not a text", shape.hint());
             return None;
         };
-        if text.chars().count() > shape.longest() {
-            let what = format!("it is longer than {} characters", shape.longest());
+        if text.chars().count() > shape.max_chars() {
+            let what = format!("it is longer than {} characters", shape.max_chars());
             self.note(field, what, "shorten it");
             return None;
         }
         if !shape.fits(text) {
-            let shown = marvin_base::truncate::line(text, NAME);
-            self.note(field, format!("`{shown}` does not do"), shape.mend());
+            let shown = marvin_base::truncate::line(text, MAX_NAME_CHARS);
+            self.note(field, format!("`{shown}` does not do"), shape.hint());
             return None;
         }
         if let (Shape::Glob, Err(error)) = (shape, paths::globs(text)) {
-            self.note(field, error, shape.mend());
+            self.note(field, error.to_string(), shape.hint());
             return None;
         }
         Some(text.as_str().into())
@@ -258,14 +256,14 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_file_the_field_and_the_mend() {
+    fn problems_name_the_file_the_field_and_a_hint() {
         let problems =
             read(&json!({"name": "demo", "version": "1", "ownr": "me", "applies_to": {"extensions": ["ts"]},
             "sensitive_paths": ["a[", 7]}))
             .unwrap_err();
         let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         for part in [
-            "/p/demo/pack.json: ownr: there is no such field\n  hint: did you mean `owner`?",
+            "/p/demo/pack.json: ownr: unknown field\n  hint: did you mean `owner`?",
             "/p/demo/pack.json: owner: it is missing",
             "/p/demo/pack.json: version: `1` does not do\n  hint: write three numbers: \"1.0.0\"",
             "applies_to.extensions[0]: `ts` does not do\n  hint: begin with a dot",

@@ -1,9 +1,8 @@
-//! What an agent is told of a file: guardrails once in a session, lessons once in a session for each file.
+//! The text that is injected for a file: guardrails once per session, lessons once per session and file.
 //!
-//! What stands in packs is somebody's text: it is told within a tag of ours that it cannot close, without control
-//! characters, and within a number of tokens (a token is taken for 4 characters). Lessons come first, since they are
-//! short and were learned here; guardrails that find no room are told the next time. A new correction makes a pack tell
-//! its part again: once was not enough.
+//! The content of packs is untrusted: it is injected within a tag that it cannot close, without control characters, and
+//! within a number of tokens (estimated as 4 characters each). Lessons come first, since they are short and were learned in
+//! this project; guardrails that do not fit are injected the next time. After a new correction a pack is injected again.
 
 use super::score::{MAX_INJECTED_PACKS, Reach, ScoredPack};
 use super::{Lesson, Pack, Packs, words};
@@ -13,22 +12,21 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Lessons of one pack, and in all.
-const LESSONS_OF_PACK: usize = 3;
-const LESSONS: usize = 10;
-/// Characters that are never exceeded: Claude Code cuts at 10,000.
+const MAX_LESSONS_PER_PACK: usize = 3;
+const MAX_LESSONS: usize = 10;
+/// Claude Code cuts at 10,000.
 pub const MAX_INJECTION_CHARS: usize = 9_000;
-/// Characters that a token is taken for.
-const TOKEN: usize = 4;
-/// Lessons that are looked through for ones that fit: the best.
-const LOOKED_THROUGH: usize = 500;
-/// Entries after which what was told is forgotten: a session of months.
+/// The estimated length of a token.
+const TOKEN_CHARS: usize = 4;
+/// The best lessons of a pack, of which those that match are chosen.
+const MAX_SEARCHED_LESSONS: usize = 500;
+/// A longer history, of a session of months, is cleared.
 const MAX_HISTORY_ENTRIES: usize = 50_000;
-/// Words of paths that say nothing.
-const EMPTY: [&str; 12] =
+/// Words of paths that do not distinguish files.
+const COMMON_WORDS: [&str; 12] =
     ["src", "lib", "app", "apps", "index", "main", "mod", "packages", "crates", "file", "code", "init"];
 
-/// What a session was told already. It can be written down and read back.
+/// The earlier injections of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InjectionHistory {
     packs: BTreeMap<String, PackHistory>,
@@ -37,19 +35,14 @@ pub struct InjectionHistory {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct PackHistory {
     guardrails: bool,
-    /// The newest correction that was answered by telling again.
+    /// The newest correction after which the pack was injected again.
     corrected: Option<Timestamp>,
-    /// Lessons with files, as numbers.
+    /// Hashes of lessons with files.
     lessons: BTreeSet<u64>,
 }
 
 impl InjectionHistory {
-    /// The agent forgot (its context was compacted), so everything may be told again.
-    pub fn forget(&mut self) {
-        self.packs.clear();
-    }
-
-    /// Notes what a record says was told: for a session that is taken up again.
+    /// Adds an injection.
     pub fn note<'a>(
         &mut self,
         file: &str,
@@ -64,60 +57,53 @@ impl InjectionHistory {
         }
     }
 
-    /// Were the guardrails of a pack told?
     #[must_use]
     pub fn has_guardrails(&self, pack: &str) -> bool {
-        self.packs.get(pack).is_some_and(|told| told.guardrails)
+        self.packs.get(pack).is_some_and(|history| history.guardrails)
     }
 
     fn has_lesson(&self, pack: &str, file: &str, title: &str) -> bool {
-        self.packs.get(pack).is_some_and(|told| told.lessons.contains(&key(file, title)))
+        self.packs.get(pack).is_some_and(|history| history.lessons.contains(&key(file, title)))
     }
 
     fn pack(&mut self, name: &str) -> &mut PackHistory {
-        if self.packs.values().map(|told| told.lessons.len()).sum::<usize>() > MAX_HISTORY_ENTRIES {
+        if self.packs.values().map(|history| history.lessons.len()).sum::<usize>() > MAX_HISTORY_ENTRIES {
             self.packs.clear();
         }
         self.packs.entry(name.to_string()).or_default()
     }
 
-    /// A correction that is newer than the last one answered opens the pack again.
-    fn open(&mut self, scored: &ScoredPack) {
-        let told = self.pack(scored.pack.name());
-        if scored.corrected > told.corrected {
-            *told = PackHistory { corrected: scored.corrected, ..PackHistory::default() };
+    /// Clears the history of a pack after a new correction.
+    fn reopen(&mut self, scored: &ScoredPack) {
+        let history = self.pack(scored.pack.name());
+        if scored.corrected > history.corrected {
+            *history = PackHistory { corrected: scored.corrected, ..PackHistory::default() };
         }
     }
 }
 
-/// A number for a lesson and a file.
+/// The hash of a lesson and a file.
 fn key(file: &str, title: &str) -> u64 {
     super::number(file.bytes().chain([0]).chain(title.bytes()))
 }
 
-/// How much a pack had to do with a file, as records write it.
+/// The score of a pack, for the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Score {
-    /// The pack.
     pub pack: String,
-    /// The sum.
     pub score: u32,
-    /// What it is made of.
     pub signals: Vec<String>,
 }
 
-/// What an agent is told, and of what it is made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// An injected text and its parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PackInjection {
-    /// The text.
     pub text: String,
-    /// The packs that are told of.
     pub packs: Vec<String>,
-    /// Those whose guardrails are told.
+    /// The packs whose guardrails are part of the text.
     pub guardrails: Vec<String>,
     /// Lessons, as (pack, title).
     pub lessons: Vec<(String, String)>,
-    /// Why.
     pub scores: Vec<Score>,
 }
 
@@ -128,27 +114,29 @@ struct Part<'a> {
     lessons: Vec<(&'a Lesson, String)>,
 }
 
-/// The text for a file, or nothing where there is nothing new. `cap` is in tokens.
-pub fn tell(
+/// The text for a file; `None` where nothing is new.
+pub fn inject(
     scored: &[ScoredPack],
     file: &str,
-    told: &mut InjectionHistory,
-    cap: usize,
+    history: &mut InjectionHistory,
+    max_tokens: usize,
 ) -> Option<PackInjection> {
     let head = format!("<marvin-context file=\"{}\">\n", attribute(file));
     let tail = "</marvin-context>";
-    let mut room = TextBudget::new(cap);
+    let mut room = TextBudget::new(max_tokens);
     room.take(&head);
     room.take(tail);
-    let file_words: Vec<String> =
-        words(file).into_iter().filter(|word| word.len() > 3 && !EMPTY.contains(&word.as_str())).collect();
+    let file_words: Vec<String> = words(file)
+        .into_iter()
+        .filter(|word| word.len() > 3 && !COMMON_WORDS.contains(&word.as_str()))
+        .collect();
     let mut parts: Vec<Part<'_>> = Vec::new();
     let mut count = 0;
     for scored in scored.iter().filter(|scored| scored.reach > Reach::Silent).take(MAX_INJECTED_PACKS) {
-        told.open(scored);
+        history.reopen(scored);
         let mut part = Part { scored, guardrails: None, lessons: Vec::new() };
         for lesson in choose(scored, &file_words) {
-            if count == LESSONS || told.has_lesson(scored.pack.name(), file, &lesson.title) {
+            if count == MAX_LESSONS || history.has_lesson(scored.pack.name(), file, &lesson.title) {
                 continue;
             }
             let line = format!("- {}: {}\n", clean_line(&lesson.title), clean_line(&lesson.actionable));
@@ -162,7 +150,7 @@ pub fn tell(
     }
     for part in &mut parts {
         let pack = &part.scored.pack;
-        if !told.has_guardrails(pack.name()) {
+        if !history.has_guardrails(pack.name()) {
             let spent = if part.lessons.is_empty() { heading(pack) } else { String::new() };
             part.guardrails = room.guardrails(pack, &spent);
         }
@@ -171,29 +159,28 @@ pub fn tell(
     if parts.is_empty() {
         return None;
     }
-    let mut telling = PackInjection {
+    let mut injection = PackInjection {
         text: head,
         packs: parts.iter().map(|part| part.scored.pack.name().to_string()).collect(),
-        guardrails: Vec::new(),
-        lessons: Vec::new(),
         scores: scored.iter().map(score).collect(),
+        ..PackInjection::default()
     };
     for part in &parts {
         let name = part.scored.pack.name();
-        telling.text.push_str(&heading(&part.scored.pack));
+        injection.text.push_str(&heading(&part.scored.pack));
         for (lesson, line) in &part.lessons {
-            telling.text.push_str(line);
-            telling.lessons.push((name.to_string(), lesson.title.to_string()));
+            injection.text.push_str(line);
+            injection.lessons.push((name.to_string(), lesson.title.to_string()));
         }
         if let Some(text) = &part.guardrails {
-            telling.text.push_str(text);
-            telling.guardrails.push(name.to_string());
+            injection.text.push_str(text);
+            injection.guardrails.push(name.to_string());
         }
         let lessons = part.lessons.iter().map(|(lesson, _)| (name, &*lesson.title));
-        told.note(file, part.guardrails.iter().map(|_| name), lessons);
+        history.note(file, part.guardrails.iter().map(|_| name), lessons);
     }
-    telling.text.push_str(tail);
-    Some(telling)
+    injection.text.push_str(tail);
+    Some(injection)
 }
 
 fn score(scored: &ScoredPack) -> Score {
@@ -204,30 +191,30 @@ fn score(scored: &ScoredPack) -> Score {
     }
 }
 
-/// The lessons of a pack for a file: of a relevant one the best, of equal ones those that fit first; of one that only
-/// applies the best that fit.
+/// The lessons of a pack for a file: of a relevant pack the best, and among equal ones those that match first; of a pack
+/// that only applies, the best that match.
 fn choose<'a>(scored: &'a ScoredPack, file_words: &[String]) -> Vec<&'a Lesson> {
     let fits = |lesson: &Lesson| {
         scored.near.contains(&lesson.category) || file_words.iter().any(|word| lesson.has_word(word))
     };
-    let best = scored.pack.lessons.iter().take(LOOKED_THROUGH);
+    let best = scored.pack.lessons.iter().take(MAX_SEARCHED_LESSONS);
     if scored.reach == Reach::Applies {
-        return best.filter(|lesson| fits(lesson)).take(LESSONS_OF_PACK).collect();
+        return best.filter(|lesson| fits(lesson)).take(MAX_LESSONS_PER_PACK).collect();
     }
     let (mut chosen, mut others) = (Vec::new(), Vec::new());
     let mut utility = None;
     for lesson in best {
-        // They are in the order of their utility: of equal ones, those that did not fit come after those that did.
+        // Lessons are sorted by utility: among equal ones, those that match come first.
         if utility.replace(lesson.utility).is_some_and(|before| before.total_cmp(&lesson.utility).is_ne()) {
             chosen.append(&mut others);
         }
-        if chosen.len() >= LESSONS_OF_PACK {
+        if chosen.len() >= MAX_LESSONS_PER_PACK {
             break;
         }
         if fits(lesson) { chosen.push(lesson) } else { others.push(lesson) }
     }
     chosen.append(&mut others);
-    chosen.truncate(LESSONS_OF_PACK);
+    chosen.truncate(MAX_LESSONS_PER_PACK);
     chosen
 }
 
@@ -235,7 +222,7 @@ fn heading(pack: &Pack) -> String {
     format!("[{}]\n", pack.name())
 }
 
-/// The room that is left.
+/// The characters that are left.
 struct TextBudget {
     left: usize,
     whole: usize,
@@ -243,11 +230,11 @@ struct TextBudget {
 
 impl TextBudget {
     fn new(tokens: usize) -> Self {
-        let whole = tokens.saturating_mul(TOKEN).min(MAX_INJECTION_CHARS);
+        let whole = tokens.saturating_mul(TOKEN_CHARS).min(MAX_INJECTION_CHARS);
         TextBudget { left: whole, whole }
     }
 
-    /// Takes room for a text, where there is enough.
+    /// Reserves the length of a text; false where it does not fit.
     fn take(&mut self, text: &str) -> bool {
         let units = units(text);
         let fits = units <= self.left;
@@ -257,7 +244,7 @@ impl TextBudget {
         fits
     }
 
-    /// The guardrails of a pack, where they find room. Ones that would never find room are told in part.
+    /// The guardrails of a pack, where they fit. Guardrails that could never fit are cut.
     fn guardrails(&mut self, pack: &Pack, spent: &str) -> Option<String> {
         let text = quote::block(&pack.guardrails);
         if text.is_empty() {
@@ -284,7 +271,7 @@ impl TextBudget {
             }
             kept.push_str(line);
         }
-        // A part that says next to nothing waits for more room.
+        // One or two lines are not worth a cut.
         if kept.lines().count() < 3 {
             return None;
         }
@@ -294,15 +281,14 @@ impl TextBudget {
     }
 }
 
-/// The length as clients count it.
+/// The length in UTF-16 code units, as clients count it.
 fn units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
-/// Characters of one line that is told.
 const MAX_LINE_CHARS: usize = 1_000;
 
-/// A text of somebody else on one line: nothing in it is unseen, and it cannot close our tag or open another program's.
+/// An untrusted text on one line, without invisible characters and without tags.
 #[must_use]
 pub fn clean_line(text: &str) -> String {
     quote::line(text, MAX_LINE_CHARS)
@@ -314,53 +300,45 @@ fn attribute(text: &str) -> String {
 }
 
 impl Packs {
-    /// What a session is told at its start: every pack with what it is for, and the guardrails of those that apply to
+    /// The text for the start of a session: every pack with its description, and the guardrails of those that apply to
     /// files with these extensions (`.rs`). Packs without extensions apply to everything.
     pub fn digest(
         &self,
         extensions: &BTreeSet<String>,
-        told: &mut InjectionHistory,
-        cap: usize,
+        history: &mut InjectionHistory,
+        max_tokens: usize,
     ) -> Option<PackInjection> {
         let (head, tail) = ("<marvin-packs>\n", "</marvin-packs>");
-        let mut room = TextBudget::new(cap);
+        let mut room = TextBudget::new(max_tokens);
         room.take(head);
         room.take(tail);
-        let mut text = head.to_string();
-        let mut telling = PackInjection {
-            text: String::new(),
-            packs: Vec::new(),
-            guardrails: Vec::new(),
-            lessons: Vec::new(),
-            scores: Vec::new(),
-        };
+        let mut injection = PackInjection { text: head.to_string(), ..PackInjection::default() };
         for pack in &self.active {
             let description =
                 if pack.description().is_empty() { "(no description)" } else { pack.description() };
             let line = format!("- {}: {}\n", pack.name(), clean_line(description));
             if room.take(&line) {
-                text.push_str(&line);
-                telling.packs.push(pack.name().to_string());
+                injection.text.push_str(&line);
+                injection.packs.push(pack.name().to_string());
             }
         }
         for pack in self.active.iter().filter(|pack| applies(pack, extensions)) {
-            if told.has_guardrails(pack.name()) {
+            if history.has_guardrails(pack.name()) {
                 continue;
             }
             if let Some(guardrails) = room.guardrails(pack, &heading(pack)) {
-                text.push_str(&heading(pack));
-                text.push_str(&guardrails);
-                told.note("", [pack.name()], []);
-                telling.guardrails.push(pack.name().to_string());
+                injection.text.push_str(&heading(pack));
+                injection.text.push_str(&guardrails);
+                history.note("", [pack.name()], []);
+                injection.guardrails.push(pack.name().to_string());
             }
         }
-        text.push_str(tail);
-        telling.text = text;
-        (!telling.packs.is_empty()).then_some(telling)
+        injection.text.push_str(tail);
+        (!injection.packs.is_empty()).then_some(injection)
     }
 }
 
-/// Does a pack apply to a project with such files? `.test.ts` does where there is any `.ts`.
+/// Whether a pack applies to a project with such files; `.test.ts` does where there is any `.ts`.
 #[must_use]
 pub fn applies(pack: &Arc<Pack>, extensions: &BTreeSet<String>) -> bool {
     let own = pack.extensions();

@@ -1,18 +1,17 @@
-//! Words of a path that speak for categories: `auth` for security. A file `keywords.json` beside the packs adds to them:
-//! `{"payment": ["billing", "security"]}`.
+//! Keywords of paths and their categories: `auth` means security.
+//!
+//! A file `keywords.json` beside the packs adds to them: `{"payment": ["billing", "security"]}`.
 
 use super::problem::Problem;
 use marvin_base::files::{self, Links};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The file.
 pub(crate) const FILE: &str = "keywords.json";
-/// Bytes of it, and keywords in it.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 const MAX_KEYWORDS: usize = 2_000;
 
-/// What everybody means by these words; the plural counts too.
+/// Keywords of every project; the plural counts too.
 const COMMON: [(&[&str], &[&str]); 4] = [
     (&["test", "testing", "spec"], &["testing", "test-quality"]),
     (&["auth", "authentication", "authorization", "oauth", "login", "middleware"], &["security", "auth"]),
@@ -20,14 +19,13 @@ const COMMON: [(&[&str], &[&str]); 4] = [
     (&["schema", "migration", "migrate"], &["database", "schema"]),
 ];
 
-/// Words and the categories that they speak for.
+/// Keywords with their categories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Keywords {
     words: BTreeMap<Box<str>, Vec<Box<str>>>,
 }
 
 impl Keywords {
-    /// What everybody means.
     pub(crate) fn common() -> Self {
         let mut keywords = Keywords { words: BTreeMap::new() };
         for (words, categories) in COMMON {
@@ -48,18 +46,18 @@ impl Keywords {
         }
     }
 
-    /// Adds what a file says. One that is broken adds nothing.
+    /// Adds the keywords of a file; a broken file adds none.
     pub(super) fn read(&mut self, file: &Path) -> Option<Problem> {
-        let mend = "the file is {\"keyword\": [\"category\", …]}";
+        let hint = "the file is {\"keyword\": [\"category\", …]}";
         let text = match files::read_text(file, MAX_FILE_BYTES, Links::Refuse) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            Err(error) => return Some(Problem::new(file, "", format!("it cannot be read: {error}"), mend)),
+            Err(error) => return Some(Problem::new(file, "", format!("it cannot be read: {error}"), hint)),
         };
         let more: BTreeMap<String, Vec<String>> = match serde_json::from_str(&text) {
             Ok(more) => more,
             Err(error) => {
-                return Some(Problem::new(file, "", format!("it is not of the right shape: {error}"), mend));
+                return Some(Problem::new(file, "", format!("it is not of the right shape: {error}"), hint));
             }
         };
         if more.len() > MAX_KEYWORDS {
@@ -72,7 +70,7 @@ impl Keywords {
         None
     }
 
-    /// The words that speak for something, with what they speak for.
+    /// The keywords among these words, with their categories.
     pub(crate) fn find<'a>(&'a self, words: &'a [String]) -> impl Iterator<Item = (&'a str, &'a [Box<str>])> {
         words.iter().filter_map(|word| {
             let singular = word.strip_suffix('s').filter(|singular| singular.len() > 2).unwrap_or(word);
@@ -89,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_words_speak_and_parts_of_words_do_not() {
+    fn only_whole_words_are_keywords() {
         let keywords = Keywords::common();
         let says = |path: &str| keywords.find(&words(path)).next().map(|(word, _)| word.to_string());
         assert_eq!(says("src/tests/a.rs").as_deref(), Some("test"));

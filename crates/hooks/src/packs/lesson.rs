@@ -1,101 +1,101 @@
-//! `lessons.jsonl`: one lesson a line. In memory only what is told of it is kept.
+//! Lessons of a pack: one per line of `lessons.jsonl`. Memory keeps only the parts that are injected.
 
 use super::problem::Problem;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Lessons of one pack that are read.
 pub(super) const MAX_LESSONS: usize = 10_000;
-/// Problems that are kept of one file.
+/// Problems of one file that are reported.
 const MAX_PROBLEMS: usize = 20;
-/// Characters of a title and of what to do.
-const TITLE: usize = 160;
-const ACTIONABLE: usize = 600;
-/// The utility of a lesson of which nothing is known yet.
-pub const UNKNOWN: f64 = 0.5;
+const MAX_TITLE_CHARS: usize = 160;
+const MAX_ACTIONABLE_CHARS: usize = 600;
+/// The utility of a lesson that was never injected.
+pub const UNKNOWN_UTILITY: f64 = 0.5;
 
-/// A lesson as it stands in the file.
+/// A line of `lessons.jsonl`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct LessonLine {
-    /// When it was written.
     #[serde(default)]
     pub timestamp: String,
-    /// The session that taught it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// What it speaks of.
     #[serde(default)]
     pub category: String,
-    /// Its name, unique within the pack.
+    /// Unique within the pack.
     pub title: String,
-    /// What it teaches.
     #[serde(default)]
     pub description: String,
-    /// What to do.
+    /// The instruction for the agent.
     pub actionable: String,
-    /// Where it came from.
+    /// The words that it came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// How well it works, from 0 to 1.
+    /// From 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utility_score: Option<f64>,
-    /// How often it was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injection_count: Option<u64>,
-    /// How often a correction followed all the same.
+    /// The number of injections that a correction followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correction_count: Option<u64>,
-    /// When it was told last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_injected: Option<String>,
 }
 
+/// The reason why a line is not a lesson.
+#[derive(Debug, thiserror::Error)]
+pub enum LessonLineError {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("its title is empty")]
+    EmptyTitle,
+    #[error("it says nothing to do (actionable)")]
+    EmptyActionable,
+}
+
 impl LessonLine {
-    /// Reads one line.
+    /// Parses one line.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn read(line: &[u8]) -> Result<Self, String> {
-        let lesson: LessonLine = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    /// When it is not JSON, or a required field is empty.
+    pub fn read(line: &[u8]) -> Result<Self, LessonLineError> {
+        let lesson: LessonLine = serde_json::from_slice(line)?;
         if lesson.title.trim().is_empty() {
-            return Err("its title is empty".into());
+            return Err(LessonLineError::EmptyTitle);
         }
         if lesson.actionable.trim().is_empty() {
-            return Err("it says nothing to do (actionable)".into());
+            return Err(LessonLineError::EmptyActionable);
         }
         Ok(lesson)
     }
 
-    /// Its title as it is told and recorded: one line, not too long.
+    /// Its title on one line, cut, as it is injected and recorded.
     #[must_use]
     pub fn name(&self) -> String {
-        marvin_base::truncate::line(&self.title, TITLE)
+        marvin_base::truncate::line(&self.title, MAX_TITLE_CHARS)
     }
 
-    /// Its utility, within bounds.
     #[must_use]
     pub fn utility(&self) -> f64 {
-        self.utility_score.unwrap_or(UNKNOWN).clamp(0.0, 1.0)
+        self.utility_score.unwrap_or(UNKNOWN_UTILITY).clamp(0.0, 1.0)
     }
 }
 
-/// What is kept of a lesson: as little as possible, since a daemon holds thousands.
+/// A lesson in memory: as small as possible, since a daemon holds thousands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lesson {
-    /// Its name.
     pub title: Box<str>,
-    /// What to do.
     pub actionable: Box<str>,
-    /// What it speaks of; often empty.
+    /// Often empty.
     pub category: Box<str>,
-    /// How well it works, from 0 to 1.
+    /// From 0 to 1.
     pub utility: f32,
-    /// A bit for each word of its title and category, so that most words that are not among them need not be looked for.
+    /// A Bloom filter of the words of title and category, so that most other words need no search.
     marks: u64,
 }
 
 impl Lesson {
-    /// Is this one of the words of its title or category?
+    /// Whether its title or category has this word.
     pub(super) fn has_word(&self, word: &str) -> bool {
         self.marks & mark(word) != 0
             && words(&self.title).chain(words(&self.category)).any(|other| other.eq_ignore_ascii_case(word))
@@ -111,14 +111,14 @@ fn mark(word: &str) -> u64 {
     1 << (super::number(word.bytes().map(|byte| byte.to_ascii_lowercase())) >> 58)
 }
 
-/// Reads the lessons of a file, best first; of equal ones the newest first. A line that cannot be read is a problem, and
-/// the others stand.
+/// Parses the lessons of a file, best first; among equal ones the newest first. A bad line is a problem, and the others
+/// are used.
 pub(super) fn parse(bytes: &[u8], file: &Path) -> (Box<[Lesson]>, Vec<Problem>) {
     let mut lessons: Vec<Lesson> = Vec::new();
     let mut problems = Vec::new();
-    let mut note = |field: String, what: String, mend: &str| {
+    let mut note = |field: String, what: String, hint: &str| {
         if problems.len() < MAX_PROBLEMS {
-            problems.push(Problem::new(file, field, what, mend));
+            problems.push(Problem::new(file, field, what, hint));
         }
     };
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -139,7 +139,7 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> (Box<[Lesson]>, Vec<Problem>) 
                 let marks = words(&title).chain(words(&category)).fold(0, |marks, word| marks | mark(word));
                 lessons.push(Lesson {
                     title: title.into(),
-                    actionable: marvin_base::truncate::line(&lesson.actionable, ACTIONABLE).into(),
+                    actionable: marvin_base::truncate::line(&lesson.actionable, MAX_ACTIONABLE_CHARS).into(),
                     category: category.into(),
                     #[expect(
                         clippy::cast_possible_truncation,
@@ -151,7 +151,7 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> (Box<[Lesson]>, Vec<Problem>) 
             }
             Err(error) => note(
                 format!("line {}", at + 1),
-                format!("it is no lesson: {error}"),
+                format!("it is not a lesson: {error}"),
                 "a lesson is one line: {\"title\": \"…\", \"actionable\": \"…\", \"category\": \"…\"}",
             ),
         }
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_whole_and_in_any_case() {
+    fn whole_words_match_in_any_case() {
         let line = r#"{"title": "Große Namen: Never-Log tokens", "actionable": "x", "category": "Security"}"#;
         let (lessons, _) = parse(line.as_bytes(), Path::new("l"));
         for (word, there) in [
@@ -193,6 +193,6 @@ mod tests {
         assert_eq!((&*lessons[0].actionable, lessons[0].utility), ("do this", 1.0));
         assert_eq!(&*lessons[1].category, "testing");
         assert_eq!(problems.len(), 3);
-        assert!(problems[0].to_string().starts_with("/x/lessons.jsonl: line 3: it is no lesson"));
+        assert!(problems[0].to_string().starts_with("/x/lessons.jsonl: line 3: it is not a lesson"));
     }
 }

@@ -1,8 +1,8 @@
-//! Packs of knowledge: what they hold, which of them speak of a file, and what an agent is told.
+//! Packs of knowledge: loading, relevance to a file, and injection.
 //!
-//! A pack is a directory with facts ([`pack`]), rules for the agent and lessons ([`lesson`]). [`Packs`] keeps all packs of a
-//! project in memory and looks now and then whether a file changed. [`score`] says how much a pack has to do with a file,
-//! [`tell`] makes the text of it. A broken pack is a problem that is named, and its last good version stays.
+//! A pack is a directory with facts ([`pack`]), guardrails and lessons ([`lesson`]). [`Packs`] keeps all packs of a project
+//! in memory and reloads those that changed. [`score`] computes the relevance of a pack to a file, [`inject`] makes the
+//! text. A broken pack is reported, and its last good version stays in use.
 
 mod facts;
 pub mod injection;
@@ -16,7 +16,7 @@ pub mod score;
 mod start;
 pub mod starter;
 
-pub use injection::{InjectionHistory, PackInjection, clean_line, tell};
+pub use injection::{InjectionHistory, PackInjection, clean_line, inject};
 pub use lesson::{Lesson, LessonLine};
 pub use pack::Pack;
 pub use paths::relative;
@@ -34,17 +34,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Packs that are read, in all directories together.
+/// In all directories together.
 const MAX_PACKS: usize = 500;
-/// How often the disk is looked at.
-const LOOK: Duration = Duration::from_millis(200);
+/// The interval of checks for changed files.
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// A number for a text (FNV-1a): the same on every machine and in every version.
+/// The FNV-1a hash, which is the same on every machine and in every version.
 fn number(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A directory of packs.
 #[derive(Debug)]
 struct PackDirectory {
     path: PathBuf,
@@ -53,7 +52,7 @@ struct PackDirectory {
     names: Vec<String>,
 }
 
-/// One pack and what is known of its files.
+/// A pack with the stamps of its files.
 #[derive(Debug)]
 struct Entry {
     directory: PathBuf,
@@ -69,7 +68,7 @@ impl Entry {
         entry
     }
 
-    /// Reads it again; a version that cannot be used leaves the last good one.
+    /// Reloads it; the last good version stays when the new one cannot be used.
     fn refresh(&mut self, stamps: Stamps) {
         let found = pack::read(&self.directory);
         self.stamps = stamps;
@@ -99,7 +98,7 @@ pub struct Packs {
 }
 
 impl Packs {
-    /// Reads the packs of directories; the first of a name wins. Names that begin with `_` or `.` are no packs.
+    /// Loads the packs of directories; the first of a name wins. Names that begin with `_` or `.` are ignored.
     #[must_use]
     pub fn load(directories: &[PathBuf]) -> Packs {
         let directory = |path: &PathBuf| PackDirectory {
@@ -122,9 +121,9 @@ impl Packs {
         packs
     }
 
-    /// Looks whether something changed on the disk, at most every 200 ms, and reads again what did. Says whether it did.
+    /// Reloads changed packs, at most every 200 ms; true when something changed.
     pub fn refresh(&mut self, now: Instant) -> bool {
-        if self.looked.is_some_and(|looked| now.saturating_duration_since(looked) < LOOK) {
+        if self.looked.is_some_and(|looked| now.saturating_duration_since(looked) < CHECK_INTERVAL) {
             return false;
         }
         self.looked = Some(now);
@@ -135,7 +134,7 @@ impl Packs {
         changed
     }
 
-    /// One look at the disk.
+    /// Checks the files and reloads those that changed.
     fn look(&mut self) -> bool {
         let mut changed = false;
         for directory in &mut self.directories {
@@ -152,7 +151,7 @@ impl Packs {
             }
         }
         if changed {
-            // Which directory a name stands for may have changed too.
+            // A name may now belong to another directory.
             let mut wanted: BTreeMap<&str, PathBuf> = BTreeMap::new();
             for directory in &self.directories {
                 for name in &directory.names {
@@ -177,7 +176,7 @@ impl Packs {
         changed
     }
 
-    /// Makes what is asked of all packs together.
+    /// Rebuilds the matcher, the keywords and the problems of all packs.
     fn settle(&mut self) {
         self.active = self.entries.values().filter_map(|entry| entry.good.clone()).collect();
         self.matcher = Matcher::new(&self.active);
@@ -193,32 +192,30 @@ impl Packs {
                 self.problems.push(Problem::new(
                     &pack.directory.join(pack::FILES[0]),
                     "depends_on",
-                    format!("there is no pack `{other}` here"),
+                    format!("unknown pack `{other}`"),
                     format!("`marvin packs new {other}` makes one, or take it out"),
                 ));
             }
         }
     }
 
-    /// Every pack that can be used, in the order of their names.
+    /// Every valid pack, sorted by name.
     #[must_use]
     pub fn all(&self) -> &[Arc<Pack>] {
         &self.active
     }
 
-    /// A pack by its name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<Pack>> {
         self.active.iter().find(|pack| pack.name() == name)
     }
 
-    /// What is wrong with packs.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// The directories that are looked into, first wins.
+    /// The searched directories; the first wins.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
         self.directories.iter().map(|directory| directory.path.as_path())
     }
@@ -233,7 +230,7 @@ fn names(directory: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut names: Vec<String> = entries
         .filter_map(Result::ok)
-        // A link is listed too: reading it says what is wrong with it.
+        // Symlinks are listed too, so that they are reported.
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink()))
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| !name.starts_with(['_', '.']))

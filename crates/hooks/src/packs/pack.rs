@@ -1,43 +1,63 @@
 //! One pack: a directory with `pack.json`, `guardrails.md` and `lessons.jsonl`.
 //!
-//! The directory belongs to the project, so it may be hostile: reads are bounded, and links are refused.
+//! The directory belongs to the project, so it may be hostile: reads are bounded, and symlinks are refused.
 
 use super::facts::{self, Facts};
 use super::lesson::{self, Lesson};
 use super::problem::Problem;
 use marvin_base::file_stamp::FileStamp;
 use marvin_base::files::{self, Links};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// The three files of a pack.
 pub const FILES: [&str; 3] = ["pack.json", "guardrails.md", "lessons.jsonl"];
-/// Bytes of each.
 const MAX_FACTS_BYTES: u64 = 256 * 1024;
 const MAX_GUARDRAILS_BYTES: u64 = 64 * 1024;
 const MAX_LESSONS_BYTES: u64 = 8 * 1024 * 1024;
 
-/// A pack of knowledge.
 #[derive(Debug)]
 pub struct Pack {
     facts: Facts,
-    /// Where it stands.
     pub directory: PathBuf,
-    /// Rules for the agent, as Markdown.
+    /// Markdown.
     pub guardrails: Box<str>,
-    /// What was learned, best first.
+    /// Best first.
     pub lessons: Box<[Lesson]>,
 }
 
+/// A pack as JSON output and pages show it.
+#[derive(Debug, Serialize)]
+struct PackSummary<'a> {
+    name: &'a str,
+    version: &'a str,
+    owner: &'a str,
+    description: &'a str,
+    categories: Vec<&'a str>,
+    extensions: &'a [Box<str>],
+    depends_on: &'a [Box<str>],
+    guardrails: bool,
+    lessons: usize,
+    #[serde(rename = "folder")]
+    directory: &'a Path,
+}
+
 impl Pack {
-    /// As programs and pages read it.
+    /// Its summary as JSON.
     #[must_use]
     pub fn facts(&self) -> serde_json::Value {
-        serde_json::json!({
-            "name": self.name(), "version": self.version(), "owner": self.owner(), "description": self.description(),
-            "categories": self.categories().collect::<Vec<_>>(), "extensions": self.extensions(),
-            "depends_on": self.depends_on(), "guardrails": !self.guardrails.is_empty(), "lessons": self.lessons.len(),
-            "folder": self.directory,
-        })
+        let summary = PackSummary {
+            name: self.name(),
+            version: self.version(),
+            owner: self.owner(),
+            description: self.description(),
+            categories: self.categories().collect(),
+            extensions: self.extensions(),
+            depends_on: self.depends_on(),
+            guardrails: !self.guardrails.is_empty(),
+            lessons: self.lessons.len(),
+            directory: &self.directory,
+        };
+        serde_json::to_value(summary).unwrap_or_default()
     }
 
     /// Its name, which is that of its directory.
@@ -46,85 +66,77 @@ impl Pack {
         &self.facts.name
     }
 
-    /// Its version, `x.y.z`.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.facts.version
     }
 
-    /// Who answers for it.
     #[must_use]
     pub fn owner(&self) -> &str {
         &self.facts.owner
     }
 
-    /// What it is for.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.facts.description
     }
 
-    /// What it speaks of: its categories and, last, its own name.
+    /// Its categories and, last, its own name.
     pub fn categories(&self) -> impl Iterator<Item = &str> {
         self.facts.categories.iter().map(|category| &**category).chain([self.name()])
     }
 
-    /// Does it speak of this?
     #[must_use]
     pub fn has_category(&self, category: &str) -> bool {
         self.categories().any(|own| own.eq_ignore_ascii_case(category))
     }
 
-    /// The extensions that it applies to; none: it applies to no file by its name alone.
+    /// The extensions that it applies to.
     #[must_use]
     pub fn extensions(&self) -> &[Box<str>] {
         &self.facts.extensions
     }
 
-    /// Packs that are worth telling where this one is.
+    /// Packs that are boosted where this one is relevant.
     #[must_use]
     pub fn depends_on(&self) -> &[Box<str>] {
         &self.facts.depends_on
     }
 
-    /// Globs of the files that matter most.
+    /// Globs of sensitive files.
     #[must_use]
     pub fn sensitive_paths(&self) -> &[Box<str>] {
         &self.facts.sensitive
     }
 
-    /// Where it keeps silent.
+    /// Globs of files for which the pack is never injected.
     #[must_use]
     pub fn excludes_paths(&self) -> &[Box<str>] {
         &self.facts.excludes
     }
 
-    /// The code that it is about.
+    /// Globs of the code that it is about.
     #[must_use]
     pub fn code_paths(&self) -> &[Box<str>] {
         &self.facts.code_paths
     }
 
-    /// Addresses for people.
     #[must_use]
     pub fn doc_links(&self) -> &[Box<str>] {
         &self.facts.doc_links
     }
 }
 
-/// The facts of a pack's files, to see whether one changed.
+/// The stamps of a pack's files, which change with them.
 pub(super) type Stamps = [Option<FileStamp>; 3];
 
 pub(super) fn stamps(directory: &Path) -> Stamps {
     FILES.map(|file| FileStamp::from_path(&directory.join(file)))
 }
 
-/// What was found in a directory.
 #[derive(Debug)]
 pub struct PackLoadResult {
-    /// The pack, where the directory holds one that can be used.
     pub pack: Option<Pack>,
-    /// What is wrong with it.
     pub problems: Vec<Problem>,
 }
 
@@ -136,8 +148,8 @@ pub fn read(directory: &Path) -> PackLoadResult {
     let [facts, guardrails, lessons] = &place;
     let failed = |problems| PackLoadResult { pack: None, problems };
     if std::fs::symlink_metadata(directory).is_ok_and(|facts| facts.is_symlink()) {
-        let mend = "make it a directory of its own";
-        return failed(vec![Problem::new(directory, "", "it is a link, and a pack is not", mend)]);
+        let hint = "make it a directory of its own";
+        return failed(vec![Problem::new(directory, "", "it is a link, and a pack is not", hint)]);
     }
     let text = match files::read_text(facts, MAX_FACTS_BYTES, Links::Refuse) {
         Ok(text) => text,
@@ -181,11 +193,11 @@ pub fn read(directory: &Path) -> PackLoadResult {
 
 fn unreadable(file: &Path, error: &std::io::Error) -> Problem {
     let what = format!("it cannot be read: {error}");
-    let mend = match error.kind() {
+    let hint = match error.kind() {
         std::io::ErrorKind::NotFound => "a pack has a pack.json; `marvin packs new NAME` makes one",
         _ => "make it a readable text file of its own, not a link, and not too long",
     };
-    Problem::new(file, "", what, mend)
+    Problem::new(file, "", what, hint)
 }
 
 #[cfg(test)]
@@ -198,7 +210,7 @@ mod tests {
         let directory = root.path().join("demo");
         std::fs::create_dir(&directory).unwrap();
         let missing = read(&directory);
-        assert!(missing.pack.is_none() && missing.problems[0].mend.contains("packs new"));
+        assert!(missing.pack.is_none() && missing.problems[0].hint.contains("packs new"));
         let facts = r#"{"name": "demo", "version": "1.0.0", "owner": "me"}"#;
         std::fs::write(directory.join("pack.json"), facts).unwrap();
         std::fs::write(root.path().join("secret"), "the secret").unwrap();

@@ -1,24 +1,35 @@
-//! Paths of files: what a pattern of a pack means, and the words that a path is made of.
+//! Path patterns of packs, and the words of a path.
 //!
-//! A pattern with one name (`CLAUDE.md`, `node_modules/`) counts in any directory; one with several (`src/api/`) counts from
-//! the project's directory on. A pattern without `*`, `?`, `[` or `{` is a file, or a directory with everything in it. `*` stays
-//! within a name, `**` crosses directories.
+//! A pattern with one name (`CLAUDE.md`, `node_modules/`) matches in any directory; one with several (`src/api/`) is
+//! relative to the project. A pattern without `*`, `?`, `[` or `{` matches a file, or a directory with everything in it. `*`
+//! stays within a name, `**` crosses directories.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// The reason why a pattern is not valid.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PatternError {
+    #[error("`{0}` names nothing")]
+    Empty(String),
+    #[error("`{0}` leads out of the project")]
+    Outside(String),
+    #[error("`{pattern}` is not a glob: {}", .source.kind())]
+    Glob { pattern: String, source: globset::Error },
+}
+
 /// The globs that a pattern stands for.
-pub(super) fn globs(pattern: &str) -> Result<Vec<String>, String> {
+pub(super) fn globs(pattern: &str) -> Result<Vec<String>, PatternError> {
     let plain = pattern.trim().trim_start_matches("./");
     let rooted = plain.starts_with('/');
     let below = plain.ends_with('/');
     let body = plain.trim_matches('/');
     if body.is_empty() {
-        return Err(format!("`{pattern}` names nothing"));
+        return Err(PatternError::Empty(pattern.to_string()));
     }
     if body.split('/').any(|part| part == "..") {
-        return Err(format!("`{pattern}` leads out of the project"));
+        return Err(PatternError::Outside(pattern.to_string()));
     }
     let anywhere = !rooted && !body.contains('/');
     let body = if anywhere { format!("**/{body}") } else { body.to_string() };
@@ -29,7 +40,7 @@ pub(super) fn globs(pattern: &str) -> Result<Vec<String>, String> {
         (false, false) => vec![body],
     };
     for glob in &found {
-        build(glob).map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))?;
+        build(glob).map_err(|source| PatternError::Glob { pattern: pattern.to_string(), source })?;
     }
     Ok(found)
 }
@@ -38,7 +49,7 @@ fn build(glob: &str) -> Result<globset::Glob, globset::Error> {
     GlobBuilder::new(glob).literal_separator(true).build()
 }
 
-/// Many patterns of many owners, found in one go.
+/// Patterns of several owners, matched at once.
 #[derive(Debug)]
 pub(super) struct Patterns<T> {
     set: GlobSet,
@@ -47,31 +58,31 @@ pub(super) struct Patterns<T> {
 
 impl<T: Clone> Patterns<T> {
     pub(super) fn new(patterns: impl IntoIterator<Item = (String, T)>) -> Self {
-        // The same glob stands in many packs (`**/node_modules/**`): it is compiled once.
+        // Many packs have the same glob (`**/node_modules/**`): it is compiled once.
         let mut by_glob: BTreeMap<String, Vec<T>> = BTreeMap::new();
         for (glob, owner) in patterns {
             by_glob.entry(glob).or_default().push(owner);
         }
         let mut builder = GlobSetBuilder::new();
         let mut owners = Vec::new();
-        for (glob, of) in by_glob {
+        for (glob, owners_of_glob) in by_glob {
             if let Ok(glob) = build(&glob) {
                 builder.add(glob);
-                owners.push(of);
+                owners.push(owners_of_glob);
             }
         }
-        // Each was built before; together they can only be too large, and then none is found.
+        // Each was valid alone; together they can only be too large, and then none matches.
         Patterns { set: builder.build().unwrap_or_default(), owners }
     }
 
-    /// The owners of all patterns that a file fits.
+    /// The owners of all patterns that match a file.
     pub(super) fn find(&self, file: &str) -> impl Iterator<Item = &T> {
         let found = self.set.matches(file);
         found.into_iter().filter_map(|at| self.owners.get(at)).flatten()
     }
 }
 
-/// A file as packs know it: relative to the project, or as it is where it lies elsewhere.
+/// A path relative to the project, or unchanged where it is outside.
 #[must_use]
 pub fn relative(file: &Path, project: &Path) -> String {
     let inside = file.strip_prefix(project).unwrap_or(file);
@@ -79,7 +90,7 @@ pub fn relative(file: &Path, project: &Path) -> String {
     text.trim_start_matches("./").to_string()
 }
 
-/// The words of a text, in small letters: `src/userAuth-v2.ts` is src, user, auth, v2, ts.
+/// The words of a text, in lower case: `src/userAuth-v2.ts` is src, user, auth, v2, ts.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -100,7 +111,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Are two words the same, but for the plural? Very short ones have none.
+/// Whether two words are the same, apart from a plural of more than two letters.
 pub(crate) fn same_word(one: &str, two: &str) -> bool {
     let plural = |many: &str, one: &str| one.len() > 2 && many.strip_suffix('s') == Some(one);
     one == two || plural(one, two) || plural(two, one)

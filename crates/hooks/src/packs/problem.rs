@@ -1,19 +1,16 @@
-//! What is wrong with a file of a pack, and how to mend it.
+//! Problems of a pack's files.
 
 use serde::Serialize;
 use std::path::Path;
 
-/// One mistake in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The file.
     pub file: String,
-    /// The field, or the line; empty where it is the whole file.
+    /// The field or the line; empty for the whole file.
     pub field: String,
-    /// What is wrong.
     pub what: String,
-    /// What to do about it.
-    pub mend: String,
+    #[serde(rename = "mend")]
+    pub hint: String,
 }
 
 impl Problem {
@@ -21,13 +18,13 @@ impl Problem {
         file: &Path,
         field: impl Into<String>,
         what: impl Into<String>,
-        mend: impl Into<String>,
+        hint: impl Into<String>,
     ) -> Self {
         Problem {
             file: file.display().to_string(),
             field: field.into(),
             what: what.into(),
-            mend: mend.into(),
+            hint: hint.into(),
         }
     }
 }
@@ -35,6 +32,6 @@ impl Problem {
 impl std::fmt::Display for Problem {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let field = if self.field.is_empty() { String::new() } else { format!("{}: ", self.field) };
-        write!(to, "{}: {field}{}\n  hint: {}", self.file, self.what, self.mend)
+        write!(to, "{}: {field}{}\n  hint: {}", self.file, self.what, self.hint)
     }
 }

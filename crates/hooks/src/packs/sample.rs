@@ -1,14 +1,12 @@
-//! Packs to measure with: many, of a size that real ones have.
+//! Sample packs for benchmarks.
 
+use super::LessonLine;
 use std::path::Path;
 
 /// Writes `packs` packs with `lessons` lessons in all into a directory.
-///
-/// # Errors
-/// When the directory cannot be written.
 pub fn write(directory: &Path, packs: usize, lessons: usize) -> std::io::Result<()> {
     let guardrails: String =
-        (1..=25).map(|n| format!("- Rule {n}: handle every error where it can be mended.\n")).collect();
+        (1..=25).map(|n| format!("- Rule {n}: handle every error where it can be fixed.\n")).collect();
     for number in 0..packs {
         let name = format!("pack-{number}");
         let directory = directory.join(&name);
@@ -27,14 +25,16 @@ pub fn write(directory: &Path, packs: usize, lessons: usize) -> std::io::Result<
         let own = lessons / packs + usize::from(number < lessons % packs);
         let lines: String = (0..own)
             .map(|n| {
-                let lesson = serde_json::json!({
-                    "timestamp": "2026-02-03T04:05:06.789Z", "category": format!("area-{number}"),
-                    "title": format!("Lesson {n} about the order of writes in area {number}"),
-                    "description": "Two writers raced for the same row, and the slower one won.",
-                    "actionable": format!("Take the lock of area {number} before reading the row, and keep it until the write of step {n} is through."),
-                    "utility_score": f64::from(u32::try_from(n % 100).unwrap_or(0)) / 100.0,
-                });
-                format!("{lesson}\n")
+                let lesson = LessonLine {
+                    timestamp: "2026-02-03T04:05:06.789Z".into(),
+                    category: format!("area-{number}"),
+                    title: format!("Lesson {n} about the order of writes in area {number}"),
+                    description: "Two writers raced for the same row, and the slower one won.".into(),
+                    actionable: format!("Take the lock of area {number} before reading the row, and keep it until the write of step {n} is through."),
+                    utility_score: Some(f64::from(u32::try_from(n % 100).unwrap_or(0)) / 100.0),
+                    ..LessonLine::default()
+                };
+                serde_json::to_string(&lesson).unwrap_or_default() + "\n"
             })
             .collect();
         std::fs::write(directory.join("lessons.jsonl"), lines)?;

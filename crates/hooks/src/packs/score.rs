@@ -1,11 +1,11 @@
-//! How much a pack has to do with a file: the signals, their weights, and what follows from the sum.
+//! Relevance of a pack to a file: the signals, their weights, and the reach that follows from the sum.
 //!
 //! A pack with a strong signal (its code, a sensitive file, a recent correction) is *relevant* from 10 points on, one
-//! without from 20. Below that a pack whose extension, keyword or dependant speaks for the file still *applies*: its
-//! guardrails are told, once in a session, and of its lessons only those that fit the file. So the rules for TypeScript
-//! reach whoever edits a plain `.ts` file, without the lessons of every pack at every edit. At most 4 packs are told.
+//! without from 20. Below that a pack with a matching extension, keyword or dependant still *applies*: its guardrails are
+//! injected once per session, and of its lessons only those that match the file. So an edit of a plain `.ts` file injects
+//! the rules for TypeScript, without the lessons of every pack at every edit. At most 4 packs are injected.
 //!
-//! Limits: only names are looked at, never the content of a file.
+//! Limits: only names are used, never the content of a file.
 
 use super::paths::{self, Patterns, words};
 use super::{Pack, Packs};
@@ -15,39 +15,35 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Points from which a pack with a strong signal is relevant, and one without.
-pub const STRONG: u32 = 10;
-/// See [`STRONG`].
-pub const WEAK: u32 = 20;
-/// Packs that are told at once.
+/// The threshold of a pack with a strong signal.
+pub const STRONG_THRESHOLD: u32 = 10;
+/// The threshold of a pack without one.
+pub const WEAK_THRESHOLD: u32 = 20;
 pub const MAX_INJECTED_PACKS: usize = 4;
-/// How long a correction counts.
+/// The time that a correction counts.
 const RECENT: SignedDuration = SignedDuration::from_mins(30);
-/// How many corrections count.
 const MAX_COUNTED_CORRECTIONS: usize = 3;
 
-/// What speaks for a pack.
+/// The kind of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Kind {
-    /// The file is part of the code that the pack is about.
+    /// The file matches the pack's code paths.
     FilePatternMatch,
-    /// The file's name ends as the pack wants.
     ExtensionMatch,
-    /// The file is one of those that matter most.
     SensitivePath,
-    /// The person corrected something that the pack speaks of.
+    /// A recent correction was about one of the pack's categories.
     RecentCorrection,
-    /// The person spoke of it.
+    /// A direction of this session was about one of its categories.
     CategoryMatch,
-    /// A word of the path speaks for the pack.
+    /// A word of the path is a keyword for one of its categories.
     PathKeyword,
     /// A relevant pack depends on it.
     DependencyBoost,
 }
 
 impl Kind {
-    /// The points that it gives.
+    /// The points of the signal.
     #[must_use]
     pub fn weight(self) -> u32 {
         match self {
@@ -59,7 +55,6 @@ impl Kind {
         }
     }
 
-    /// As records write it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -73,19 +68,15 @@ impl Kind {
         }
     }
 
-    /// Is it enough for 10 points?
     #[must_use]
     pub fn is_strong(self) -> bool {
         matches!(self, Kind::FilePatternMatch | Kind::SensitivePath | Kind::RecentCorrection)
     }
 }
 
-/// One thing that speaks for a pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Signal {
-    /// What.
     pub kind: Kind,
-    /// The points, over all that count.
     pub points: u32,
     /// The pattern, extension, category, keyword or pack.
     pub detail: String,
@@ -103,51 +94,51 @@ impl std::fmt::Display for Signal {
     }
 }
 
-/// What the person said of late.
+/// Guidance of the person in this session.
 #[derive(Debug, Clone, Default)]
 pub struct RecentGuidance {
-    /// Corrections: what they were about, and when.
+    /// The category and time of each correction.
     pub corrections: Vec<(String, Timestamp)>,
-    /// What other guidance was about.
+    /// The categories of directions.
     pub categories: Vec<String>,
 }
 
-/// What follows from a score.
+/// The part of a pack that is injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
-    /// Nothing is told.
+    /// Nothing.
     Silent,
-    /// Guardrails once in a session, and lessons that fit.
+    /// Guardrails once per session, and lessons that match.
     Applies,
-    /// Guardrails once in a session, and the best lessons.
+    /// Guardrails once per session, and the best lessons.
     Relevant,
 }
 
-/// A pack and how much it has to do with a file.
+/// A pack with its score for a file.
 #[derive(Debug, Clone)]
 pub struct ScoredPack {
-    /// The pack.
     pub pack: Arc<Pack>,
-    /// The sum.
     pub score: u32,
-    /// What it is made of.
     pub signals: Vec<Signal>,
-    /// What follows.
     pub reach: Reach,
-    /// The pattern that keeps the pack silent here.
+    /// The exclude pattern that matches the file.
     pub excluded: Option<Box<str>>,
     /// The newest correction that counted.
     pub corrected: Option<Timestamp>,
-    /// Categories that the path and the person speak of: lessons of these fit.
+    /// Categories of the path and of recent guidance; lessons of these match.
     pub near: Arc<BTreeSet<Box<str>>>,
 }
 
 impl ScoredPack {
-    /// The points that it would need to be relevant.
+    /// The points that make it relevant.
     #[must_use]
     pub fn threshold(&self) -> u32 {
-        if self.signals.iter().any(|signal| signal.kind.is_strong()) { STRONG } else { WEAK }
+        if self.signals.iter().any(|signal| signal.kind.is_strong()) {
+            STRONG_THRESHOLD
+        } else {
+            WEAK_THRESHOLD
+        }
     }
 
     fn add(&mut self, signal: Signal) {
@@ -171,7 +162,6 @@ impl ScoredPack {
     }
 }
 
-/// What a pattern of a pack is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PatternPurpose {
     Exclude,
@@ -179,7 +169,7 @@ enum PatternPurpose {
     Sensitive,
 }
 
-/// All patterns of all packs.
+/// All path patterns of all packs.
 #[derive(Debug)]
 pub(super) struct Matcher {
     patterns: Patterns<(usize, PatternPurpose, Box<str>)>,
@@ -211,7 +201,7 @@ impl Matcher {
 }
 
 impl Packs {
-    /// The packs that have something to do with a file (relative to the project), most relevant first, at most 4.
+    /// The packs to inject for a file (relative to the project), most relevant first, at most 4.
     #[must_use]
     pub fn score(&self, file: &str, recent: &RecentGuidance) -> Vec<ScoredPack> {
         let mut scored = self.score_all(file, recent, clock::now());
@@ -246,7 +236,7 @@ impl Packs {
                 PatternPurpose::Code => Kind::FilePatternMatch,
                 PatternPurpose::Sensitive => Kind::SensitivePath,
             };
-            // Each list counts once, however many of its patterns fit.
+            // Each list counts once, even if several of its patterns match.
             if !scored.signals.iter().any(|signal| signal.kind == kind) {
                 scored.add(Signal::new(kind, &**pattern));
             }
@@ -263,9 +253,9 @@ impl Packs {
             if let Some(category) = recent.categories.iter().find(|category| pack.has_category(category)) {
                 scored.add(Signal::new(Kind::CategoryMatch, category.as_str()));
             }
-            let speaks =
+            let matches =
                 |categories: &&[Box<str>]| categories.iter().any(|category| pack.has_category(category));
-            if let Some((word, _)) = keywords.iter().find(|(_, categories)| speaks(categories)) {
+            if let Some((word, _)) = keywords.iter().find(|(_, categories)| matches(categories)) {
                 scored.add(Signal::new(Kind::PathKeyword, *word));
             }
             if scored.excluded.is_some() {
@@ -273,7 +263,7 @@ impl Packs {
             }
             scored.decide();
         }
-        depend(&mut all);
+        boost_dependencies(&mut all);
         all.sort_by(|one, two| {
             let key = |scored: &ScoredPack| (scored.reach, scored.score);
             key(two).cmp(&key(one)).then_with(|| one.pack.name().cmp(two.pack.name()))
@@ -305,8 +295,8 @@ fn correct(scored: &mut ScoredPack, corrections: &[&(String, Timestamp)]) {
     scored.add(Signal { kind: Kind::RecentCorrection, points, detail });
 }
 
-/// The dependency boost comes last: only what is relevant by itself lifts others.
-fn depend(all: &mut [ScoredPack]) {
+/// Adds the dependency boost last, because only packs that are relevant by themselves raise others.
+fn boost_dependencies(all: &mut [ScoredPack]) {
     let relevant: Vec<Arc<Pack>> = all
         .iter()
         .filter(|scored| scored.reach == Reach::Relevant)

@@ -1,27 +1,26 @@
-//! What an agent of ours is told by packs when it begins: the same that a session of a client is told.
+//! The digest of packs for Marvin's own agents: the same as at the start of a client's session.
 
 use super::{InjectionHistory, Packs};
 use marvin_base::layout::Layout;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
-/// Names of files that are looked at.
 const MAX_SCAN_ENTRIES: usize = 3_000;
 
-/// What the packs of a project and of the person tell at the beginning, within `cap` tokens.
+/// The digest of the packs of a project and of the person.
 #[must_use]
-pub fn at_start(layout: &Layout, cap: usize) -> Option<String> {
+pub fn at_start(layout: &Layout, max_tokens: usize) -> Option<String> {
     let project = layout.project()?;
     let packs = Packs::load(&layout.packs());
     if packs.all().is_empty() {
         return None;
     }
     packs
-        .digest(&extensions_below(project), &mut InjectionHistory::default(), cap)
-        .map(|telling| telling.text)
+        .digest(&extensions_below(project), &mut InjectionHistory::default(), max_tokens)
+        .map(|injection| injection.text)
 }
 
-/// How the names of files end, near the top first.
+/// The extensions of a project's files, by a bounded breadth-first search.
 #[must_use]
 pub fn extensions_below(project: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();

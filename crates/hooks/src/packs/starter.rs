@@ -1,6 +1,5 @@
-//! Packs to begin with, and the schema of `pack.json`. They are copied into a project and belong to it from then on.
+//! Starter packs, which are copied into a project, and the schema of `pack.json`.
 
-/// The schema of `pack.json`.
 pub const SCHEMA: &str = include_str!("../../packs/_pack.schema.json");
 
 macro_rules! starters {
@@ -25,7 +24,6 @@ pub fn all() -> &'static [(&'static str, &'static str)] {
     FILES
 }
 
-/// The names of the packs.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     FILES.iter().filter_map(|(path, _)| path.strip_suffix("/pack.json")).collect()

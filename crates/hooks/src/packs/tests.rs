@@ -1,4 +1,4 @@
-//! Packs as a whole: loading, looking again, scoring, telling.
+//! Packs as a whole: loading, reloading, scoring, injection.
 
 use super::score::Kind;
 use super::*;
@@ -164,7 +164,7 @@ fn a_missing_dependency_is_named() {
     let shelf = Shelf::new();
     shelf.pack("demo", &json!({"depends_on": ["nothing"]}));
     let packs = shelf.load();
-    assert!(packs.problems()[0].to_string().contains("depends_on: there is no pack `nothing` here"));
+    assert!(packs.problems()[0].to_string().contains("depends_on: unknown pack `nothing`"));
     assert_eq!(packs.all().len(), 1, "it works all the same");
 }
 
@@ -281,7 +281,7 @@ fn telling(
     told: &mut InjectionHistory,
     cap: usize,
 ) -> Option<PackInjection> {
-    tell(&packs.score(file, recent), file, told, cap)
+    inject(&packs.score(file, recent), file, told, cap)
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn guardrails_once_a_session_and_lessons_once_a_file() {
     assert_eq!(telling(&packs, "src/a.ts", &nothing, &mut told, 1500), None, "nothing is told twice");
     let other = telling(&packs, "src/b.ts", &nothing, &mut told, 1500).unwrap();
     assert!(other.text.contains("- best") && !other.text.contains("be strict"), "{}", other.text);
-    // Written down and read back it is the same; a record of tellings gives the same too.
+    // The history survives serialization, and is restored from the records of injections.
     let back: InjectionHistory = serde_json::from_str(&serde_json::to_string(&told).unwrap()).unwrap();
     assert_eq!(back, told);
     let mut noted = InjectionHistory::default();
@@ -313,7 +313,7 @@ fn guardrails_once_a_session_and_lessons_once_a_file() {
         noted.note(file, telling.guardrails.iter().map(String::as_str), lessons);
     }
     assert_eq!(noted, told);
-    told.forget();
+    told = InjectionHistory::default();
     assert_eq!(telling(&packs, "src/a.ts", &nothing, &mut told, 1500).unwrap().text, first.text);
 }
 

@@ -1,16 +1,14 @@
-//! What the gate decided in a session, as `security-metrics.json` holds it.
+//! Counts of the gate's decisions in a session: `security-metrics.json`.
 
 use marvin_base::clock;
 use marvin_gate::Decision;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One decision.
+/// A decision and the layer that made it.
 #[derive(Debug, Clone, Copy)]
 pub struct LayerDecision {
-    /// Allow, ask or deny.
     pub decision: Decision,
-    /// Which layer decided.
     pub layer: &'static str,
 }
 
@@ -18,10 +16,22 @@ pub struct LayerDecision {
 pub(super) struct Metrics {
     layers: BTreeMap<String, u64>,
     decisions: BTreeMap<String, u64>,
-    /// Allowed without a person or a model.
-    alone: u64,
+    /// Decisions that allowed without a person or a model.
+    automatic: u64,
     started: Option<String>,
     updated: Option<String>,
+}
+
+/// The content of `security-metrics.json`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SecurityMetrics {
+    by_source: BTreeMap<&'static str, u64>,
+    by_decision: BTreeMap<&'static str, u64>,
+    total: u64,
+    auto_accept_rate: f64,
+    started_at: Option<String>,
+    last_updated: Option<String>,
 }
 
 impl Metrics {
@@ -33,30 +43,30 @@ impl Metrics {
         *self.layers.entry(layer.to_string()).or_default() += 1;
         *self.decisions.entry(decision.to_string()).or_default() += 1;
         if decision == "allow" && layer != "llm" {
-            self.alone += 1;
+            self.automatic += 1;
         }
         self.started.get_or_insert(at.clone());
         self.updated = Some(at);
     }
 
     /// `None` when nothing was decided.
-    pub(super) fn value(&self) -> Option<Value> {
+    pub(super) fn summary(&self) -> Option<SecurityMetrics> {
         let total: u64 = self.decisions.values().sum();
-        let of = |map: &BTreeMap<String, u64>, names: &[&str]| -> Value {
-            names.iter().map(|name| ((*name).to_string(), json!(map.get(*name).unwrap_or(&0)))).collect()
+        let counts = |map: &BTreeMap<String, u64>, names: &[&'static str]| {
+            names.iter().map(|name| (*name, map.get(*name).copied().unwrap_or(0))).collect()
         };
         let layers = ["allowlist", "denylist", "learned", "llm", "error", "catastrophe", "judge", "path"];
         (total > 0).then(|| {
             #[expect(clippy::cast_precision_loss, reason = "counts of decisions")]
-            let rate = self.alone as f64 / total as f64;
-            json!({
-                "bySource": of(&self.layers, &layers),
-                "byDecision": of(&self.decisions, &["allow", "deny", "ask"]),
-                "total": total,
-                "autoAcceptRate": (rate * 1_000.0).round() / 1_000.0,
-                "startedAt": self.started,
-                "lastUpdated": self.updated,
-            })
+            let rate = self.automatic as f64 / total as f64;
+            SecurityMetrics {
+                by_source: counts(&self.layers, &layers),
+                by_decision: counts(&self.decisions, &["allow", "deny", "ask"]),
+                total,
+                auto_accept_rate: (rate * 1_000.0).round() / 1_000.0,
+                started_at: self.started.clone(),
+                last_updated: self.updated.clone(),
+            }
         })
     }
 }

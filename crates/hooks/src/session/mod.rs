@@ -1,7 +1,7 @@
-//! A session of a client, kept as a run.
+//! A session of a client, recorded as a run.
 //!
-//! Everything that a session is lies in files of its run's directory; memory only keeps it at hand. Who comes to a session anew
-//! (a daemon after a crash, a hook without a daemon) reads it back from there ([`restore`]).
+//! The state of a session is in the files of its run directory; memory is only a cache. A process without it (a daemon
+//! after a crash, a hook without a daemon) reads it back from there ([`restore`]).
 
 mod metrics;
 mod restore;
@@ -9,60 +9,76 @@ mod restore;
 use crate::event::Client;
 use crate::packs::InjectionHistory;
 use jiff::Timestamp;
-use marvin_base::atomic;
+use marvin_base::atomic::{self, WriteError};
+use marvin_base::layout::state::StateError;
 use marvin_base::ledger::{Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunDirectory;
 use marvin_base::run_record::{Activity, HookSessionRecord, RunKind, RunRecord};
 use marvin_base::{clock, signature, truncate};
 use marvin_gate::layers::learn::Pending;
-use metrics::Metrics;
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use metrics::{Metrics, SecurityMetrics};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use metrics::LayerDecision;
 
-/// What happened lately, in `run.json`.
 const MAX_RECENT_ACTIVITIES: usize = 20;
-/// Corrections whose words are told again.
+/// Corrections that are quoted to the agent again.
 const MAX_QUOTED_CORRECTIONS: usize = 12;
-/// Characters of a text in the record.
 const MAX_RECORDED_TEXT_CHARS: usize = 200;
-/// How often `run.json` follows what happens; the trace is always first.
-const FLUSH: Duration = Duration::from_secs(2);
+/// The interval of updates to `run.json`; the trace is always written first.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A session.
+/// The reason why a session cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error(transparent)]
+    Run(#[from] WriteError),
+    #[error(transparent)]
+    Trace(#[from] LedgerError),
+    #[error("cannot write {path}: {source}")]
+    Pointer { path: String, source: std::io::Error },
+    #[error("{path} names no run")]
+    NoRun { path: String },
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
 #[derive(Debug)]
 pub struct Session {
-    /// The client's name for it.
+    /// The client's id of the session.
     pub id: String,
-    /// What was told: to the agent of the session (the empty name) and to each sub-agent, which begins knowing nothing.
-    pub told: BTreeMap<String, InjectionHistory>,
-    /// Corrections: their category and when.
+    /// Injections per agent: the empty name is the session's own agent; a sub-agent starts without any.
+    pub injected: BTreeMap<String, InjectionHistory>,
+    /// The category and time of each correction.
     pub corrections: Vec<(String, Timestamp)>,
-    /// What was corrected, in the person's words, newest last.
+    /// Categories of the person's directions.
+    pub directions: BTreeSet<String>,
+    /// The person's words of the corrections and directions, newest last.
     pub words: Vec<String>,
     /// Commands that a person is asked about.
     pub pending: Pending,
-    /// How often in a row the agent was sent back to work.
+    /// Consecutive times that the agent was sent back to work.
     pub sent_back: u32,
-    /// How often in a row a stop was taken for a pause.
+    /// Consecutive times that a stop was taken for a pause.
     pub paused: u32,
-    /// The file that was worked on last, and by which tool.
+    /// The last file and the tool that changed it.
     pub last: Option<(String, String)>,
-    /// Whether tests were seen to pass since something was edited.
+    /// Whether tests passed since the last edit.
     pub tested: bool,
-    /// What `run.json` holds.
+    /// The content of `run.json`.
     pub record: RunRecord,
-    /// The part of it that sessions of hooks have.
+    /// The part of it that only sessions of hooks have.
     pub hooks: HookSessionRecord,
     client: Client,
     run: Arc<RunDirectory>,
     trace: Ledger,
-    /// Its other files, for as long as they lie at their places.
+    /// Other open files of the run.
     files: BTreeMap<&'static str, Ledger>,
     sequence: u64,
     metrics: Metrics,
@@ -70,31 +86,38 @@ pub struct Session {
     changed: bool,
     flushed: Option<Instant>,
     states: u64,
-    /// The newest state that was written, so that none is written over a newer one.
+    /// The number of the last written state, so that an older one does not replace it.
     written: Arc<Mutex<u64>>,
 }
 
 impl Session {
-    /// The session of a client: a run that goes on, or a new one.
-    ///
-    /// # Errors
-    /// When there is none and none can be made.
-    pub fn open(runs: &Path, id: &str, client: Client, redactor: &Arc<Redactor>) -> Result<Session, String> {
+    /// Resumes the run of a session, or creates one.
+    pub fn open(
+        runs: &Path,
+        id: &str,
+        client: Client,
+        redactor: &Arc<Redactor>,
+    ) -> Result<Session, SessionError> {
         let pointer = runs.join("sessions").join(file_name(id));
         if let Some(run) = restore::run(runs, &pointer, id) {
             return Session::from_run(run, id, client, redactor).map(restore::restored);
         }
-        let run = RunDirectory::create(runs).map_err(|error| error.to_string())?;
+        let run = RunDirectory::create(runs)?;
+        let path = || pointer.display().to_string();
         match restore::claim(&pointer, run.id()) {
-            Ok(true) => Session::from_run(run, id, client, redactor).map(Session::begun),
-            // Somebody else was faster: theirs is the run, ours was never one.
+            Ok(true) => {
+                let mut session = Session::from_run(run, id, client, redactor)?;
+                session.flush();
+                Ok(session)
+            }
+            // Another process was faster, so its run is the session's.
             Ok(false) => {
                 std::fs::remove_dir_all(run.path()).ok();
-                let run = restore::run(runs, &pointer, id)
-                    .ok_or_else(|| format!("{} names no run", pointer.display()))?;
+                let run =
+                    restore::run(runs, &pointer, id).ok_or_else(|| SessionError::NoRun { path: path() })?;
                 Session::from_run(run, id, client, redactor).map(restore::restored)
             }
-            Err(error) => Err(format!("cannot write {}: {error}", pointer.display())),
+            Err(source) => Err(SessionError::Pointer { path: path(), source }),
         }
     }
 
@@ -103,13 +126,13 @@ impl Session {
         id: &str,
         client: Client,
         redactor: &Arc<Redactor>,
-    ) -> Result<Session, String> {
-        let trace = Ledger::open_shared_chained(&run.trace(), Durability::Turn, redactor.clone())
-            .map_err(|error| error.to_string())?;
+    ) -> Result<Session, SessionError> {
+        let trace = Ledger::open_shared_chained(&run.trace(), Durability::Turn, redactor.clone())?;
         Ok(Session {
             id: id.to_string(),
-            told: BTreeMap::new(),
+            injected: BTreeMap::new(),
             corrections: Vec::new(),
+            directions: BTreeSet::new(),
             words: Vec::new(),
             pending: Pending::default(),
             sent_back: 0,
@@ -136,33 +159,25 @@ impl Session {
         })
     }
 
-    fn begun(mut self) -> Session {
-        self.flush();
-        self
-    }
-
-    /// The client that it is a session of.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client
     }
 
-    /// The run's id.
     #[must_use]
     pub fn run_id(&self) -> &str {
         self.run.id()
     }
 
-    /// The run's directory.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.run.path()
     }
 
-    /// Writes an event into the trace.
+    /// Appends an event to the trace.
     ///
     /// # Errors
-    /// When it cannot be written: what it announces must not be allowed then.
+    /// When it cannot be written; the call that it announces must not be allowed then.
     pub fn record(&mut self, kind: &str, facts: Value) -> Result<(), LedgerError> {
         self.sequence += 1;
         let mut event = Map::new();
@@ -177,10 +192,7 @@ impl Session {
     }
 
     /// Appends a line to another file of the run.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn append(&mut self, file: &'static str, line: &Value) -> Result<(), LedgerError> {
+    pub fn append(&mut self, file: &'static str, line: &impl Serialize) -> Result<(), LedgerError> {
         let open = self.files.remove(file).filter(Ledger::is_in_place);
         let mut ledger = match open {
             Some(ledger) => ledger,
@@ -195,15 +207,15 @@ impl Session {
         Ok(())
     }
 
-    /// A text for the record: without secrets, then short.
+    /// A text for the record: redacted, then cut.
     #[must_use]
     pub fn short(&self, text: &str) -> String {
-        // The secret may begin before the cut; what lies far behind it cannot be in sight of it.
+        // A secret may begin before the cut; text far behind the cut does not affect it.
         let near: String = text.chars().take(MAX_RECORDED_TEXT_CHARS * 20).collect();
         truncate::line(&self.redactor.text(&near), MAX_RECORDED_TEXT_CHARS)
     }
 
-    /// Notes that something happened, for `run.json`.
+    /// Adds to the recent activity in `run.json`.
     pub fn activity(&mut self, kind: &str, data: &Value) {
         let activity = Activity { kind: kind.to_string(), timestamp: clock::now_stamp(), data: data.clone() };
         self.hooks.recent_activity.push(activity);
@@ -212,24 +224,22 @@ impl Session {
         self.changed = true;
     }
 
-    /// Counts a tool call.
     pub fn count_call(&mut self) {
         *self.record.tool_call_count.get_or_insert_default() += 1;
     }
 
-    /// `run.json` as it would be written now, with secrets.
+    /// The current content of `run.json`, not redacted.
     #[must_use]
     pub fn facts(&self) -> RunRecord {
         RunRecord { hooks: Some(self.hooks.clone()), ..self.record.clone() }
     }
 
-    /// Counts a decision of the gate.
     pub fn count(&mut self, counted: LayerDecision) {
         self.metrics.count(counted);
         self.changed = true;
     }
 
-    /// Keeps a correction.
+    /// Stores a correction.
     pub fn correct(&mut self, category: Option<&str>, words: &str, at: Timestamp) {
         if let Some(category) = category {
             self.corrections.push((category.to_string(), at));
@@ -239,30 +249,30 @@ impl Session {
         self.words.drain(..extra);
     }
 
-    /// What was told to an agent of the session.
-    pub fn told(&mut self, agent: Option<&str>) -> &mut InjectionHistory {
-        self.told.entry(agent.unwrap_or_default().to_string()).or_default()
+    /// The injections of an agent of the session.
+    pub fn injections_for(&mut self, agent: Option<&str>) -> &mut InjectionHistory {
+        self.injected.entry(agent.unwrap_or_default().to_string()).or_default()
     }
 
-    /// What is to be written to `run.json` and the figures of the gate, when it is time.
+    /// The state to be written to `run.json` and the metrics, when an update is due.
     #[must_use]
     pub fn due(&mut self) -> Option<SessionRecord> {
-        (self.changed && self.flushed.is_none_or(|at| at.elapsed() >= FLUSH)).then(|| self.state())
+        (self.changed && self.flushed.is_none_or(|at| at.elapsed() >= FLUSH_INTERVAL)).then(|| self.state())
     }
 
-    /// What was due could not be written.
+    /// Schedules another update after one that failed.
     pub fn keep_trying(&mut self) {
         self.changed = true;
     }
 
-    /// Writes `run.json` and the figures of the gate. What cannot be written now is tried again: the trace has it all.
+    /// Writes `run.json` and the metrics. A failed update is repeated later, since the trace has all of it.
     pub fn flush(&mut self) {
         self.changed = !self.state().write();
     }
 
     fn state(&mut self) -> SessionRecord {
         let record = self.facts();
-        // Here and not where it is written: every thread that looks for secrets needs memory of its own for it.
+        // Redaction happens on this thread, because every thread that redacts needs its own memory for it.
         let record = self.run.render(&record, &self.redactor);
         self.changed = false;
         self.flushed = Some(Instant::now());
@@ -270,13 +280,13 @@ impl Session {
         SessionRecord {
             number: self.states,
             record,
-            metrics: self.metrics.value(),
+            metrics: self.metrics.summary(),
             run: self.run.clone(),
             written: self.written.clone(),
         }
     }
 
-    /// Counts again from the trace, which others may have written to at the same time.
+    /// Counts again from the trace, to which other processes may have written.
     pub fn recount(&mut self) {
         restore::recount(self);
     }
@@ -286,13 +296,13 @@ impl Session {
         self.trace.sync().ok();
     }
 
-    /// Does its directory still lie where it was made?
+    /// Whether its directory still exists.
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.run.path().join("trace.jsonl").exists()
     }
 
-    /// Where a copy of what is known goes before a compaction.
+    /// The path of a snapshot before a compaction.
     #[must_use]
     pub fn snapshot(&self) -> PathBuf {
         let stamp = clock::now_stamp().replace([':', '.', '-'], "");
@@ -300,18 +310,18 @@ impl Session {
     }
 }
 
-/// What `run.json` and the figures of the gate are to hold.
+/// A state of a session for `run.json` and the metrics.
 #[derive(Debug)]
 pub struct SessionRecord {
     number: u64,
     record: String,
-    metrics: Option<Value>,
+    metrics: Option<SecurityMetrics>,
     run: Arc<RunDirectory>,
     written: Arc<Mutex<u64>>,
 }
 
 impl SessionRecord {
-    /// Writes it, unless a newer one was written. True when there is nothing more to do.
+    /// Writes it, unless a newer one was written; false when it must be repeated.
     #[must_use]
     pub fn write(self) -> bool {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -321,7 +331,8 @@ impl SessionRecord {
         let saved = self.run.write(&self.record).is_ok();
         let counted = self.metrics.is_none_or(|metrics| {
             let path = self.run.path().join("security-metrics.json");
-            atomic::replace(&path, format!("{metrics:#}\n").as_bytes()).is_ok()
+            let text = serde_json::to_string_pretty(&metrics).unwrap_or_default();
+            atomic::replace(&path, format!("{text}\n").as_bytes()).is_ok()
         });
         *written = self.number;
         saved && counted
@@ -336,11 +347,45 @@ impl Drop for Session {
     }
 }
 
-/// A session's name as the name of a file.
+/// The file name for a session id.
 fn file_name(id: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     if !id.is_empty() && id.len() <= 80 && id.bytes().all(plain) {
         return id.to_string();
     }
-    format!("session-{}", signature::hash(&json!(id)))
+    format!("session-{}", signature::hash(&id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lessons::record::GuidanceRecord;
+
+    #[test]
+    fn guidance_survives_a_restart() {
+        let directory = tempfile::tempdir().unwrap();
+        let redactor = Arc::new(Redactor::patterns_only());
+        let open = || Session::open(directory.path(), "one", Client::Claude, &redactor).unwrap();
+        for (kind, category) in [("direction", "testing"), ("correction", "naming")] {
+            let line = GuidanceRecord {
+                id: "g_1".into(),
+                timestamp: clock::now(),
+                run_id: String::new(),
+                kind: kind.into(),
+                content: format!("a {kind}"),
+                category: Some(category.into()),
+                confidence: 0.9,
+                preceding_tool: None,
+                preceding_file: None,
+                preceding_injections: None,
+            };
+            open().append("guidance.jsonl", &line).unwrap();
+        }
+        let session = open();
+        assert_eq!(session.directions, BTreeSet::from(["testing".to_string()]));
+        let corrected: Vec<&str> =
+            session.corrections.iter().map(|(category, _)| category.as_str()).collect();
+        assert_eq!(corrected, ["naming"]);
+        assert_eq!(session.words, ["a direction", "a correction"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! Finds the run of a session again, and reads back what memory kept of it.
+//! Restores a session from the files of its run.
 
 use super::{MAX_QUOTED_CORRECTIONS, Session};
 use crate::packs::InjectionHistory;
@@ -13,14 +13,13 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Bytes of a file that is read back.
 const MAX_RESTORED_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The run that a session's file names.
+/// The run that a session's pointer file names.
 pub(super) fn run(runs: &Path, pointer: &Path, session: &str) -> Option<RunDirectory> {
     let id = files::read_text(pointer, 256, Links::Refuse).ok()?;
     let run = RunDirectory::open(runs, id.trim()).ok()?;
-    // A run that says that it is another session's is not this one's, whatever the file says.
+    // A run of another session is not used, whatever the pointer names.
     let hooks = RunRecord::read(run.path()).ok().and_then(|record| record.hooks);
     if hooks.is_some_and(|hooks| hooks.session_id != session) {
         std::fs::remove_file(pointer).ok();
@@ -29,7 +28,7 @@ pub(super) fn run(runs: &Path, pointer: &Path, session: &str) -> Option<RunDirec
     Some(run)
 }
 
-/// Makes a run the session's; false when it has one.
+/// Assigns a run to a session; false when the session has one.
 pub(super) fn claim(pointer: &Path, run: &str) -> std::io::Result<bool> {
     let directory = pointer.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory)?;
@@ -42,7 +41,6 @@ pub(super) fn claim(pointer: &Path, run: &str) -> std::io::Result<bool> {
     }
 }
 
-/// The session as it was.
 pub(super) fn restored(mut session: Session) -> Session {
     let directory = session.run.path().to_path_buf();
     if let Ok(mut record) = RunRecord::read(&directory) {
@@ -53,14 +51,14 @@ pub(super) fn restored(mut session: Session) -> Session {
     }
     let since = trace(&mut session);
     corrections(&mut session, &directory.join("guidance.jsonl"));
-    session.told = told(&directory.join("injections.jsonl"), since.as_deref());
+    session.injected = injected(&directory.join("injections.jsonl"), since.as_deref());
     session.changed = false;
     session
 }
 
-/// Reads the trace back. Returns when the conversation was last shortened.
+/// Reads the trace; returns the time of the last compaction.
 fn trace(session: &mut Session) -> Option<String> {
-    let mut shortened = None;
+    let mut compacted = None;
     let (mut calls, mut corrected) = (0, 0);
     for event in lines(&session.run.trace()) {
         let text = |key: &str| event.get(key).and_then(Value::as_str);
@@ -77,7 +75,7 @@ fn trace(session: &mut Session) -> Option<String> {
             }
         }
         match text("type").unwrap_or_default() {
-            "hook.pre-compact" => shortened = Some(stamp.to_string()),
+            "hook.pre-compact" => compacted = Some(stamp.to_string()),
             "hook.post-tool-use" | "hook.post-tool-use-failure" => calls += 1,
             "hook.verified" => {
                 let back = event.get("sent_back").and_then(Value::as_u64).unwrap_or(0);
@@ -98,18 +96,22 @@ fn trace(session: &mut Session) -> Option<String> {
             session.last = Some((file.to_string(), tool.to_string()));
         }
     }
-    // The trace comes first; a crash may have kept run.json from following.
+    // The trace is written first; after a crash, run.json may be older.
     session.record.tool_call_count = session.record.tool_call_count.max(Some(calls));
     session.hooks.correction_count = session.hooks.correction_count.max(corrected);
-    shortened
+    compacted
 }
 
 fn corrections(session: &mut Session, path: &Path) {
     for line in lines(path) {
         let text = |key: &str| line.get(key).and_then(Value::as_str);
         let Some(at) = text("timestamp").and_then(|stamp| stamp.parse::<Timestamp>().ok()) else { continue };
-        if let Some(category) = text("category").filter(|_| text("type") == Some("correction")) {
-            session.corrections.push((category.to_string(), at));
+        match (text("type"), text("category")) {
+            (Some("correction"), Some(category)) => session.corrections.push((category.to_string(), at)),
+            (Some("direction"), Some(category)) => {
+                session.directions.insert(category.to_string());
+            }
+            _ => {}
         }
         session.words.extend(text("content").map(str::to_string));
     }
@@ -117,8 +119,8 @@ fn corrections(session: &mut Session, path: &Path) {
     session.words.drain(..extra);
 }
 
-fn told(path: &Path, since: Option<&str>) -> BTreeMap<String, InjectionHistory> {
-    let mut told: BTreeMap<String, InjectionHistory> = BTreeMap::new();
+fn injected(path: &Path, since: Option<&str>) -> BTreeMap<String, InjectionHistory> {
+    let mut injected: BTreeMap<String, InjectionHistory> = BTreeMap::new();
     for line in lines(path) {
         let text = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
         if since.is_some_and(|since| text("timestamp") < since) {
@@ -130,16 +132,15 @@ fn told(path: &Path, since: Option<&str>) -> BTreeMap<String, InjectionHistory> 
         };
         let lessons: Vec<(String, String)> =
             list("lessons").iter().map(|lesson| (word(lesson, "pack"), word(lesson, "title"))).collect();
-        told.entry(text("agent_id").to_string()).or_default().note(
+        injected.entry(text("agent_id").to_string()).or_default().note(
             text("file"),
             list("guardrails").iter().filter_map(Value::as_str),
             lessons.iter().map(|(pack, title)| (pack.as_str(), title.as_str())),
         );
     }
-    told
+    injected
 }
 
-/// Counts everything again.
 pub(super) fn recount(session: &mut Session) {
     session.metrics = super::metrics::Metrics::default();
     (session.record.tool_call_count, session.hooks.correction_count) = (Some(0), 0);
@@ -155,7 +156,7 @@ fn lines(path: &Path) -> Vec<Value> {
     ledger::read(path).map(|contents| contents.entries).unwrap_or_default()
 }
 
-/// How long ago that was; a clock that was set back makes it now.
+/// The age of a time stamp; zero after a clock that was set back.
 fn age(stamp: &str) -> Duration {
     let Ok(moment) = stamp.parse::<Timestamp>() else { return Duration::MAX };
     let seconds = marvin_base::clock::now().duration_since(moment).as_secs();

@@ -158,7 +158,8 @@ fn start(environment: &Environment, place: &DaemonPlace) -> Result<Exit, Failure
     let (project, at) = find(environment, place)?;
     let program = std::env::current_exe()
         .map_err(|error| Failure::failed(format!("this program cannot be found: {error}")))?;
-    let started = daemon::start(environment, &project, &program).map_err(Failure::failed)?;
+    let started =
+        daemon::start(environment, &project, &program).map_err(|error| Failure::failed(error.to_string()))?;
     let since = Instant::now();
     let status = loop {
         let status = daemon::status(&at);
@@ -233,7 +234,7 @@ fn serve(environment: &Environment, project: &Path) -> Result<Exit, Failure> {
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     runtime.block_on(async {
         let cancel = cancel_on_signal();
-        daemon::serve(environment, project, cancel).await.map_err(Failure::failed)
+        daemon::serve(environment, project, cancel).await.map_err(|error| Failure::failed(error.to_string()))
     })?;
     Ok(Exit::Success)
 }

@@ -11,7 +11,7 @@ use marvin_hooks::lessons::evolve::{self, Fate, Plan, Verdict};
 use marvin_hooks::lessons::health::{self, Health};
 use marvin_hooks::lessons::reflect::{self, Candidate, Edit};
 use marvin_hooks::lessons::teach::{self, NewLesson};
-use marvin_hooks::lessons::{Change, LESSONS};
+use marvin_hooks::lessons::{Change, LESSONS, LessonsError};
 use serde::Serialize;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
@@ -161,7 +161,7 @@ pub(crate) fn run(command: LessonsCommand) -> Result<Exit, Failure> {
             let lesson = NewLesson { pack, title, actionable, description, category, force };
             let packs = shelf(&consent.project)?.packs;
             let change = teach::teach(&lesson, &packs, &output::environment_redactor());
-            let change = change.map_err(Failure::usage)?;
+            let change = change.map_err(|error| Failure::usage(error.to_string()))?;
             agree(&[&change], &consent, &TaughtLesson { pack: &lesson.pack, title: &lesson.title })
         }
     }
@@ -240,7 +240,7 @@ fn promote(
         return output::line("There is nothing to promote.");
     }
     let changes = reflect::promote(&chosen, edit, &shelf.packs, &output::environment_redactor());
-    let changes = changes.map_err(Failure::usage)?;
+    let changes = changes.map_err(|error| Failure::usage(error.to_string()))?;
     let promoted = chosen.iter().map(|candidate| candidate.id.as_str()).collect();
     agree(&changes.iter().collect::<Vec<_>>(), consent, &Promoted { promoted })
 }
@@ -300,8 +300,10 @@ fn evolve(only: Option<&str>, shelf: &Shelf, consent: &Consent) -> Result<Exit, 
     }
     let now = clock::now();
     let packs = shelf.packs.all().iter().filter(|pack| only.is_none_or(|name| pack.name() == name));
-    let plans: Vec<Plan> =
-        packs.map(|pack| evolve::plan(pack, now)).collect::<Result<_, _>>().map_err(Failure::failed)?;
+    let plans: Vec<Plan> = packs
+        .map(|pack| evolve::plan(pack, now))
+        .collect::<Result<_, LessonsError>>()
+        .map_err(|error| Failure::failed(error.to_string()))?;
     let verdicts = plans.iter().flat_map(|plan| {
         plan.verdicts.iter().map(move |verdict| EvolvedLesson { pack: &plan.pack, verdict })
     });
@@ -340,7 +342,10 @@ fn agree(changes: &[&Change], consent: &Consent, facts: &impl Serialize) -> Resu
     if let (true, Some(person)) = (agreed, &person) {
         let files: Vec<String> = changes.iter().map(|change| change.path.display().to_string()).collect();
         person.record("lessons", &files.join(" "))?;
-        changes.iter().try_for_each(|change| change.write()).map_err(Failure::failed)?;
+        changes
+            .iter()
+            .try_for_each(|change| change.write())
+            .map_err(|error| Failure::failed(error.to_string()))?;
     }
     if as_json {
         let files = Some(changes.iter().map(|change| &change.path).collect());

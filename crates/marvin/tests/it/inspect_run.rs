@@ -89,11 +89,11 @@ fn a_session_of_hooks_is_shown_and_damage_is_named() {
 #[test]
 fn a_run_that_is_not_there_is_a_mistake() {
     let world = World::new();
-    assert!(world.marvin(["inspect-run"]).run().exits(2).message().contains("there is no run yet"));
+    assert!(world.marvin(["inspect-run"]).run().exits(2).message().contains("no run exists yet"));
     put(&world.user().join("runs/run_20260101_000000_aaaa/run.json"), "{}");
     put(&world.user().join("runs/run_20260101_000000_bbbb/trace.jsonl"), "\u{0}\u{0}");
     assert!(world.marvin(["inspect-run"]).run().exits(0).text().contains("run.json: it is not there"));
     assert!(world.marvin(["inspect-run", "run_2026"]).run().exits(2).message().contains("several runs"));
     let message = world.marvin(["inspect-run", "nonsense"]).run().exits(2).message();
-    assert!(message.contains("there is no run `nonsense`") && message.contains("the newest is"), "{message}");
+    assert!(message.contains("unknown run `nonsense`") && message.contains("the newest is"), "{message}");
 }

@@ -85,7 +85,7 @@ fn check_names_file_field_and_mend() {
     let checked = world.marvin(["packs", "check"]).run().exits(1);
     for part in [
         "PROBLEM bad",
-        "bad/pack.json: applies_to.extension: there is no such field\n  hint: did you mean `applies_to.extensions`?",
+        "bad/pack.json: applies_to.extension: unknown field\n  hint: did you mean `applies_to.extensions`?",
         "bad/pack.json: version: `2` does not do",
         "PROBLEM good",
         "good/lessons.jsonl: line 1: it is no lesson: missing field `actionable`",

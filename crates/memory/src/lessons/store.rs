@@ -7,7 +7,7 @@
 
 use super::{Header, Lesson, LessonMatch, Query, file};
 use crate::error::MemoryError;
-use crate::index::{Document, Hit, Index, Kind, Search};
+use crate::index::{self, Document, Hit, Index, Kind, Search};
 use crate::words;
 use jiff::Timestamp;
 use marvin_base::files::{self, Links};
@@ -107,9 +107,6 @@ impl Lessons {
     }
 
     /// Every lesson that can be read, by id.
-    ///
-    /// # Errors
-    /// When the directory cannot be read.
     pub fn all(&self) -> Result<Vec<Lesson>, MemoryError> {
         Ok(self.listing()?.keys().filter_map(|id| self.read(id).ok()).collect())
     }
@@ -146,32 +143,17 @@ impl Lessons {
     }
 
     /// Updates the index.
-    ///
-    /// # Errors
-    /// As [`Lessons::retrieve`].
     pub fn refresh(&mut self) -> Result<(), MemoryError> {
         self.with_index(Lessons::sync)
     }
 
-    /// Runs `work` with the index; if the index fails, once more with a new one.
     fn with_index<T>(
         &mut self,
         work: impl Fn(&Lessons, &mut Index) -> Result<T, MemoryError>,
     ) -> Result<T, MemoryError> {
-        let path = self.index_path.clone();
-        let failed = |error: rusqlite::Error| MemoryError::index(&path, &error);
-        let mut index = match self.index.take() {
-            // The file of an open index may have been removed.
-            Some(index) if path.exists() => index,
-            _ => Index::open(&path).map_err(failed)?,
-        };
-        let mut result = work(self, &mut index);
-        if let Err(MemoryError::Index { .. }) = &result {
-            drop(index);
-            index = Index::renew(&path).map_err(failed)?;
-            result = work(self, &mut index);
-        }
-        self.index = Some(index);
+        let mut slot = self.index.take();
+        let result = index::with_index(&mut slot, &self.index_path, |index| work(self, index));
+        self.index = slot;
         result
     }
 

@@ -111,9 +111,6 @@ impl Memory {
     }
 
     /// The long-term memories that answer a query best.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
     pub fn query(&mut self, text: &str, limit: usize) -> Result<Vec<RecalledMemory>, MemoryError> {
         self.recall(&Recall { text, kinds: &[Kind::Ltm], limit, ..Recall::default() })
     }

@@ -6,7 +6,7 @@
 use super::{Memory, decide};
 use crate::embed;
 use crate::error::MemoryError;
-use crate::index::{Document, Hit, Index, Kind, Search, neighbours};
+use crate::index::{self, Document, Hit, Index, Kind, Search, neighbours};
 use crate::lines;
 use crate::stm::{Stm, StmEntry};
 use crate::vault::{self, Trust};
@@ -83,19 +83,9 @@ impl Memory {
         &mut self,
         work: impl Fn(&Memory, &mut Index) -> Result<T, MemoryError>,
     ) -> Result<T, MemoryError> {
-        let path = self.vault.places.index.clone();
-        let failed = |error: rusqlite::Error| MemoryError::index(&path, &error);
-        let mut index = match self.index.take() {
-            Some(index) if path.exists() => index,
-            _ => Index::open(&path).map_err(failed)?,
-        };
-        let mut result = work(self, &mut index);
-        if let Err(MemoryError::Index { .. }) = &result {
-            drop(index);
-            index = Index::renew(&path).map_err(failed)?;
-            result = work(self, &mut index);
-        }
-        self.index = Some(index);
+        let mut slot = self.index.take();
+        let result = index::with_index(&mut slot, &self.vault.places.index, |index| work(self, index));
+        self.index = slot;
         result
     }
 
@@ -183,9 +173,6 @@ impl Memory {
     }
 
     /// Indexes documents of other owners (lessons of packs, artifacts), unless those of this `stamp` are indexed.
-    ///
-    /// # Errors
-    /// When no index can be made.
     pub fn offer(
         &mut self,
         kind: Kind,

@@ -86,7 +86,7 @@ fn skills_follow_the_open_format_and_changed_ones_stay() {
 }
 
 #[test]
-fn a_skill_of_an_older_version_that_nobody_changed_is_renewed() {
+fn an_unchanged_skill_of_an_older_version_is_renewed() {
     let project = Project::new();
     project.init();
     let name = ".claude/skills/marvin-teach/SKILL.md";

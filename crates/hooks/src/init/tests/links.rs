@@ -111,7 +111,7 @@ fn home_and_root_are_no_projects() {
     let project = Project::new();
     let home = project.path("home");
     for directory in [home.as_path(), Path::new("/")] {
-        assert!(Place::find(directory, &home).unwrap_err().to_string().contains("is no project"));
+        assert!(Place::find(directory, &home).unwrap_err().to_string().contains("is not a project"));
     }
     assert!(Place::find(&home.join("nothing"), &home).is_err());
     assert_eq!(project.place("").directory, project.path("p"));

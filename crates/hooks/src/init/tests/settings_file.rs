@@ -31,7 +31,7 @@ fn what_changed_since_stays_when_ours_is_taken_out() {
 }
 
 #[test]
-fn hooks_in_one_group_with_somebody_elses_are_taken_out_alone() {
+fn hooks_in_a_group_with_other_hooks_are_removed_alone() {
     let project = Project::new();
     project.init();
     let mut value = project.json(".claude/settings.json");

@@ -1,7 +1,7 @@
 //! Outcomes are counted once, whatever happens in between.
 
 use super::*;
-use crate::lessons::{evolve, health, reflect, teach};
+use crate::lessons::{Change, evolve, health, reflect, teach};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -202,7 +202,12 @@ fn what_people_said_becomes_a_candidate_once() {
     assert_eq!((found[1].pack.as_deref(), found[1].title.as_str()), (None, "Always version the API"));
     let redactor = Redactor::patterns_only();
     let plain = reflect::Edit::default();
-    assert!(reflect::promote(&found, &plain, &scene.packs(), &redactor).unwrap_err().contains("--pack"));
+    assert!(
+        reflect::promote(&found, &plain, &scene.packs(), &redactor)
+            .unwrap_err()
+            .to_string()
+            .contains("--pack")
+    );
     let edit = reflect::Edit { pack: Some("api".into()), title: Some("Put".into()), ..plain };
     let changes = reflect::promote(&found[..1], &edit, &scene.packs(), &redactor).unwrap();
     assert!(changes[0].diff().contains("+{\"timestamp\""), "{}", changes[0].diff());
@@ -229,14 +234,22 @@ fn teaching_checks_for_what_is_there() {
         };
         teach::teach(&taught, &scene.packs(), &redactor)
     };
-    assert!(taught("writes", "x", true).unwrap_err().contains("with this title"));
+    assert!(taught("writes", "x", true).unwrap_err().to_string().contains("with this title"));
     assert!(
-        taught("More", "use POST for every write to a resource.", false).unwrap_err().contains("--force")
+        taught("More", "use POST for every write to a resource.", false)
+            .unwrap_err()
+            .to_string()
+            .contains("--force")
     );
     assert!(taught("More", "use POST for every write to a resource.", true).is_ok());
     assert!(taught(" ", "x", false).is_err() && taught("x", "", false).is_err());
     let wrong = teach::NewLesson { pack: "apj".into(), ..teach::NewLesson::default() };
-    assert!(teach::teach(&wrong, &scene.packs(), &redactor).unwrap_err().contains("did you mean `api`"));
+    assert!(
+        teach::teach(&wrong, &scene.packs(), &redactor)
+            .unwrap_err()
+            .to_string()
+            .contains("did you mean `api`")
+    );
     let change = taught("Key", "never print AKIAIOSFODNN7EXAMPLE", false).unwrap();
     assert!(!String::from_utf8_lossy(&change.after).contains("AKIAIOSFODNN7EXAMPLE"));
 }
@@ -277,7 +290,7 @@ fn grown_lessons_become_rules_and_stale_ones_are_archived() {
     plan.changes[0].write().unwrap();
     let plan = evolve::plan(scene.packs().get("api").unwrap(), now).unwrap();
     assert_eq!(plan.changes.len(), 2);
-    plan.write().unwrap();
+    plan.changes.iter().try_for_each(Change::write).unwrap();
     assert_eq!(scene.text("packs/api/guardrails.md"), "# Rules\n- be kind\n\n## Learned\n- do good\n");
     assert_eq!(scene.text("packs/api/lessons.archive.jsonl").lines().count(), 2);
     let lessons = scene.text("packs/api/lessons.jsonl");

@@ -9,8 +9,8 @@ use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_base::settings::table;
 use marvin_base::{Exit, clock};
-use marvin_hooks::packs::score::{MAX_INJECTED_PACKS, STRONG, Signal, WEAK};
-use marvin_hooks::packs::{InjectionHistory, Reach, RecentGuidance, ScoredPack, relative, tell};
+use marvin_hooks::packs::score::{MAX_INJECTED_PACKS, STRONG_THRESHOLD, Signal, WEAK_THRESHOLD};
+use marvin_hooks::packs::{InjectionHistory, Reach, RecentGuidance, ScoredPack, inject, relative};
 use serde::Serialize;
 use std::path::{Component, Path, PathBuf};
 
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &WhyArguments) -> Result<Exit, Failure> {
     }
     let all = shelf.packs.score_all(&file, &recent, now);
     let chosen = shelf.packs.score(&file, &recent);
-    let telling = tell(&chosen, &file, &mut InjectionHistory::default(), max_tokens(&shelf)?);
+    let telling = inject(&chosen, &file, &mut InjectionHistory::default(), max_tokens(&shelf)?);
     let is_told = |scored: &ScoredPack| chosen.iter().any(|one| one.pack.name() == scored.pack.name());
     if arguments.project.json {
         let packs = all.iter().map(|scored| PackScore {
@@ -114,13 +114,15 @@ fn verdict(scored: &ScoredPack, told: bool) -> String {
         return format!("silent: excludes_paths has {pattern}");
     }
     let needs = scored.threshold();
-    let kind = if needs == STRONG { "a strong signal" } else { "no strong signal" };
+    let kind = if needs == STRONG_THRESHOLD { "a strong signal" } else { "no strong signal" };
     match (scored.reach, told) {
         (Reach::Relevant, true) => {
             format!("relevant ({needs} needed, {kind}): guardrails and the best lessons")
         }
         (Reach::Applies, true) => {
-            format!("applies (below {WEAK}, {kind}): guardrails once in a session, and lessons that fit")
+            format!(
+                "applies (below {WEAK_THRESHOLD}, {kind}): guardrails once in a session, and lessons that fit"
+            )
         }
         (Reach::Silent, _) if scored.score > 0 => format!("silent: {needs} needed, {kind}"),
         (Reach::Silent, _) => "silent: nothing speaks for it".to_string(),
