@@ -1,8 +1,9 @@
 //! Runs a workflow with its workers. A model is chosen only when a step needs one.
 
 use crate::deterministic::{Command, Echo};
-use crate::engine::{EngineError, MemoryTeacher, Outcome, Run, Teacher, Workers};
+use crate::engine::{EngineError, MemoryTeacher, Outcome, Run, Teacher};
 use crate::spec::{Step, Workflow};
+use crate::worker::Workers;
 use crate::workers::{ROLES, roles_for};
 use marvin_agent::step_agents::StepAgents;
 use marvin_agent::{ProjectContext, SessionError};

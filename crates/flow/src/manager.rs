@@ -10,6 +10,7 @@ use marvin_agent::roles::Role;
 use marvin_agent::step_agents::{Job, JobResult, Rights, StepAgents};
 use marvin_base::trace_event::TraceEvent;
 use marvin_base::truncate;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use tokio_util::sync::CancellationToken;
@@ -35,7 +36,7 @@ const KEYS: [&str; 9] = [
 ];
 
 /// A workflow for a goal.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The workflow, as in a workflow file.
     pub workflow: Value,
@@ -59,7 +60,7 @@ pub async fn plan(
     check: Check<'_>,
     cancel: &CancellationToken,
 ) -> Result<Option<Plan>, SessionError> {
-    if let Some(plan) = agents.kept(STEP)?.and_then(|kept| recall(&kept)) {
+    if let Some(plan) = agents.kept(STEP)?.and_then(|kept| serde_json::from_value(kept).ok()) {
         return Ok(Some(plan));
     }
     let mut problem = String::new();
@@ -78,7 +79,7 @@ pub async fn plan(
 
 /// Records a plan before its first step begins.
 fn keep(agents: &StepAgents, plan: Plan) -> Result<Plan, SessionError> {
-    agents.keep(STEP, &json!({"workflow": plan.workflow, "fallback": plan.fallback}))?;
+    agents.keep(STEP, &serde_json::to_value(&plan).unwrap_or_default())?;
     let steps = plan.workflow.get("steps").and_then(Value::as_array).map_or(0, Vec::len);
     agents.trace().event(TraceEvent::PlanMade {
         step_id: STEP.to_string(),
@@ -86,12 +87,6 @@ fn keep(agents: &StepAgents, plan: Plan) -> Result<Plan, SessionError> {
         fallback: plan.fallback.clone(),
     })?;
     Ok(plan)
-}
-
-fn recall(kept: &Value) -> Option<Plan> {
-    let workflow = kept.get("workflow")?.clone();
-    let fallback = kept.get("fallback").and_then(Value::as_str).map(str::to_string);
-    Some(Plan { workflow, fallback })
 }
 
 fn job(goal: &str, commitments: &[String], round: u32, problem: &str) -> Job {

@@ -4,7 +4,7 @@
 
 use crate::draw;
 use crate::engine::{self, EngineError, Holder};
-use crate::record::{Data, Record, StepStatus};
+use crate::record::{Artifact, Data, Record, StepStatus};
 use marvin_base::redact::Redactor;
 use marvin_base::run_record::{RunRecord, RunStatus};
 use serde::Serialize;
@@ -61,6 +61,15 @@ pub struct Moment {
     pub detail: String,
 }
 
+/// An artifact with its step and attempt.
+#[derive(Debug, Clone, Serialize)]
+pub struct StepArtifact {
+    pub step_id: String,
+    pub attempt: u32,
+    #[serde(flatten)]
+    pub artifact: Artifact,
+}
+
 /// A workflow run.
 #[derive(Debug)]
 pub struct View {
@@ -79,7 +88,7 @@ pub struct View {
     pub retries: Vec<Retry>,
     pub timeline: Vec<Moment>,
     /// Artifacts with their steps and attempts.
-    pub artifacts: Vec<Value>,
+    pub artifacts: Vec<StepArtifact>,
     /// The content of `workflow_state.json` for the current state.
     pub state: Value,
     /// The layout of a drawing; none if there are too many steps.
@@ -105,6 +114,35 @@ pub fn row(path: &Path) -> Value {
         "counts": workflow.map(|workflow| &workflow.counts).filter(|counts| !counts.is_empty()),
         "started_at": facts.started_at, "ended_at": facts.ended_at, "holder": holder, "manner": facts.manner,
     })
+}
+
+fn run_id(path: &Path) -> Option<String> {
+    path.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+/// The JSON of a [`View`].
+#[derive(Serialize)]
+struct ViewDocument<'a> {
+    run_id: Option<String>,
+    run_path: String,
+    status: String,
+    steps: &'a BTreeMap<&'static str, usize>,
+    sync: &'a str,
+    holder: &'a Option<Holder>,
+    facts: &'a RunRecord,
+    waiting: Vec<WaitingStep<'a>>,
+    retries: &'a [Retry],
+    artifacts: &'a [StepArtifact],
+    workflow: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<&'a [Moment]>,
+}
+
+#[derive(Serialize)]
+struct WaitingStep<'a> {
+    step_id: &'a str,
+    kind: &'a Option<String>,
+    text: &'a str,
 }
 
 impl View {
@@ -172,8 +210,10 @@ impl View {
             *counts.entry(status.word()).or_insert(0) += 1;
         }
         let id_of = |step: u32| workflow.steps.get(step as usize).map_or("", |step| &*step.id);
-        let artifacts = record.artifacts()?.into_iter().map(|(step, attempt, artifact)| {
-            json!({"step_id": id_of(step), "attempt": attempt, "path": artifact.path, "sha256": artifact.sha256, "bytes": artifact.bytes})
+        let artifacts = record.artifacts()?.into_iter().map(|(step, attempt, artifact)| StepArtifact {
+            step_id: id_of(step).to_string(),
+            attempt,
+            artifact,
         });
         let artifacts = artifacts.collect();
         let state = engine::state(&record, &workflow, redactor)?;
@@ -203,21 +243,24 @@ impl View {
     /// The view as JSON, for programs.
     #[must_use]
     pub fn json(&self, with_timeline: bool) -> Value {
-        let waiting: Vec<Value> = self
-            .steps
-            .iter()
-            .filter(|step| step.status == StepStatus::Blocked)
-            .map(|step| json!({"step_id": step.step_id, "kind": step.blocked, "text": step.detail}))
-            .collect();
-        let mut value = json!({
-            "run_id": self.path.file_name().map(|name| name.to_string_lossy().into_owned()), "run_path": self.path.display().to_string(),
-            "status": self.status(), "steps": self.counts, "sync": self.sync, "holder": self.holder, "facts": self.facts,
-            "waiting": waiting, "retries": self.retries, "artifacts": self.artifacts, "workflow": self.state,
-        });
-        if let (Value::Object(map), true) = (&mut value, with_timeline) {
-            map.insert("timeline".into(), json!(self.timeline));
-        }
-        value
+        let waiting = self.steps.iter().filter(|step| step.status == StepStatus::Blocked);
+        let document = ViewDocument {
+            run_id: run_id(&self.path),
+            run_path: self.path.display().to_string(),
+            status: self.status(),
+            steps: &self.counts,
+            sync: &self.sync,
+            holder: &self.holder,
+            facts: &self.facts,
+            waiting: waiting
+                .map(|step| WaitingStep { step_id: &step.step_id, kind: &step.blocked, text: &step.detail })
+                .collect(),
+            retries: &self.retries,
+            artifacts: &self.artifacts,
+            workflow: &self.state,
+            timeline: with_timeline.then_some(self.timeline.as_slice()),
+        };
+        serde_json::to_value(document).unwrap_or_default()
     }
 }
 

@@ -4,7 +4,9 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// The status that a worker reports.
@@ -116,6 +118,9 @@ impl Report {
         }
     }
 }
+
+/// Workers by name.
+pub type Workers = BTreeMap<String, Arc<dyn Worker>>;
 
 /// Does steps of workflows.
 #[async_trait]

@@ -2,17 +2,17 @@
 
 use super::execute::{AttemptResult, Event, Job};
 use super::outcome::{BlockedStep, Outcome, status_of};
-use super::{EngineError, Teacher, Workers, files};
+use super::{EngineError, Teacher, files};
 use crate::record::{Data, Record, StepHistory, StepStatus, WorkflowState};
 use crate::retry::AttemptLog;
 use crate::spec::{Followers, Step, Workflow};
-use crate::worker::Status;
+use crate::worker::{Status, Workers};
 use marvin_agent::trace::Trace;
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunDirectory;
 use marvin_base::trace_event::{StepEvent, TraceEvent};
 use marvin_base::truncate;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
@@ -363,8 +363,9 @@ impl Dispatcher {
 
     /// Skips every step that has not begun.
     pub(super) fn skip_rest(&mut self, by: u32, reason: &str) -> Result<(), EngineError> {
-        let text = format!("skipped: {reason}");
-        let data = json!({"outputs": {"summary": text}}).to_string();
+        let summary = format!("skipped: {reason}");
+        let outputs = Map::from_iter([("summary".to_string(), summary.into())]);
+        let data = Data { outputs: Some(outputs), ..Data::default() }.to_text();
         let mut names = Vec::new();
         for step in 0..u32::try_from(self.workflow.steps.len()).unwrap_or(u32::MAX) {
             if matches!(self.status(step), StepStatus::New | StepStatus::Ready | StepStatus::RetryPending) {

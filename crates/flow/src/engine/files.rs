@@ -3,7 +3,7 @@
 //! Both are copies of the record for people and programs. Echo steps have no files of their own; their outputs are in the
 //! record and in `workflow_state.json`.
 
-use super::{EngineError, step_directory};
+use super::EngineError;
 use crate::record::{Artifact, Data, Record, StepStatus};
 use crate::retry::{Attempt, Progress, call_signature};
 use crate::spec::Workflow;
@@ -11,7 +11,8 @@ use crate::worker::Status;
 use marvin_base::atomic::{self, WriteError};
 use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::path::Path;
 
 /// Writes the outputs and artifacts of a step.
@@ -25,15 +26,17 @@ pub(super) fn write_step(
         path: artifacts.path().join("steps").join(step_id).display().to_string(),
         source,
     };
-    let directory = step_directory(artifacts, step_id).map_err(wrap)?;
-    let write = |name: &str, value: Value| {
-        atomic::replace_copy(&directory.join(name), format!("{value:#}\n").as_bytes())
+    let directory = artifacts.place().join("steps").join(step_id);
+    std::fs::create_dir_all(&directory).map_err(wrap)?;
+    let write = |name: &str, text: serde_json::Result<String>| {
+        let text = text.unwrap_or_default() + "\n";
+        atomic::replace_copy(&directory.join(name), text.as_bytes())
     };
-    write("outputs.json", Value::Object(outputs.clone()))?;
-    Ok(write("artifacts.json", json!(left))?)
+    write("outputs.json", serde_json::to_string_pretty(outputs))?;
+    Ok(write("artifacts.json", serde_json::to_string_pretty(left))?)
 }
 
-/// The state of one step, as `workflow_state.json` has it.
+/// The folded transitions of a step.
 struct StepState {
     status: StepStatus,
     inputs: Option<Map<String, Value>>,
@@ -46,6 +49,25 @@ impl StepState {
     fn is_echo(&self) -> bool {
         self.attempts.is_empty() && self.inputs.is_none() && self.status == StepStatus::Succeeded
     }
+}
+
+/// The early end of a workflow in its metadata.
+#[derive(Serialize)]
+struct TerminationEntry<'a> {
+    triggered_by: &'a str,
+    reason: &'a str,
+    skipped_steps: Vec<&'a str>,
+}
+
+/// A step in `workflow_state.json`.
+#[derive(Serialize)]
+struct StepEntry<'a> {
+    step_id: &'a str,
+    status: StepStatus,
+    inputs: Value,
+    outputs: Value,
+    error: Option<String>,
+    attempts: Vec<Attempt>,
 }
 
 /// The content of `workflow_state.json`: the specification and the state of every step.
@@ -83,11 +105,9 @@ pub fn state(record: &Record, workflow: &Workflow, redactor: &Redactor) -> Resul
         }
     })?;
     let mut metadata = workflow.metadata.clone();
-    if let Some((step, reason)) = termination {
-        metadata.insert(
-            "termination".into(),
-            json!({"triggered_by": step, "reason": reason, "skipped_steps": skipped}),
-        );
+    if let Some((triggered_by, reason)) = &termination {
+        let termination = TerminationEntry { triggered_by, reason, skipped_steps: skipped };
+        metadata.insert("termination".into(), serde_json::to_value(termination).unwrap_or_default());
     }
     let mut text = Vec::with_capacity(workflow.steps.len() * 400 + 1_000);
     let mut put = |piece: &str| text.extend_from_slice(piece.as_bytes());
@@ -96,9 +116,8 @@ pub fn state(record: &Record, workflow: &Workflow, redactor: &Redactor) -> Resul
         value
     };
     let head = |metadata: &Map<String, Value>| {
-        let head =
-            clean(json!({"workflow_id": workflow.workflow_id, "goal": workflow.goal, "metadata": metadata}));
-        let head = head.to_string();
+        let head = serde_json::to_value(workflow.head(metadata)).unwrap_or_default();
+        let head = clean(head).to_string();
         head.strip_suffix('}').unwrap_or(&head).to_string()
     };
     put(&format!("{{\"spec\":{},\"steps\":[", head(&workflow.metadata)));
@@ -109,26 +128,34 @@ pub fn state(record: &Record, workflow: &Workflow, redactor: &Redactor) -> Resul
     put(&format!("]}},\n\"state\":{},\"steps\":{{", head(&metadata)));
     for (at, (step, state)) in workflow.steps.iter().zip(steps).enumerate() {
         put(if at == 0 { "\n" } else { ",\n" });
-        let value = match state {
-            None => {
-                let inputs = clean(Value::Object(step.inputs()));
-                json!({"step_id": step.id, "status": StepStatus::New, "inputs": inputs, "outputs": {}, "error": null, "attempts": []})
-            }
+        let clean = |inputs: Map<String, Value>| clean(Value::Object(inputs));
+        let mut entry = StepEntry {
+            step_id: &step.id,
+            status: StepStatus::New,
+            inputs: Value::Null,
+            outputs: Value::Object(Map::new()),
+            error: None,
+            attempts: Vec::new(),
+        };
+        match state {
+            None => entry.inputs = clean(step.inputs()),
             // An echo step has no recorded attempt: it is done by its transition.
             Some(state) if state.is_echo() => {
-                let attempts = [echoed(workflow, step, &state.outputs)];
-                let same = clean(Value::Object(state.outputs));
-                json!({"step_id": step.id, "status": state.status, "inputs": same, "outputs": same, "error": null, "attempts": attempts})
+                entry.attempts.push(echoed(workflow, step, &state.outputs));
+                entry.status = state.status;
+                entry.outputs = clean(state.outputs);
+                entry.inputs = entry.outputs.clone();
             }
             // Reports were redacted before they were recorded; the specification was not.
             Some(state) => {
-                let inputs = clean(Value::Object(state.inputs.unwrap_or_else(|| step.inputs())));
-                json!({
-                    "step_id": step.id, "status": state.status, "inputs": inputs, "outputs": state.outputs,
-                    "error": state.error, "attempts": state.attempts,
-                })
+                entry.inputs = clean(state.inputs.unwrap_or_else(|| step.inputs()));
+                entry.status = state.status;
+                entry.outputs = Value::Object(state.outputs);
+                entry.error = state.error;
+                entry.attempts = state.attempts;
             }
-        };
+        }
+        let value = serde_json::to_string(&entry).unwrap_or_default();
         put(&format!("{}:{value}", Value::from(&*step.id)));
     }
     put("}}}\n");

@@ -1,6 +1,7 @@
 //! A run without a workflow yet: with a directory, a trace and an account, so that planning is part of the run.
 
-use super::{EngineError, Lock, Options, Run, concurrency, facts, ledger, save, workspace};
+use super::run::{Options, Run, concurrency, facts, ledger, save, workspace};
+use super::{EngineError, Lock};
 use crate::record::{Record, Sync, WorkflowState};
 use crate::spec::Workflow;
 use marvin_agent::ProjectContext;

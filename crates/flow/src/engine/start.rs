@@ -10,7 +10,7 @@ use crate::worker::{Order, Worker};
 use marvin_base::settings::nearest_of;
 use marvin_base::signature;
 use marvin_memory::lessons::Query;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -193,9 +193,9 @@ impl Dispatcher {
             worker: one.worker.to_string(),
             retrieval_stage: 1,
         });
-        let key = signature::hash(&json!([run_id, one.id, attempt])).chars().take(32).collect::<String>();
+        let key = signature::hash(&(&run_id, &one.id, attempt)).chars().take(32).collect::<String>();
         let outputs_schema =
-            one.outputs_schema.as_ref().map_or_else(|| json!({}), |schema| schema.value.clone());
+            one.outputs_schema.as_ref().map_or_else(|| Map::new().into(), |schema| schema.value.clone());
         let (goal, id, description) =
             (self.workflow.goal.clone(), one.id.to_string(), one.description.to_string());
         let commitments = one.extra().commitments.clone();
@@ -316,20 +316,21 @@ impl Dispatcher {
                 return self.transition(step, StepStatus::Failed, &data);
             }
         };
-        let value = Value::Object(inputs);
-        if let Some(why) =
-            self.step(step)?.outputs_schema.as_ref().and_then(|schema| schema.complaint(&value))
-        {
+        let schema = self.step(step)?.outputs_schema.clone();
+        if let Some(why) = schema.and_then(|schema| schema.complaint(&Value::Object(inputs.clone()))) {
             let why = format!("its outputs do not match its outputs_schema: {why}");
             let data = Data { error: Some(why), code: Some("outputs".into()), ..Data::default() };
             return self.transition(step, StepStatus::Failed, &data);
         }
-        self.complete_echo(step, &json!({ "outputs": value }).to_string())
+        self.complete_echo(step, &Data { outputs: Some(inputs), ..Data::default() }.to_text())
     }
 }
 
-/// Checks that every step names a known worker.
-pub(super) fn check_workers(workflow: &crate::spec::Workflow, workers: &[&str]) -> Result<(), EngineError> {
+/// Checks that every step names one of these workers, or a person.
+///
+/// # Errors
+/// The first step whose worker is not known.
+pub fn check_workers(workflow: &crate::spec::Workflow, workers: &[&str]) -> Result<(), EngineError> {
     for step in &workflow.steps {
         let worker = &*step.worker;
         if workers.contains(&worker) || people::is_person(worker) {

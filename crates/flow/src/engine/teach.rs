@@ -52,17 +52,3 @@ impl Teacher for MemoryTeacher {
         self.lessons.read(id).ok().map(|lesson| truncate::head(&lesson.body, MAX_LESSON_CHARS))
     }
 }
-
-/// No store: for workflows without retries.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoTeacher;
-
-impl Teacher for NoTeacher {
-    fn keep(&mut self, _: &Lesson) -> Result<String, String> {
-        Err("this run stores no lessons".into())
-    }
-
-    fn recall(&mut self, _: &Query) -> Vec<String> {
-        Vec::new()
-    }
-}

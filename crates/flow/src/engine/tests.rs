@@ -2,17 +2,21 @@
 
 use super::*;
 use crate::deterministic::Echo;
-use crate::record::StepStatus;
+use crate::record::{Record, StepStatus};
 use crate::retry::Strategy;
-use crate::spec::StepBuilder;
-use crate::worker::{Order, Report, Status};
+use crate::spec::{StepBuilder, Workflow};
+use crate::worker::{Order, Report, Status, Worker, Workers};
 use async_trait::async_trait;
+use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_memory::lessons::{Lesson, Query};
-use serde_json::{Map, json};
-use std::sync::Mutex;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 fn ann() -> marvin_base::person::DecidedBy {
     let by =

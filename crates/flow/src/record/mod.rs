@@ -24,7 +24,7 @@ use crate::spec::{self, Workflow};
 use mark::Mark;
 use marvin_base::clock;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -499,7 +499,7 @@ impl Record {
                 .prepare_cached("SELECT id, step, answer FROM answers WHERE id > ?1 ORDER BY id")?;
             let rows = select.query_map([id], |row| {
                 let text: String = row.get(2)?;
-                let answer = serde_json::from_str(&text).unwrap_or_else(|_| json!({}));
+                let answer = serde_json::from_str(&text).unwrap_or_else(|_| Map::new().into());
                 Ok(Answer { id: row.get(0)?, step: row.get(1)?, answer })
             })?;
             rows.collect()

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::spec::StepBuilder;
+use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
 
 fn workflow(steps: usize) -> Workflow {

@@ -1,6 +1,7 @@
 //! The decision whether another attempt may follow a failed one.
 
 use super::Attempt;
+use super::graph::CallGraph;
 use super::ladder::{self, Strategy};
 use super::lesson;
 use super::progress::Progress;
@@ -103,7 +104,7 @@ pub fn decide(task: &Task<'_>, attempts: &[Attempt], seen: &AttemptLog) -> Decis
     let what = format!("attempt {number} would be the same call as before ({strategy}, the same inputs)");
     let since = "and nothing measurable changed since";
     if candidate != last.call_signature
-        && let Some(path) = seen.graph(attempts).path(&candidate, &last.call_signature)
+        && let Some(path) = CallGraph::from_attempts(attempts).path(&candidate, &last.call_signature)
     {
         let path: Vec<&str> = path.iter().chain([&candidate]).map(|call| short(call)).collect();
         return refuse("cycle", format!("{what}, {since}: the calls go in a circle ({})", path.join(" → ")));

@@ -11,7 +11,7 @@
 //! until its ladder ends.
 
 mod decide;
-pub mod graph;
+mod graph;
 pub mod ladder;
 mod lesson;
 pub mod measure;
@@ -24,10 +24,9 @@ mod signatures;
 mod tests;
 
 pub use decide::{Decision, Task, decide};
-pub use graph::{Cycle, Delegations};
 pub use ladder::Strategy;
 pub use measure::{AttemptCounts, Snapshot, measure};
-pub use progress::{Progress, best};
+pub use progress::Progress;
 pub use seen::AttemptLog;
 pub use signatures::{call_signature, failure_key, subtree_signature};
 

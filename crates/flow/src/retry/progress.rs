@@ -1,7 +1,5 @@
 //! Progress of an attempt, as the shell measured it.
 
-use super::Attempt;
-use crate::worker::Status;
 use serde::{Deserialize, Serialize};
 
 /// The measurements of one attempt.
@@ -69,29 +67,6 @@ impl Progress {
             self.model_calls, self.tool_calls
         )
     }
-}
-
-/// The best attempt: fewest failing tests, most passed tests, a partial result, most artifacts, the latest. None if no attempt
-/// left anything or reported a partial result.
-#[must_use]
-pub fn best(attempts: &[Attempt]) -> Option<&Attempt> {
-    attempts
-        .iter()
-        .filter(|attempt| {
-            attempt.status == Status::Partial
-                || !attempt.artifacts.is_empty()
-                || attempt.progress.new_artifacts > 0
-        })
-        .max_by_key(|attempt| {
-            let progress = &attempt.progress;
-            (
-                std::cmp::Reverse(progress.failing_tests.unwrap_or(u64::MAX)),
-                progress.passed_tests.unwrap_or(0),
-                attempt.status == Status::Partial,
-                attempt.artifacts.len(),
-                attempt.attempt_id,
-            )
-        })
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! The log of all attempts in a run, built from the record in any order.
 
 use super::Attempt;
-use super::graph::Delegations;
 use std::collections::BTreeMap;
 
 /// All attempts in a run: for every call, the attempts that made it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AttemptLog {
     calls: BTreeMap<String, BTreeMap<(String, u32), Mark>>,
-    delegations: Delegations,
 }
 
 /// Failure and artifacts of an attempt.
@@ -29,17 +27,6 @@ impl AttemptLog {
         of_call.insert((step_id.to_string(), attempt.attempt_id), mark);
     }
 
-    /// Adds a delegation from one call to another.
-    pub fn note_delegation(&mut self, parent: &str, child: &str) {
-        self.delegations.note(parent, child);
-    }
-
-    /// Was this call made in the run?
-    #[must_use]
-    pub fn contains(&self, call_signature: &str) -> bool {
-        self.calls.contains_key(call_signature)
-    }
-
     /// Marks of a call in attempts other than these of a step.
     pub(super) fn elsewhere<'a>(
         &'a self,
@@ -52,17 +39,5 @@ impl AttemptLog {
         };
         let of_call = self.calls.get(call_signature).into_iter().flatten();
         of_call.filter(move |((step, number), _)| !is_known(step, *number)).map(|(_, mark)| mark)
-    }
-
-    /// The graph of delegations, with an edge between successive attempts.
-    #[must_use]
-    pub fn graph(&self, attempts: &[Attempt]) -> Delegations {
-        let mut graph = self.delegations.clone();
-        for (before, after) in attempts.iter().zip(attempts.iter().skip(1)) {
-            if before.call_signature != after.call_signature {
-                graph.note(&before.call_signature, &after.call_signature);
-            }
-        }
-        graph
     }
 }

@@ -1,7 +1,24 @@
 //! Stable signatures of calls, failures and subtrees, as SHA-256.
 
 use marvin_base::signature;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The hashed parts of a call; the names of the fields are part of the signature.
+#[derive(Serialize)]
+struct Call<'a> {
+    goal: &'a str,
+    step_id: &'a str,
+    worker_type: &'a str,
+    key_inputs: KeyInputs<'a>,
+    strategy_id: &'a str,
+    retrieval_stage: u8,
+}
+
+#[derive(Serialize)]
+struct KeyInputs<'a> {
+    inputs: &'a Map<String, Value>,
+}
 
 /// The signature of a call: goal, step, worker, inputs, strategy and retrieval stage.
 #[must_use]
@@ -13,10 +30,8 @@ pub fn call_signature(
     strategy_id: &str,
     retrieval_stage: u8,
 ) -> String {
-    signature::hash(&json!({
-        "goal": goal, "step_id": step_id, "worker_type": worker_type, "key_inputs": {"inputs": inputs},
-        "strategy_id": strategy_id, "retrieval_stage": retrieval_stage,
-    }))
+    let key_inputs = KeyInputs { inputs };
+    signature::hash(&Call { goal, step_id, worker_type, key_inputs, strategy_id, retrieval_stage })
 }
 
 /// The key of one failure of one call of a task.
@@ -34,6 +49,7 @@ pub fn subtree_signature(call_signature: &str, artifact_hash: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn inputs(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap()

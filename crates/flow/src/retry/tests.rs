@@ -478,9 +478,6 @@ fn a_call_of_an_earlier_plan_is_known() {
         decide(&task, std::slice::from_ref(&first), &seen),
         Decision::Refuse { code: "same_call", .. }
     ));
-    // It was handed on from there to here: a circle.
-    seen.note_delegation(&task.signature(&ladder[1]), &first.call_signature);
-    assert!(matches!(decide(&task, &[first], &seen), Decision::Refuse { code: "cycle", .. }));
 }
 
 #[test]
@@ -492,19 +489,4 @@ fn the_lesson_is_the_same_file_each_time() {
     assert_eq!(lesson.header.tags, ["Implementer", "a", "not-verified", "retry", "s1"]);
     assert!(lesson.header.root_cause_hypothesis.contains("2 test(s) failed and 3 passed"), "{lesson:?}");
     assert!(lesson.body.contains("Reported: what attempt 1 said"), "{}", lesson.body);
-}
-
-#[test]
-fn the_best_attempt_is_the_one_that_got_furthest() {
-    let inputs = Map::new();
-    let task =
-        Task { run_id: "r", goal: "g", step_id: "s", worker: "Implementer", inputs: &inputs, ladder: &[] };
-    let rung = task.strategy(1).unwrap();
-    let made = |number, progress, artifacts: &[&str]| Attempt {
-        artifacts: artifacts.iter().map(ToString::to_string).collect(),
-        ..attempt(&task, number, &rung, Some("f"), progress)
-    };
-    let all = [made(1, tests(3, 1), &["a"]), made(2, tests(1, 3), &["b"]), made(3, tests(1, 2), &["c", "d"])];
-    assert_eq!(best(&all).map(|one| one.attempt_id), Some(2));
-    assert_eq!(best(&[made(1, nothing(), &[])]), None);
 }

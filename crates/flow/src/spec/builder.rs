@@ -1,4 +1,4 @@
-//! Building a workflow in Rust: the same checks as for a file.
+//! Builds workflows in tests, with the same checks as for a file.
 
 use super::assemble::{Sketch, WorkflowSketch, assemble};
 use super::{SpecError, Workflow};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Builds a workflow.
 #[derive(Debug)]
-pub struct WorkflowBuilder {
+pub(crate) struct WorkflowBuilder {
     written: WorkflowSketch,
 }
 
@@ -16,26 +16,22 @@ impl WorkflowBuilder {
         WorkflowBuilder { written: WorkflowSketch { workflow_id, ..WorkflowSketch::default() } }
     }
 
-    #[must_use]
-    pub fn goal(mut self, goal: impl Into<String>) -> Self {
+    pub(crate) fn goal(mut self, goal: impl Into<String>) -> Self {
         self.written.goal = goal.into();
         self
     }
 
-    #[must_use]
-    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+    pub(crate) fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.written.metadata.insert(key.into(), value.into());
         self
     }
 
-    #[must_use]
-    pub fn step(mut self, step: StepBuilder) -> Self {
+    pub(crate) fn step(mut self, step: StepBuilder) -> Self {
         self.written.steps.push(step.sketch);
         self
     }
 
-    #[must_use]
-    pub fn steps(mut self, steps: impl IntoIterator<Item = StepBuilder>) -> Self {
+    pub(crate) fn steps(mut self, steps: impl IntoIterator<Item = StepBuilder>) -> Self {
         self.written.steps.extend(steps.into_iter().map(|step| step.sketch));
         self
     }
@@ -44,7 +40,7 @@ impl WorkflowBuilder {
     ///
     /// # Errors
     /// All problems, by step.
-    pub fn build(self) -> Result<Workflow, SpecError> {
+    pub(crate) fn build(self) -> Result<Workflow, SpecError> {
         let mut problems = Vec::new();
         let name = self.written.workflow_id.clone();
         if self.written.steps.is_empty() {
@@ -59,94 +55,81 @@ impl WorkflowBuilder {
 
 /// Builds a step.
 #[derive(Debug, Clone)]
-pub struct StepBuilder {
+pub(crate) struct StepBuilder {
     sketch: Sketch,
 }
 
 impl StepBuilder {
-    #[must_use]
-    pub fn new(id: impl Into<String>, worker: impl Into<String>) -> Self {
+    pub(crate) fn new(id: impl Into<String>, worker: impl Into<String>) -> Self {
         StepBuilder { sketch: Sketch { worker: worker.into(), ..Sketch::new(id.into()) } }
     }
 
     /// The name for people.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
+    pub(crate) fn name(mut self, name: impl Into<String>) -> Self {
         self.sketch.name = Some(name.into());
         self
     }
 
-    #[must_use]
-    pub fn description(mut self, text: impl Into<String>) -> Self {
+    pub(crate) fn description(mut self, text: impl Into<String>) -> Self {
         self.sketch.description = text.into();
         self
     }
 
     /// Adds a dependency.
-    #[must_use]
-    pub fn after(mut self, step: impl Into<String>) -> Self {
+    pub(crate) fn after(mut self, step: impl Into<String>) -> Self {
         self.sketch.depends_on.push(step.into());
         self
     }
 
     /// Adds an input; `{"from": "step.outputs.key"}` refers to an output.
-    #[must_use]
-    pub fn input(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+    pub(crate) fn input(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.sketch.inputs.insert(key.into(), value.into());
         self
     }
 
     /// The JSON Schema of the inputs.
-    #[must_use]
-    pub fn inputs_schema(mut self, schema: Value) -> Self {
+    pub(crate) fn inputs_schema(mut self, schema: Value) -> Self {
         self.sketch.inputs_schema = schema;
         self
     }
 
     /// The JSON Schema of the outputs.
-    #[must_use]
-    pub fn outputs_schema(mut self, schema: Value) -> Self {
+    pub(crate) fn outputs_schema(mut self, schema: Value) -> Self {
         self.sketch.outputs_schema = schema;
         self
     }
 
     /// The timeout of an attempt.
-    #[must_use]
-    pub fn timeout_s(mut self, seconds: u64) -> Self {
+    pub(crate) fn timeout_s(mut self, seconds: u64) -> Self {
         self.sketch.extras.timeout_s = Some(seconds);
         self
     }
 
     /// Adds a commitment, `kind:assertion`.
-    #[must_use]
-    pub fn commitment(mut self, assertion: impl Into<String>) -> Self {
+    pub(crate) fn commitment(mut self, assertion: impl Into<String>) -> Self {
         self.sketch.extras.commitments.push(assertion.into());
         self
     }
 
     /// Whether it changes files in the workspace.
-    #[must_use]
-    pub fn writes(mut self, writes: bool) -> Self {
+    pub(crate) fn writes(mut self, writes: bool) -> Self {
         self.sketch.extras.writes = Some(writes);
         self
     }
 
     /// Whether repeating it is harmless.
-    #[must_use]
-    pub fn repeatable(mut self, repeatable: bool) -> Self {
+    pub(crate) fn repeatable(mut self, repeatable: bool) -> Self {
         self.sketch.extras.repeatable = Some(repeatable);
         self
     }
 
     /// Adds a strategy to its ladder.
-    #[must_use]
-    pub fn rung(mut self, strategy: Strategy) -> Self {
+    pub(crate) fn rung(mut self, strategy: Strategy) -> Self {
         self.sketch.extras.ladder.push(strategy);
         self
     }
 
-    #[must_use]
-    pub fn max_attempts(mut self, attempts: u32) -> Self {
+    pub(crate) fn max_attempts(mut self, attempts: u32) -> Self {
         self.sketch.extras.max_attempts = Some(attempts);
         self
     }

@@ -1,27 +1,31 @@
 //! Specification of workflows: steps, their dependencies, inputs and outputs.
 //!
-//! A workflow is written in JSON or YAML ([`read`]) or built in Rust ([`Workflow::builder`]). Either way it is checked as a
-//! whole ([`assemble`]): the result has no unknown step, no cycle and no dangling reference. All problems are reported together,
+//! A workflow is written in JSON or YAML ([`read`]) and checked as a whole ([`assemble`]): the result has no unknown step, no
+//! cycle and no dangling reference. All problems are reported together,
 //! each with its step and, for a file, its line.
 //!
 //! Steps are kept small: workers and schemas are shared, and inputs stay JSON text until the step begins.
 
 mod assemble;
+#[cfg(test)]
 mod builder;
 mod problem;
 mod read;
 mod schema;
 mod step;
 
-pub use builder::{StepBuilder, WorkflowBuilder};
+#[cfg(test)]
+pub(crate) use builder::{StepBuilder, WorkflowBuilder};
 pub use problem::{Place, Problem, SpecError};
 pub use read::{MAX_SPEC_BYTES, from_file, from_text};
 pub use schema::Schema;
+use step::StepDocument;
 pub use step::{Extras, Step};
 
 pub(crate) use assemble::{Reference, restore};
 pub(crate) use read::sketch_of;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub const MAX_STEPS: usize = 1_000_000;
@@ -40,9 +44,25 @@ pub struct Workflow {
     pub steps: Vec<Step>,
 }
 
+/// A workflow without its steps.
+#[derive(Debug, Serialize)]
+pub(crate) struct WorkflowHead<'a> {
+    workflow_id: &'a str,
+    goal: &'a str,
+    metadata: &'a Map<String, Value>,
+}
+
+/// A workflow file with every key.
+#[derive(Serialize)]
+struct WorkflowDocument<'a> {
+    #[serde(flatten)]
+    head: WorkflowHead<'a>,
+    steps: Vec<StepDocument<'a>>,
+}
+
 impl Workflow {
-    #[must_use]
-    pub fn builder(workflow_id: impl Into<String>) -> WorkflowBuilder {
+    #[cfg(test)]
+    pub(crate) fn builder(workflow_id: impl Into<String>) -> WorkflowBuilder {
         WorkflowBuilder::new(workflow_id.into())
     }
 
@@ -52,21 +72,17 @@ impl Workflow {
         self.steps.iter().position(|step| &*step.id == id)
     }
 
-    /// The workflow as JSON without its steps.
-    #[must_use]
-    pub fn head(&self) -> Value {
-        serde_json::json!({ "workflow_id": self.workflow_id, "goal": self.goal, "metadata": self.metadata })
+    /// The workflow without its steps, with other metadata.
+    pub(crate) fn head<'a>(&'a self, metadata: &'a Map<String, Value>) -> WorkflowHead<'a> {
+        WorkflowHead { workflow_id: &self.workflow_id, goal: &self.goal, metadata }
     }
 
     /// The workflow as JSON, with every key.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let mut value = self.head();
-        if let Value::Object(map) = &mut value {
-            let steps = self.steps.iter().map(|step| step.to_json(self)).collect();
-            map.insert("steps".into(), Value::Array(steps));
-        }
-        value
+        let steps = self.steps.iter().map(|step| step.entry(self)).collect();
+        let document = WorkflowDocument { head: self.head(&self.metadata), steps };
+        serde_json::to_value(document).unwrap_or_default()
     }
 
     /// For each step, the length of the longest chain of dependencies before it.

@@ -2,7 +2,9 @@
 
 use super::{Schema, Workflow};
 use crate::retry::Strategy;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
@@ -25,22 +27,30 @@ pub struct Step {
 }
 
 /// Keys that few steps have.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Extras {
     /// The timeout of an attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<u64>,
     /// What must hold before the step is done, `kind:assertion`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commitments: Vec<String>,
     /// Whether it changes files in the workspace; none: the worker decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
     /// Whether repeating it after a crash is harmless; none: the worker decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub repeatable: Option<bool>,
     /// Whether it works in a git worktree of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub worktree: bool,
     /// Artifacts of other steps that it removes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removes: Vec<String>,
     /// Its own strategies in order; empty: the default ladder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ladder: Vec<Strategy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
 }
 
@@ -75,29 +85,40 @@ impl Step {
     /// The step as JSON: the keys of every step, and the extra ones that it has.
     #[must_use]
     pub fn to_json(&self, workflow: &Workflow) -> Value {
-        let name_of = |dep: &u32| workflow.steps.get(*dep as usize).map(|step| step.id.to_string());
-        let deps: Vec<String> = self.depends_on.iter().filter_map(name_of).collect();
-        let schema = |schema: &Option<Arc<Schema>>| {
-            schema.as_ref().map_or_else(|| json!({}), |schema| schema.value.clone())
-        };
-        let mut value = json!({
-            "id": self.id, "name": self.name(), "description": self.description, "worker": self.worker, "depends_on": deps,
-            "inputs_schema": schema(&self.inputs_schema), "outputs_schema": schema(&self.outputs_schema), "inputs": self.inputs(),
-        });
-        let extra = self.extra();
-        let more = [
-            ("timeout_s", extra.timeout_s.map(Value::from)),
-            ("commitments", (!extra.commitments.is_empty()).then(|| json!(extra.commitments))),
-            ("writes", extra.writes.map(Value::from)),
-            ("repeatable", extra.repeatable.map(Value::from)),
-            ("worktree", extra.worktree.then(|| true.into())),
-            ("removes", (!extra.removes.is_empty()).then(|| json!(extra.removes))),
-            ("ladder", (!extra.ladder.is_empty()).then(|| json!(extra.ladder))),
-            ("max_attempts", extra.max_attempts.map(Value::from)),
-        ];
-        if let Value::Object(map) = &mut value {
-            map.extend(more.into_iter().filter_map(|(key, value)| Some((key.to_string(), value?))));
-        }
-        value
+        serde_json::to_value(self.entry(workflow)).unwrap_or_default()
     }
+
+    pub(super) fn entry<'a>(&'a self, workflow: &'a Workflow) -> StepDocument<'a> {
+        let id = |dep: &u32| workflow.steps.get(*dep as usize).map(|step| &*step.id);
+        let schema = |schema: &'a Option<Arc<Schema>>| match schema {
+            Some(schema) => Cow::Borrowed(&schema.value),
+            None => Cow::Owned(Map::new().into()),
+        };
+        StepDocument {
+            id: &self.id,
+            name: self.name(),
+            description: &self.description,
+            worker: &self.worker,
+            depends_on: self.depends_on.iter().filter_map(id).collect(),
+            inputs_schema: schema(&self.inputs_schema),
+            outputs_schema: schema(&self.outputs_schema),
+            inputs: self.inputs(),
+            extras: self.extra(),
+        }
+    }
+}
+
+/// A step of a workflow file with every key.
+#[derive(Debug, Serialize)]
+pub(super) struct StepDocument<'a> {
+    id: &'a str,
+    name: &'a str,
+    description: &'a str,
+    worker: &'a str,
+    depends_on: Vec<&'a str>,
+    inputs_schema: Cow<'a, Value>,
+    outputs_schema: Cow<'a, Value>,
+    inputs: Map<String, Value>,
+    #[serde(flatten)]
+    extras: &'a Extras,
 }

@@ -5,19 +5,17 @@
 //! Limits: a read-only role has no tool that writes or runs anything, so a TestTriager reads the output of others. Workers
 //! start no agents of their own.
 
-mod measured;
 mod report;
 mod task;
 #[cfg(test)]
 mod tests;
 mod verification;
 
-pub use measured::{MeasuredAttempt, measured};
 pub use verification::{Verdict, verify};
 
 use crate::manager;
 use crate::retry::{self, AttemptCounts, Progress, Snapshot};
-use crate::worker::{Order, Report, Worker};
+use crate::worker::{Order, Report, Worker, Workers};
 use async_trait::async_trait;
 use marvin_agent::SessionError;
 use marvin_agent::compose::PromptExtra;
@@ -27,8 +25,7 @@ use marvin_agent::step_agents::{Job, JobResult, Rights, StepAgents};
 use marvin_base::files::{self, Links};
 use marvin_base::trace_event::{TraceEvent, WorkerEvent, WorkerOutcome};
 use marvin_base::{atomic, truncate};
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -43,18 +40,9 @@ pub fn names() -> Vec<&'static str> {
     ["Echo", "Command"].into_iter().chain(ROLES.iter().map(|role| role.name())).collect()
 }
 
-/// The roles by name.
-#[must_use]
-pub fn roles(agents: &Arc<StepAgents>) -> BTreeMap<String, Arc<dyn Worker>> {
-    roles_for(agents, &Map::new())
-}
-
 /// The roles by name. With commitments for the end in the metadata of the workflow, no role may end it early.
 #[must_use]
-pub fn roles_for(
-    agents: &Arc<StepAgents>,
-    metadata: &Map<String, Value>,
-) -> BTreeMap<String, Arc<dyn Worker>> {
+pub fn roles_for(agents: &Arc<StepAgents>, metadata: &Map<String, Value>) -> Workers {
     let may_end = !manager::promises(metadata);
     let worker =
         |role: Role| -> Arc<dyn Worker> { Arc::new(RoleWorker { agents: agents.clone(), role, may_end }) };
@@ -120,7 +108,7 @@ impl RoleWorker {
             return Ok(Some(snapshot));
         }
         let snapshot = Snapshot::take(&order.workspace);
-        atomic::replace(&path, json!(snapshot).to_string().as_bytes())?;
+        atomic::replace(&path, &serde_json::to_vec(&snapshot).unwrap_or_default())?;
         Ok(Some(snapshot))
     }
 
@@ -141,7 +129,7 @@ impl RoleWorker {
         let report = report::build_report(order, &done, &progress, self.may_end);
         // An interrupted attempt has no final report: it is resumed later.
         if !cancel.is_cancelled() && done.outcome.status != Ended::Budget {
-            self.agents.keep(&key(order), &json!(report))?;
+            self.agents.keep(&key(order), &serde_json::to_value(&report).unwrap_or_default())?;
             std::fs::remove_file(self.agents.beside(&key(order), "before.json")).ok();
         }
         worker.outcome = Some(WorkerOutcome {

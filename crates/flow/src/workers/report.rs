@@ -6,7 +6,7 @@ use marvin_agent::outcome::{self, Outcome};
 use marvin_agent::step_agents::JobResult;
 use marvin_agent::{SessionError, protocol};
 use marvin_base::truncate;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::path::{Component, Path};
 
 /// Artifacts that a report lists.
@@ -104,21 +104,26 @@ fn failure(done: &JobResult) -> String {
 
 /// The shell's figures, and the worker's wish to end the workflow if verification supports it.
 fn metrics(done: &JobResult, status: Status, progress: &Progress, may_end: bool) -> Map<String, Value> {
-    let figures = json!({
-        "model_calls": done.model_calls, "tool_calls": done.tool_calls, "elapsed_ms": done.elapsed_ms,
-        "iteration_count": done.model_calls, "progress": progress,
-    });
-    let mut metrics = figures.as_object().cloned().unwrap_or_default();
+    let mut metrics = Map::new();
+    for (key, count) in [
+        ("model_calls", done.model_calls),
+        ("tool_calls", done.tool_calls),
+        ("elapsed_ms", done.elapsed_ms),
+        ("iteration_count", done.model_calls),
+    ] {
+        metrics.insert(key.into(), count.into());
+    }
+    metrics.insert("progress".into(), serde_json::to_value(progress).unwrap_or_default());
     if let Some((passed, failed)) = done.tests {
         metrics.insert("passed_tests".into(), passed.into());
         metrics.insert("failing_tests".into(), failed.into());
     }
-    let said = done.outcome.data.get("metrics");
-    let control = said.and_then(|said| said.get("workflow_control"));
-    let wish = [said, control]
+    let reported = done.outcome.data.get("metrics");
+    let control = reported.and_then(|metrics| metrics.get("workflow_control"));
+    let wish = [reported, control]
         .into_iter()
         .flatten()
-        .find(|said| said.get("terminate_workflow") == Some(&json!(true)));
+        .find(|metrics| metrics.get("terminate_workflow") == Some(&Value::Bool(true)));
     if let Some(wish) = wish {
         let verified = done.outcome.verification.last().is_some_and(|last| last.verified && !last.empty);
         let green = done.tests.is_none_or(|(_, failed)| failed == 0);
@@ -163,6 +168,7 @@ fn artifacts(data: &Map<String, Value>, workspace: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn artifacts_are_files_that_exist_in_the_workspace() {

@@ -8,6 +8,7 @@ use marvin_base::environment::Environment;
 use marvin_base::ledger::{self, Durability, Ledger};
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunDirectory;
+use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
 
@@ -90,7 +91,7 @@ impl World {
     }
 
     async fn ask(&self, agents: &Arc<StepAgents>, order: &Order) -> Report {
-        roles(agents)[&order.worker].work(order, &CancellationToken::new()).await
+        roles_for(agents, &Map::new())[&order.worker].work(order, &CancellationToken::new()).await
     }
 }
 
@@ -263,7 +264,7 @@ async fn an_interrupted_attempt_is_resumed() {
     let agents = world.agents(&[create("a.txt"), slow], &[]);
     let order = world.order("Implementer", &["file_exists:a.txt"]);
     let cancel = CancellationToken::new();
-    let workers = roles(&agents);
+    let workers = roles_for(&agents, &Map::new());
     let working = workers["Implementer"].work(&order, &cancel);
     let breaking = async {
         while !world.project().join("a.txt").exists() {

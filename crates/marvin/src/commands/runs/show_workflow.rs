@@ -114,13 +114,8 @@ fn table(view: &View) -> String {
         text.push_str("\nartifacts\n");
     }
     for artifact in view.artifacts.iter().take(MAX_LISTED_ROWS) {
-        let word = |key: &str| artifact.get(key).and_then(|value| value.as_str()).unwrap_or_default();
-        text.push_str(&format!(
-            "{:13}  {}  {}\n",
-            truncate::line(word("step_id"), 13),
-            word("path"),
-            word("sha256")
-        ));
+        let step = truncate::line(&artifact.step_id, 13);
+        text.push_str(&format!("{step:13}  {}  {}\n", artifact.artifact.path, artifact.artifact.sha256));
     }
     text
 }
