@@ -5,9 +5,11 @@
 use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_flow::deterministic::Echo;
-use marvin_flow::engine::{NoTeacher, Options, Run, Workers, WorkflowStatus};
+use marvin_flow::drive;
+use marvin_flow::engine::{Options, Run, WorkflowStatus};
 use marvin_flow::record::Sync;
-use marvin_flow::spec::{StepBuilder, Workflow};
+use marvin_flow::spec::{self, Workflow};
+use marvin_flow::worker::Workers;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use std::error::Error;
@@ -67,17 +69,21 @@ fn bare(rows: usize, group: usize, sync: &str, directory: &Path) -> Result<Value
 }
 
 fn workflow(what: &str, steps: usize) -> Result<Workflow, Box<dyn Error>> {
-    let step = |n: usize| {
-        StepBuilder::new(format!("s{n}"), "Echo").input("n", n).input("text", "a few words for the next step")
-    };
     let wide = (steps / 100).max(1);
-    let steps = (0..steps).map(|n| match (what, n) {
-        ("chain", n) if n > 0 => step(n).after(format!("s{}", n - 1)),
-        ("levels", n) if n >= wide => step(n).after(format!("s{}", n - wide)),
-        ("pending", n) if n > 0 => step(n).after("s0"),
-        _ => step(n),
+    let steps = (0..steps).map(|n| {
+        let after = match (what, n) {
+            ("chain", n) if n > 0 => Some(n - 1),
+            ("levels", n) if n >= wide => Some(n - wide),
+            ("pending", n) if n > 0 => Some(0),
+            _ => None,
+        };
+        let inputs = json!({"n": n, "text": "a few words for the next step"});
+        let depends_on: Vec<String> = after.iter().map(|step| format!("s{step}")).collect();
+        json!({"id": format!("s{n}"), "worker": "Echo", "inputs": inputs, "depends_on": depends_on})
     });
-    Ok(Workflow::builder("bench").goal("to be measured").steps(steps).build()?)
+    let steps: Vec<Value> = steps.collect();
+    let text = json!({"workflow_id": "bench", "goal": "to be measured", "steps": steps}).to_string();
+    Ok(spec::from_text(&text, "bench.json")?)
 }
 
 fn engine(what: &str, steps: usize, sync: &str, directory: &Path) -> Result<Value, Box<dyn Error>> {
@@ -87,7 +93,7 @@ fn engine(what: &str, steps: usize, sync: &str, directory: &Path) -> Result<Valu
     ]);
     let project = directory.join("project");
     std::fs::create_dir_all(&project)?;
-    let ground = ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new())?;
+    let context = ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new())?;
     let before = resident();
     let workflow = workflow(what, steps)?;
     let mut workers = Workers::new();
@@ -95,14 +101,14 @@ fn engine(what: &str, steps: usize, sync: &str, directory: &Path) -> Result<Valu
     let listener: marvin_agent::trace::Listener = Box::new(|_| {});
     let started = Instant::now();
     let run = Run::begin(
-        &ground,
+        &context,
         workflow,
         Options { concurrency: 0, sync: Some(Sync::from_setting(sync)), listener },
     )?;
     let begun = started.elapsed().as_secs_f64();
     let pending = resident().saturating_sub(before);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let outcome = runtime.block_on(run.go(workers, Box::new(NoTeacher), CancellationToken::new()))?;
+    let outcome = runtime.block_on(run.go(workers, drive::teacher(&context), CancellationToken::new()))?;
     if outcome.status != WorkflowStatus::Succeeded {
         return Err(format!("it ended {}", outcome.status.word()).into());
     }

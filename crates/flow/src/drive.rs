@@ -58,7 +58,9 @@ pub fn needs_model(workflow: &Workflow) -> bool {
     workflow.steps.iter().any(|step| is_role(&step.worker) || rungs(step))
 }
 
-fn teacher(project: &ProjectContext) -> Box<dyn Teacher> {
+/// The lessons of the project as a teacher.
+#[must_use]
+pub fn teacher(project: &ProjectContext) -> Box<dyn Teacher> {
     let places = Places::from_settings(&project.layout, &project.settings);
     Box::new(MemoryTeacher::new(Lessons::open(&places.lessons, &places.index, project.redactor.clone())))
 }

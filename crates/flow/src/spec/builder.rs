@@ -21,11 +21,6 @@ impl WorkflowBuilder {
         self
     }
 
-    pub(crate) fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.written.metadata.insert(key.into(), value.into());
-        self
-    }
-
     pub(crate) fn step(mut self, step: StepBuilder) -> Self {
         self.written.steps.push(step.sketch);
         self
@@ -64,12 +59,6 @@ impl StepBuilder {
         StepBuilder { sketch: Sketch { worker: worker.into(), ..Sketch::new(id.into()) } }
     }
 
-    /// The name for people.
-    pub(crate) fn name(mut self, name: impl Into<String>) -> Self {
-        self.sketch.name = Some(name.into());
-        self
-    }
-
     pub(crate) fn description(mut self, text: impl Into<String>) -> Self {
         self.sketch.description = text.into();
         self
@@ -87,12 +76,6 @@ impl StepBuilder {
         self
     }
 
-    /// The JSON Schema of the inputs.
-    pub(crate) fn inputs_schema(mut self, schema: Value) -> Self {
-        self.sketch.inputs_schema = schema;
-        self
-    }
-
     /// The JSON Schema of the outputs.
     pub(crate) fn outputs_schema(mut self, schema: Value) -> Self {
         self.sketch.outputs_schema = schema;
@@ -102,18 +85,6 @@ impl StepBuilder {
     /// The timeout of an attempt.
     pub(crate) fn timeout_s(mut self, seconds: u64) -> Self {
         self.sketch.extras.timeout_s = Some(seconds);
-        self
-    }
-
-    /// Adds a commitment, `kind:assertion`.
-    pub(crate) fn commitment(mut self, assertion: impl Into<String>) -> Self {
-        self.sketch.extras.commitments.push(assertion.into());
-        self
-    }
-
-    /// Whether it changes files in the workspace.
-    pub(crate) fn writes(mut self, writes: bool) -> Self {
-        self.sketch.extras.writes = Some(writes);
         self
     }
 

@@ -64,7 +64,7 @@ struct WorkflowDetails<'a> {
     counts: &'a BTreeMap<&'static str, usize>,
     steps: Vec<Value>,
     retries: Vec<&'a Retry>,
-    artifacts: &'a [Value],
+    artifacts: &'a [view::StepArtifact],
     picture: &'a Option<Picture>,
     transitions: usize,
 }
