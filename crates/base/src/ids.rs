@@ -1,13 +1,17 @@
 //! Names that are unique enough: run ids, item ids, request ids.
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use uuid::Uuid;
 
-/// `run_YYYYMMDD_HHMMSS_<4 hex>` in UTC.
+/// The time that the last digit of a run id stands for: a 65,536th of a second.
+pub const RUN_ID_STEP: SignedDuration = SignedDuration::from_nanos(1_000_000_000 / 65_536 + 1);
+
+/// `run_YYYYMMDD_HHMMSS_<4 hex>` in UTC. The hexadecimal digits are the fraction of the second, so ids sort by time.
 #[must_use]
 pub fn run_id(started: Timestamp) -> String {
     let moment = started.to_zoned(TimeZone::UTC);
-    format!("run_{}_{}", moment.strftime("%Y%m%d_%H%M%S"), short(4))
+    let fraction = i64::from(moment.subsec_nanosecond()) * 65_536 / 1_000_000_000;
+    format!("run_{}_{fraction:04x}", moment.strftime("%Y%m%d_%H%M%S"))
 }
 
 /// Start of the run with that id, if it is the id of a run.
@@ -63,5 +67,16 @@ mod tests {
         let id = run_id("2026-02-03T04:05:06Z".parse().unwrap());
         assert!(id.starts_with("run_20260203_040506_"), "{id}");
         assert_eq!(id.len(), "run_20260203_040506_abcd".len());
+    }
+
+    #[test]
+    fn b1_run_ids_of_one_second_sort_by_time() {
+        let mut started: Timestamp = "2026-02-03T04:05:06Z".parse().unwrap();
+        for _ in 0..70_000 {
+            let before = run_id(started);
+            started += RUN_ID_STEP;
+            let after = run_id(started);
+            assert!(before < after, "{before} {after}");
+        }
     }
 }

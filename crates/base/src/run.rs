@@ -42,9 +42,10 @@ impl RunDirectory {
         let started = clock::now();
         let wrap = |path: &Path, source| WriteError { path: path.display().to_string(), source };
         std::fs::create_dir_all(runs).map_err(|source| wrap(runs, source))?;
-        // Two runs may start within a second and draw the same four digits: then draw again.
+        // Where another run started at the same moment, the id says a moment later.
+        let mut moment = started;
         loop {
-            let id = ids::run_id(started);
+            let id = ids::run_id(moment);
             let path = runs.join(&id);
             let made = OpenDir::create(&path).and_then(|directory| {
                 // Held from the beginning: no program has run yet.
@@ -53,7 +54,7 @@ impl RunDirectory {
             });
             match made {
                 Ok(run) => return Ok(run),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => moment += ids::RUN_ID_STEP,
                 Err(error) => return Err(wrap(&path, error)),
             }
         }
