@@ -48,6 +48,8 @@ pub struct CallOutcome {
 /// The tools on offer to one agent.
 pub struct Toolbox {
     slots: BTreeMap<String, Slot>,
+    /// Tools of the mode that the access forbids, with the reason.
+    forbidden: BTreeMap<String, &'static str>,
 }
 
 impl fmt::Debug for Toolbox {
@@ -60,9 +62,18 @@ impl Toolbox {
     /// The tools of a mode, less those that the access forbids.
     #[must_use]
     pub fn new(mode: Mode, access: &Access) -> Self {
-        let mut toolbox = Toolbox { slots: BTreeMap::new() };
-        for tool in families::tools_for_mode(mode).into_iter().filter(|tool| access.offers(tool.touches())) {
-            toolbox.add(tool);
+        let mut toolbox = Toolbox { slots: BTreeMap::new(), forbidden: BTreeMap::new() };
+        let reason = match access {
+            Access::Readonly => "this agent may only read",
+            Access::WritableFiles(_) => "this agent may change only the files of its list",
+            Access::Full | Access::Scoped(_) => "this agent has no right to it",
+        };
+        for tool in families::tools_for_mode(mode) {
+            if access.offers(tool.touches()) {
+                toolbox.add(tool);
+            } else {
+                toolbox.forbidden.insert(tool.name().to_string(), reason);
+            }
         }
         toolbox
     }
@@ -120,6 +131,12 @@ impl Toolbox {
                 return ToolError::Usage(format!(
                     "{} `{tool}` works only where the person switched it on for this session.",
                     turbotime::NOT_ENABLED
+                ));
+            }
+            if let Some(reason) = self.forbidden.get(canonical) {
+                return ToolError::Usage(format!(
+                    "`{canonical}` is not available: {reason}. The tools are: {}.",
+                    self.names().join(", ")
                 ));
             }
             let near = nearest_of(canonical, self.slots.keys().map(String::as_str))

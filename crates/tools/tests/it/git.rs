@@ -77,7 +77,7 @@ async fn readers_have_the_reading_ones_only() {
     assert!(fixture.good("git_log", json!({})).await.contains("no commits yet"));
     assert!(fixture.good("git_diff", json!({"staged": true})).await.contains("no changes"));
     for tool in ["git_commit", "git_checkout", "run_command"] {
-        assert!(fixture.bad(tool, json!({})).await.contains("no such tool"), "{tool}");
+        assert!(fixture.bad(tool, json!({})).await.contains("this agent may only read"), "{tool}");
     }
 }
 

@@ -187,6 +187,19 @@ async fn access_is_kept_even_if_a_tool_is_called_that_is_not_offered() {
     assert!(fixture.bad("apply_patch", json!(patch)).await.contains("may write only"));
 }
 
+#[test]
+fn b11_a_tool_that_the_access_forbids_is_not_called_unknown() {
+    let readonly = Toolbox::new(Mode::Coding, &Access::Readonly);
+    for name in ["create_file", "run_command", "file.write"] {
+        let error = readonly.find(name).err().unwrap().to_string();
+        assert!(error.contains("is not available: this agent may only read"), "{error}");
+        assert!(!error.contains("Did you mean"), "{error}");
+    }
+    let list = Toolbox::new(Mode::Coding, &Access::writable(["a.md".to_string()]));
+    let error = list.find("run_command").err().unwrap().to_string();
+    assert!(error.contains("only the files of its list"), "{error}");
+}
+
 #[tokio::test]
 async fn wrong_arguments_are_explained_with_a_correct_call() {
     let fixture = Fixture::new();

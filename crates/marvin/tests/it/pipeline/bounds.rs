@@ -87,7 +87,7 @@ fn a_writer_of_documents_writes_its_document_and_nothing_else() {
         ),
         heard(
             step,
-            "no such tool: `run_command`",
+            "`run_command` is not available",
             calls("launch_agent", json!({"prompt": "do it for me", "ticket_id": "pro-1a"})),
         ),
         heard(

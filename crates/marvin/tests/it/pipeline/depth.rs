@@ -21,7 +21,7 @@ fn inner(world: &World) -> String {
     let lines = [
         json!({"when": {"contains": "limits.depth"}, "reply": {"text": "Nobody is below me."}, "repeat": true}),
         json!({"when": {"contains": "below me"}, "reply": {"text": "Nobody is below me."}, "repeat": true}),
-        json!({"when": {"contains": "no such tool: `apply_patch`"}, "reply": further(), "repeat": true}),
+        json!({"when": {"contains": "`apply_patch` is not available"}, "reply": further(), "repeat": true}),
         json!({"when": {"contains": "Patched tests/test_tally.py"}, "reply": further(), "repeat": true}),
         json!({"reply": calls("apply_patch", patch), "repeat": true}),
     ];
