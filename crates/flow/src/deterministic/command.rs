@@ -123,10 +123,15 @@ fn exited(order: &Order, code: i32, out: &str, err: &str) -> Report {
     let summary = match code {
         0 => "exit code 0".to_string(),
         code => {
-            let last =
-                err.lines().chain(out.lines()).rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-            let output = if last.is_empty() { "no output".into() } else { truncate::line(last, 200) };
-            format!("exit code {code}: {output}")
+            let last = |stream: &str| {
+                let line = stream.lines().rfind(|line| !line.trim().is_empty());
+                line.map(|line| truncate::line(line, 200))
+            };
+            match (last(err), last(out)) {
+                (Some(error), _) => format!("exit code {code}: {error}"),
+                (None, Some(output)) => format!("exit code {code}, no message; stdout ends with: {output}"),
+                (None, None) => format!("exit code {code}, no output"),
+            }
         }
     };
     let status = if code == 0 { Status::Success } else { Status::Failure };

@@ -211,7 +211,7 @@ pub(crate) fn sketch_of(text: &str, problems: &mut Vec<Problem>) -> Option<Sketc
 fn from_yaml(text: &str, problems: &mut Vec<Problem>) -> Option<WorkflowSketch> {
     type Fields = Spanned<Object>;
     let place = |location: serde_saphyr::Location| Place { line: location.line(), column: location.column() };
-    let whole: Vec<(Spanned<String>, Spanned<Value>)> = match serde_saphyr::from_str::<Object>(text) {
+    let whole: Vec<(Spanned<String>, Spanned<Value>)> = match parse_yaml::<Object>(text) {
         Ok(whole) => whole.0,
         Err(error) => {
             let at = error.location().map(place);
@@ -247,8 +247,7 @@ fn from_yaml(text: &str, problems: &mut Vec<Problem>) -> Option<WorkflowSketch> 
         #[serde(default)]
         steps: Vec<Fields>,
     }
-    let placed: Vec<Fields> =
-        serde_saphyr::from_str::<SpannedSteps>(text).map(|placed| placed.steps).unwrap_or_default();
+    let placed: Vec<Fields> = parse_yaml::<SpannedSteps>(text).map(|placed| placed.steps).unwrap_or_default();
     if placed.len() != values.len() {
         problems.push(
             Problem::new(Some(here), None, "a step is not an object")
@@ -269,6 +268,30 @@ fn from_yaml(text: &str, problems: &mut Vec<Problem>) -> Option<WorkflowSketch> 
     Some(build_sketch(top, Some(steps), problems))
 }
 
+/// Parses YAML by the core schema of YAML 1.2, where `no`, `off` and `y` are texts.
+fn parse_yaml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, serde_saphyr::Error> {
+    serde_saphyr::from_str_with_options(text, serde_saphyr::options! { strict_booleans: true })
+}
+
+/// Makes whole numbers of floats without a fraction: the parser gives `0755` as 755.0, and the core schema knows no octal
+/// numbers that begin with a zero.
+fn whole_numbers(value: &mut Value) {
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => {
+            let whole = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0);
+            if let Some(whole) = whole.filter(|whole| whole.abs() <= MAX_EXACT) {
+                #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small enough")]
+                let whole = whole as i64;
+                *number = whole.into();
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(whole_numbers),
+        Value::Object(map) => map.values_mut().for_each(whole_numbers),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
 /// A YAML object with the place of each key and value.
 struct Object(Vec<(Spanned<String>, Spanned<Value>)>);
 
@@ -282,8 +305,9 @@ impl<'de> Deserialize<'de> for Object {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
                 let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
+                while let Some((key, mut value)) = map.next_entry::<Spanned<String>, Spanned<Value>>()? {
+                    whole_numbers(&mut value.value);
+                    entries.push((key, value));
                 }
                 Ok(Object(entries))
             }

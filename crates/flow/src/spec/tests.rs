@@ -29,6 +29,18 @@ steps:
 "#;
 
 #[test]
+fn b3_yaml_follows_the_core_schema_of_1_2() {
+    let text = "steps:\n  - id: n\n    worker: Echo\n    inputs: {country: NO, light: off, mode: 0755, deep: [y, 1.5, true, 0o17]}\n";
+    let workflow = from_text(text, "w.yaml").unwrap().to_json();
+    let step = &workflow["steps"][0];
+    assert_eq!(step["id"], "n");
+    assert_eq!(
+        step["inputs"],
+        json!({"country": "NO", "light": "off", "mode": 755, "deep": ["y", 1.5, true, 15]})
+    );
+}
+
+#[test]
 fn yaml_and_json_say_the_same() {
     let yaml = from_text(DIAMOND, "d.yaml").unwrap();
     let json = from_text(&yaml.to_json().to_string(), "d.json").unwrap();
