@@ -39,6 +39,8 @@ struct Daemon {
     /// Milliseconds from the start to the last request.
     last_request: AtomicU64,
     requests: AtomicU64,
+    /// Requests of clients. A question about the status neither begins nor ends a session.
+    events: AtomicU64,
     open: AtomicUsize,
 }
 
@@ -99,6 +101,7 @@ pub async fn serve(
         started: Instant::now(),
         last_request: AtomicU64::new(0),
         requests: AtomicU64::new(0),
+        events: AtomicU64::new(0),
         open: AtomicUsize::new(0),
     });
     let why = accept(&daemon, &listener, project, &place.socket()).await;
@@ -128,7 +131,7 @@ async fn accept(
     let mut empty_since: Option<Instant> = None;
     let mut trimmed_at = 0;
     loop {
-        let served = daemon.requests.load(Ordering::Relaxed) > 0;
+        let served = daemon.events.load(Ordering::Relaxed) > 0;
         let empty = served && daemon.handler.sessions() == 0;
         if empty {
             empty_since.get_or_insert(Instant::now());
@@ -230,6 +233,7 @@ impl Daemon {
             }
             _ => {}
         }
+        self.events.fetch_add(1, Ordering::Relaxed);
         let event = Event::read(request.hook);
         let client = Client::read(request.client).unwrap_or(Client::Codex);
         let input: Option<Value> = request.input.and_then(|input| event::parse(input.get().as_bytes()));
