@@ -106,6 +106,12 @@ pub fn choose(setting: &str, native_tools: bool) -> Arc<dyn ReplyProtocol> {
     }
 }
 
+/// Protocol of an agent that works for another one. `action` is a coordinator's: it can only talk and summon.
+#[must_use]
+pub fn choose_for_worker(setting: &str, native_tools: bool) -> Arc<dyn ReplyProtocol> {
+    choose(if setting == "action" { "auto" } else { setting }, native_tools)
+}
+
 /// Appends a text to the system message of a request.
 pub(crate) fn append_to_system(request: &mut Request, text: &str) {
     match request.messages.first_mut() {

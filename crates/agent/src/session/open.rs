@@ -17,6 +17,7 @@ use crate::run_parts::{RunParts, RunScope, cost_limit, durability, script_state}
 use crate::servitors::{self, CoordinatorInbox, Parts, Servitors};
 use crate::tool_host::{LiveTools, RecordedTools, ToolHost};
 use crate::trace::Trace;
+use crate::turn::Turn;
 use crate::turn_commitments::{self, TurnCommitments};
 use marvin_base::ledger::Ledger;
 use marvin_base::run::RunDirectory;
@@ -90,16 +91,20 @@ impl Session {
             false => (Role::Chat, &table::MAX_ROUNDS_CHAT),
         };
         let role = settings.given(&table::ROLE).and_then(|name| Role::find(name).ok()).unwrap_or(usual);
-        let protocol = protocol::choose(settings.text(&table::PROTOCOL), client.native_tools());
+        let (setting, native_tools) = (settings.text(&table::PROTOCOL), client.native_tools());
+        let worker_protocol = protocol::choose_for_worker(setting, native_tools);
         let mut turn = parts.turn(client, trace.clone(), tools, role, rounds);
-        turn.protocol = protocol;
+        turn.protocol = match request.depth {
+            0 => protocol::choose(setting, native_tools),
+            _ => worker_protocol.clone(),
+        };
         turn.step = settings.given(&table::STEP).map(str::to_string);
         turn.response_schema = response_schema;
         turn.proof = proof;
         let date = day(replay.as_ref(), interrupted.as_ref(), &run);
         let access = access_sentence(&context.access, &context.duty);
         let lent = (replay.is_none() && request.depth == 0).then(|| Parts {
-            turn: turn.clone(),
+            turn: Turn { protocol: worker_protocol, ..turn.clone() },
             context,
             toolbox,
             servitor_tools: servitors::tools::all(&Arc::downgrade(&servitors)),
