@@ -6,7 +6,7 @@ use crate::mock::Mock;
 use crate::program::{ClaudeProgram, CodexProgram};
 use crate::retry::RetryClient;
 use crate::script::Script;
-use crate::wire::{CopilotModel, HttpModel, HttpOptions, WireKind};
+use crate::wire::{CopilotModel, HttpModel, HttpOptions, WireKind, is_local};
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::settings::table::{self, PROVIDERS};
@@ -233,16 +233,22 @@ fn http(name: &str, choice: &Choice<'_>, wanted: Option<&str>) -> Result<HttpOpt
     if key.is_none() && !endpoint.free {
         return Err(ModelError::new(name, Failure::Missing, key_hint(endpoint)));
     }
+    let url = settings.text(endpoint.url).to_string();
+    let total = settings.seconds(&table::REQUEST_TIMEOUT);
+    // A model on this machine may read a long prompt for many minutes, and no connection to it is lost silently.
+    let is_patient = is_local(&url) && settings.given(&table::FIRST_TOKEN_TIMEOUT).is_none();
+    let first = if is_patient { total } else { settings.seconds(&table::FIRST_TOKEN_TIMEOUT) };
     Ok(HttpOptions {
         provider: name.to_string(),
         wire: endpoint.wire,
-        url: settings.text(endpoint.url).to_string(),
+        url,
         key,
         model: wanted.unwrap_or_else(|| settings.text(endpoint.model)).to_string(),
         headers: Vec::new(),
         connect: settings.seconds(&table::CONNECT_TIMEOUT),
+        first,
         idle: settings.seconds(&table::IDLE_TIMEOUT),
-        total: settings.seconds(&table::REQUEST_TIMEOUT),
+        total,
         context: (name == "ollama")
             .then(|| u64::try_from(settings.whole(&table::OLLAMA_CONTEXT)).unwrap_or(0))
             .filter(|context| *context > 0),

@@ -139,8 +139,10 @@ pub enum Failure {
     Rejected,
     /// The server is busy or broken (429, 5xx).
     Unavailable,
-    /// The timeout passed.
+    /// The connection took too long, or the reply stopped.
     Timeout,
+    /// The model is slower than the limits allow. The same request would be as slow again.
+    Slow,
     /// The connection broke, or never came about.
     Disconnected,
     /// The answer cannot be parsed.
@@ -175,7 +177,7 @@ impl ModelError {
         let kind = match failure {
             Failure::Rejected => "rejected",
             Failure::Unavailable => "unavailable",
-            Failure::Timeout => "timeout",
+            Failure::Timeout | Failure::Slow => "timeout",
             Failure::Disconnected => "disconnected",
             Failure::Garbage => "garbage",
             Failure::Missing => "missing",

@@ -140,7 +140,7 @@ fn script_reply(reply: &Reply) -> ScriptReply {
 fn script_failure(error: &ModelError) -> ScriptFailure {
     use crate::client::Failure;
     let (kind, status) = match error.failure {
-        Failure::Timeout => (FailureKind::Timeout, None),
+        Failure::Timeout | Failure::Slow => (FailureKind::Timeout, None),
         Failure::Disconnected => (FailureKind::Disconnect, None),
         Failure::Garbage => (FailureKind::Garbage, None),
         Failure::Unavailable => (FailureKind::Http, Some(503)),

@@ -191,3 +191,15 @@ pub fn nearest_of<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Optio
         .max_by(|one, other| one.0.total_cmp(&other.0))
         .map(|(_, candidate)| candidate)
 }
+
+/// The name that a word misspells by one letter, or by two in a long name. Short names are near too many words.
+#[must_use]
+pub fn misspelling_of<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let mistakes = |name: &str| strsim::osa_distance(word, name);
+    let allowed = |name: &str| match name.len() {
+        ..5 => 0,
+        5..7 => 1,
+        _ => 2,
+    };
+    names.filter(|name| mistakes(name) <= allowed(name)).min_by_key(|name| mistakes(name))
+}

@@ -211,6 +211,8 @@ settings! {
         "How often a failed model request is repeated";
     CONNECT_TIMEOUT = "limits.connect_s", Whole(1, 600), "10", Person, ["MARVIN_CONNECT_S"],
         "Seconds to connect to a model";
+    FIRST_TOKEN_TIMEOUT = "limits.first_token_s", Whole(1, 86_400), "600", Person, ["MARVIN_FIRST_TOKEN_S"],
+        "Seconds until a model's reply begins; a server on this machine has the time of `limits.request_s` by default";
     IDLE_TIMEOUT = "limits.idle_s", Whole(1, 3600), "300", Person, ["MARVIN_IDLE_S"],
         "Seconds of silence after which a model's reply counts as lost";
     REQUEST_TIMEOUT = "limits.request_s", Whole(1, 86_400), "3600", Person, ["MARVIN_REQUEST_S"],

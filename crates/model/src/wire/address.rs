@@ -40,6 +40,11 @@ pub(super) fn endpoint(provider: &str, wire: WireKind, base: &str, model: &str) 
     Ok(url)
 }
 
+/// Whether an address names this machine.
+pub(crate) fn is_local(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| is_loopback(&url))
+}
+
 /// Whether an address is on this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');

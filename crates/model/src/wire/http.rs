@@ -42,8 +42,9 @@ pub struct HttpOptions {
     pub headers: Vec<(String, String)>,
     /// How long connecting may take.
     pub connect: Duration,
-    /// How long the answer may be silent, from the request to its first byte and between any two pieces. Signs of life
-    /// (comments, pings) do not count as pieces.
+    /// How long the first piece of the answer may take. A local model reads the whole prompt in this time.
+    pub first: Duration,
+    /// How long the answer may be silent between any two pieces. Signs of life (comments, pings) do not count as pieces.
     pub idle: Duration,
     /// How long a request and its reply may take in all.
     pub total: Duration,
@@ -158,16 +159,24 @@ impl HttpModel {
         sink: &mut Sink<'_>,
         reading: &mut Option<Box<dyn Reader>>,
     ) -> Result<Reply, ModelError> {
-        let response = self.post(access, request).await?;
+        let deadline = Instant::now() + self.options.first;
+        let response = self.post(access, request, deadline).await?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        let mut reply = self.read(response, sink, reading.insert(new_reader(self.options.wire))).await?;
+        let reader = reading.insert(new_reader(self.options.wire));
+        let mut reply = self.read(response, sink, reader, deadline).await?;
         calls::number(&mut reply.calls, &request.messages);
         Ok(reply)
     }
 
-    async fn post(&self, access: Access<'_>, request: &Request) -> Result<Response, ModelError> {
+    /// Sends the request; its answer must begin before the deadline.
+    async fn post(
+        &self,
+        access: Access<'_>,
+        request: &Request,
+        deadline: Instant,
+    ) -> Result<Response, ModelError> {
         let endpoint = match access.url {
             Some(url) => endpoint(&self.options.provider, self.options.wire, url, &self.options.model)?,
             None => self.endpoint.clone(),
@@ -187,10 +196,10 @@ impl HttpModel {
             label(&mut headers, "x-marvin-step", request.step.as_deref().unwrap_or_default());
         }
         let sending = self.client.post(endpoint).headers(headers).body(body).send();
-        match tokio::time::timeout(self.options.idle, sending).await {
+        match tokio::time::timeout_at(deadline, sending).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(self.not_sent(&error)),
-            Err(_) => Err(self.silent()),
+            Err(_) => Err(self.no_first_piece()),
         }
     }
 
@@ -223,17 +232,24 @@ impl HttpModel {
         mut response: Response,
         sink: &mut Sink<'_>,
         reader: &mut Box<dyn Reader>,
+        first: Instant,
     ) -> Result<Reply, ModelError> {
         let fault = |fault: Fault| fault.into_error(&self.options.provider, self.options.wire.label());
         let mut lines = Lines::default();
         let mut length = 0usize;
-        let mut heard = Instant::now();
+        // The time of the last piece; none before the first.
+        let mut heard: Option<Instant> = None;
+        let late = |heard: Option<Instant>| match heard {
+            Some(_) => self.silent(),
+            None => self.no_first_piece(),
+        };
         loop {
+            let deadline = heard.map_or(first, |heard| heard + self.options.idle);
             let chunk = match next_at_hand(&mut response).await {
                 Some(chunk) => Ok(chunk),
                 None => {
                     sink(Event::Idle);
-                    tokio::time::timeout_at(heard + self.options.idle, response.chunk()).await
+                    tokio::time::timeout_at(deadline, response.chunk()).await
                 }
             };
             let mut meant = false;
@@ -259,13 +275,13 @@ impl HttpModel {
                 // A broken connection is judged like an ended one, by whether the terminal marker has come; but the
                 // line that it cut in two says nothing.
                 Ok(Err(_)) => break,
-                Err(_) => return Err(self.silent()),
+                Err(_) => return Err(late(heard)),
             }
             let now = Instant::now();
             if meant {
-                heard = now;
-            } else if now.duration_since(heard) >= self.options.idle {
-                return Err(self.silent());
+                heard = Some(now);
+            } else if now >= deadline {
+                return Err(late(heard));
             }
         }
         reader.finish().map_err(fault)
@@ -326,10 +342,17 @@ impl HttpModel {
         )
     }
 
+    fn no_first_piece(&self) -> ModelError {
+        let seconds = self.options.first.as_secs_f32();
+        let message =
+            format!("the answer did not begin within {seconds} s; `limits.first_token_s` allows more");
+        self.error(Failure::Slow, &message)
+    }
+
     fn late(&self) -> ModelError {
         let seconds = self.options.total.as_secs_f32();
         let message = format!("the reply was not whole after {seconds} s; `limits.request_s` allows more");
-        self.error(Failure::Timeout, &message)
+        self.error(Failure::Slow, &message)
     }
 
     fn too_long(&self) -> ModelError {
@@ -492,6 +515,7 @@ mod tests {
             model: model.into(),
             headers: vec![("x-other".into(), "hidden-too".into())],
             connect: Duration::from_secs(1),
+            first: Duration::from_secs(1),
             idle: Duration::from_secs(1),
             total: Duration::from_secs(1),
             context: None,

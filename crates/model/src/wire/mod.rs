@@ -23,6 +23,7 @@ mod openai;
 mod reader;
 mod text;
 
+pub(crate) use address::is_local;
 pub use copilot::CopilotModel;
 pub use http::{HttpModel, HttpOptions, WebClientError, web_builder, web_client};
 

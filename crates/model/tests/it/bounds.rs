@@ -2,9 +2,12 @@
 
 use crate::support::{ANTHROPIC, OLLAMA, OPENAI, Outcome, Provider, ask, request};
 use marvin_model::client::Failure;
+use marvin_model::retry::RetryClient;
 use marvin_model::wire::{HttpModel, HttpOptions};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const HEADERS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
@@ -49,8 +52,8 @@ async fn signs_of_life_are_no_answer() {
         let server = endless("", sign.into(), Duration::from_millis(100));
         let (outcome, took) = bounded(provider, server, SHORT, LONG).await;
         let error = outcome.result.unwrap_err();
-        assert_eq!(error.failure, Failure::Timeout, "{}", provider.name);
-        assert!(error.message.contains("limits.idle_s"), "{error}");
+        assert_eq!(error.failure, Failure::Slow, "{}", provider.name);
+        assert!(error.message.contains("limits.first_token_s"), "{error}");
         assert!(took < Duration::from_secs(5), "{took:?}");
     }
 }
@@ -70,7 +73,7 @@ async fn a_slow_answer_is_bounded_in_all() {
     let (outcome, took) = bounded(OPENAI, server, LONG, SHORT).await;
     assert!(outcome.texts.len() > 1, "{:?}", outcome.texts);
     let error = outcome.result.unwrap_err();
-    assert_eq!(error.failure, Failure::Timeout);
+    assert_eq!(error.failure, Failure::Slow);
     assert!(error.message.contains("limits.request_s"), "{error}");
     assert!(took < Duration::from_secs(5), "{took:?}");
 }
@@ -87,4 +90,37 @@ async fn an_answer_without_end_is_cut_off() {
     assert_eq!(error.failure, Failure::Garbage);
     assert_eq!(error.spent().unwrap().output, (heard as u64).div_ceil(4), "every character is paid for");
     assert!(error.message.contains("larger than 64 MB"), "{error}");
+}
+
+/// A server that reads the prompt for a while, then answers; it counts the requests.
+fn slow_reader(pause: Duration) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            count.fetch_add(1, Ordering::SeqCst);
+            std::thread::spawn(move || {
+                let _ = stream.read(&mut [0; 65536]).unwrap();
+                std::thread::sleep(pause);
+                stream.write_all(format!("{HEADERS}{TEXT}data: [DONE]\n\n").as_bytes()).ok();
+            });
+        }
+    });
+    (address, asked)
+}
+
+#[tokio::test]
+async fn g_a_model_that_reads_long_has_a_limit_of_its_own_and_is_asked_once() {
+    let (server, asked) = slow_reader(Duration::from_millis(1_500));
+    let options = |first| HttpOptions { first, ..OPENAI.options(server, "m", Duration::from_millis(300)) };
+    let client = |first| RetryClient { inner: Arc::new(HttpModel::new(options(first)).unwrap()), retries: 3 };
+    let answered = ask(&client(LONG), &request("hi")).await;
+    assert_eq!(answered.texts, ["word "], "{:?}", answered.result);
+    let dropped = ask(&client(SHORT), &request("hi")).await.result.unwrap_err();
+    assert_eq!(dropped.failure, Failure::Slow);
+    assert!(dropped.message.contains("limits.first_token_s"), "{dropped}");
+    assert_eq!(asked.load(Ordering::SeqCst), 2, "the dropped request was repeated");
 }

@@ -222,8 +222,8 @@ async fn silent(provider: Provider) {
     let client = provider.client_with(&server, "m", Duration::from_secs(1));
     let started = Instant::now();
     let error = ask(&*client, &request("hi")).await.result.unwrap_err();
-    assert_eq!(error.failure, Failure::Timeout);
-    assert!(error.message.contains("limits.idle_s"), "{error}");
+    assert_eq!(error.failure, Failure::Slow);
+    assert!(error.message.contains("limits.first_token_s"), "{error}");
     assert!(started.elapsed() < Duration::from_secs(3));
 }
 

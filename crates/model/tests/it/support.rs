@@ -42,6 +42,7 @@ impl Provider {
             model: model.into(),
             headers: Vec::new(),
             connect: Duration::from_secs(5),
+            first: idle,
             idle,
             total: Duration::from_secs(60),
             context: Some(4096),
