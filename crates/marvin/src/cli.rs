@@ -167,17 +167,42 @@ impl Arguments {
         if self.command.as_ref().is_none_or(Command::is_for_a_person) {
             migration::migrate_project();
         }
+        let turn = self.turn;
         match self.command {
-            Some(command) => command.run(),
-            None if self.turn.design_first => pipeline::design_first(&self.turn),
-            None if self.turn.non_interactive => turn::non_interactive(&self.turn),
-            None if self.turn.words == ["help"] => {
-                output::line(&Arguments::command().render_long_help().to_string())
+            Some(command) => return command.run(),
+            None => turn.check()?,
+        }
+        match turn.words.as_slice() {
+            _ if turn.design_first => pipeline::design_first(&turn),
+            _ if turn.non_interactive => turn::non_interactive(&turn),
+            [] => chat::run(turn),
+            [word] if word == "help" => output::line(&Arguments::command().render_long_help().to_string()),
+            words => {
+                check_spelling(words)?;
+                turn::inline(&turn)
             }
-            None if !self.turn.words.is_empty() => turn::inline(&self.turn),
-            None => chat::run(self.turn),
         }
     }
+}
+
+/// Refuses words that look like a misspelt command: as a question they would cost money and answer nothing.
+///
+/// Words behind `--`, a quoted sentence and more than three words are a question.
+fn check_spelling(words: &[String]) -> Result<(), Failure> {
+    const MAX_COMMAND_WORDS: usize = 3;
+    let [first, ..] = words else { return Ok(()) };
+    if words.len() > MAX_COMMAND_WORDS || std::env::args_os().any(|word| word == "--") {
+        return Ok(());
+    }
+    let tree = Arguments::command();
+    let names = tree.get_subcommands().flat_map(|command| command.get_name_and_visible_aliases());
+    let Some(meant) = marvin_base::settings::misspelling_of(first, names) else { return Ok(()) };
+    let line =
+        words.get(1..).unwrap_or_default().iter().fold(meant.to_string(), |line, word| line + " " + word);
+    Err(Failure::usage(format!(
+        "there is no command `{first}`\n  hint: did you mean `marvin {line}`? To ask it as a question: `marvin -- {}`",
+        words.join(" ")
+    )))
 }
 
 /// Parses the command line. Help and version are answered here; a mistake is exit code 2.

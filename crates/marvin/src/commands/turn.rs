@@ -42,13 +42,13 @@ pub(crate) struct TurnArguments {
     #[arg(long)]
     pub(crate) non_interactive: bool,
     /// The prompt
-    #[arg(long, value_name = "TEXT", requires = "non_interactive", conflicts_with = "prompt_file")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file")]
     pub(crate) prompt: Option<String>,
     /// A file that holds the prompt (for prompts too long for a command line)
-    #[arg(long, value_name = "PATH", requires = "non_interactive")]
+    #[arg(long, value_name = "PATH")]
     pub(crate) prompt_file: Option<PathBuf>,
     /// Resume an interrupted run, by its id: the same record, budget and prompt
-    #[arg(long, value_name = "RUN", requires = "non_interactive", conflicts_with_all = ["prompt", "prompt_file", "record"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["prompt", "prompt_file", "record"])]
     pub(crate) resume: Option<String>,
     /// Frame the goal and plan first, with these tools: scryfall, steam, knowledge, news, or all
     #[arg(long, value_name = "TOOL,…", conflicts_with = "non_interactive", value_parser = Selection::read)]
@@ -79,7 +79,7 @@ pub(crate) struct TurnArguments {
     pub(crate) output_schema: Option<PathBuf>,
     /// An assertion that must hold before the answer counts, for example 'shell:pytest -q'; may be given several times (exit code 3
     /// when it does not hold)
-    #[arg(long, value_name = "KIND:ASSERTION", action = ArgAction::Append, requires = "non_interactive")]
+    #[arg(long, value_name = "KIND:ASSERTION", action = ArgAction::Append)]
     pub(crate) commitment: Vec<String>,
     /// A file or directory that the commitments judge by and that must stay as it is; may be given several times
     #[arg(long, value_name = "PATH", action = ArgAction::Append, requires = "commitment")]
@@ -98,14 +98,47 @@ pub(crate) struct TurnArguments {
     #[arg(long, value_name = "SECONDS", value_parser = parse_deadline)]
     pub(crate) deadline: Option<Deadline>,
     /// Build it in phases: documents, reviews, tests first, code, proofs; the same command resumes where it ended
-    #[arg(long, requires = "non_interactive", conflicts_with_all = ["resume", "record", "output_schema", "commitment"])]
+    #[arg(long, conflicts_with_all = ["resume", "record", "output_schema", "commitment"])]
     pub(crate) design_first: bool,
     /// Push the start and the end of the run (and every phase) to this ntfy topic
-    #[arg(long, value_name = "TOPIC", requires = "non_interactive")]
+    #[arg(long, value_name = "TOPIC")]
     pub(crate) ntfy: Option<String>,
     /// Keep Python children from writing bytecode files
     #[arg(short = 'B')]
     pub(crate) no_bytecode: bool,
+}
+
+impl TurnArguments {
+    /// Refuses options that the way of asking would ignore.
+    ///
+    /// Clap's `requires` cannot say this: it is skipped where the required option conflicts with another argument, as
+    /// `--non-interactive` does with words.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.non_interactive {
+            return Ok(());
+        }
+        let unattended = [
+            (self.prompt.is_some(), "--prompt"),
+            (self.prompt_file.is_some(), "--prompt-file"),
+            (self.resume.is_some(), "--resume"),
+            (self.design_first, "--design-first"),
+            (self.ntfy.is_some(), "--ntfy"),
+        ];
+        if let Some((_, flag)) = unattended.iter().find(|(given, _)| *given) {
+            let hint = if self.words.is_empty() {
+                "add --non-interactive"
+            } else {
+                "add --non-interactive, and give the words as --prompt"
+            };
+            return Err(Failure::usage(format!("{flag} needs --non-interactive\n  hint: {hint}")));
+        }
+        if self.words.is_empty() && !self.commitment.is_empty() {
+            return Err(Failure::usage(
+                "--commitment is for one answer\n  hint: give words, or --non-interactive with a prompt (`marvin --help`)",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// `marvin --non-interactive`: whatever happens, the last line on standard error is the cost.
@@ -133,7 +166,9 @@ pub(crate) fn read_prompt(arguments: &TurnArguments, context: &ProjectContext) -
 pub(crate) fn inline(arguments: &TurnArguments) -> Result<Exit, Failure> {
     let prompt = arguments.words.join(" ");
     let mut totals = Totals::default();
-    let result = context(arguments, false)
+    // What can be verified is work in this directory.
+    let coding = !arguments.commitment.is_empty();
+    let result = context(arguments, coding)
         .and_then(|context| turn(arguments, context, &prompt, Manner::Attended, &mut totals));
     Ok(finish(arguments, result, &totals))
 }

@@ -2,6 +2,8 @@
 
 // The attribute tells the linter what the directory tells the reader: these are tests, and may unwrap.
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod commands;

@@ -1,0 +1,4 @@
+//! Regressions found by trying every requirement, one test per finding, named after its id.
+
+mod facts;
+mod safety;
