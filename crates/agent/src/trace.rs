@@ -38,6 +38,8 @@ pub enum Notice<'a> {
         /// Why.
         reason: &'a str,
     },
+    /// How much of the prompt the model has read, in tokens.
+    Reading { done: u64, total: u64 },
     /// Nothing more is at hand just now: what was held for company may be shown.
     Idle,
 }

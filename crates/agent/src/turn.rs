@@ -315,6 +315,7 @@ impl Turn {
                     stop.cancel();
                 }
             }
+            Event::Reading { done, total } => self.trace.tell(Notice::Reading { done, total }),
             Event::Idle => self.trace.tell(Notice::Idle),
             Event::Text(_) | Event::Reasoning(_) => {}
         };

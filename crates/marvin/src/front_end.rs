@@ -11,10 +11,14 @@ use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Text is buffered up to this size while more of it has already arrived.
 const MAX_BUFFERED_BYTES: usize = 8 * 1024;
+
+/// Time between two lines about the progress of a slow model.
+const READING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The content of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -57,6 +61,7 @@ pub(crate) fn listener(
         at_line_start: true,
         schema,
         item: String::new(),
+        reading: None,
         reader,
         cancel,
     };
@@ -89,6 +94,8 @@ struct NonInteractiveFrontEnd {
     at_line_start: bool,
     schema: bool,
     item: String,
+    /// When the progress of a slow model was told last.
+    reading: Option<Instant>,
     reader: Arc<Reader>,
     cancel: CancellationToken,
 }
@@ -111,6 +118,13 @@ impl NonInteractiveFrontEnd {
                     }
                 }
             }
+            Notice::Reading { done, total } if self.format == OutputFormat::Text => {
+                if self.reading.is_none_or(|told| told.elapsed() >= READING_INTERVAL) {
+                    self.reading = Some(Instant::now());
+                    output::talk(&format!("marvin: the model has read {done} of {total} tokens"));
+                }
+            }
+            Notice::Reading { .. } => {}
             Notice::Idle => self.flow(),
             Notice::Restart { item, reason } => {
                 self.end_item();

@@ -128,6 +128,8 @@ pub enum Event<'a> {
         /// Tokens of the failed attempt; see [`ModelError::spent`].
         spent: Option<Usage>,
     },
+    /// How much of the prompt a server on this machine has read, in tokens.
+    Reading { done: u64, total: u64 },
     /// Nothing more is at hand just now: what was held for company may be shown.
     Idle,
 }

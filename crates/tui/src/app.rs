@@ -55,6 +55,8 @@ pub(crate) struct App {
     pub(crate) transcript: Transcript,
     pub(crate) editor: Editor,
     pub(crate) status: Option<Status>,
+    /// Tokens of the prompt that the model has read, of how many.
+    pub(crate) reading: Option<(u64, u64)>,
     pub(crate) approvals: Vec<Approval>,
     /// The first question that asks for attention, and since when it does.
     asked: Option<(String, Instant)>,
@@ -84,6 +86,7 @@ impl App {
             transcript: Transcript::new(),
             editor: Editor::default(),
             status: None,
+            reading: None,
             approvals: Vec::new(),
             asked: None,
             panel: None,
@@ -171,6 +174,7 @@ impl App {
                 self.transcript.go_to_end();
             }
             "item.started" | "item.updated" | "item.completed" => {
+                self.reading = None;
                 self.item(&event.kind, data.get("item").unwrap_or(&Value::Null));
             }
             "message" => self.message(data),
@@ -190,6 +194,10 @@ impl App {
                     reason => format!(" ({reason})"),
                 };
                 self.note(&format!("{}: {}{why}", text("name"), text("to")), Tone::Quiet);
+            }
+            "model.reading" => {
+                let number = |key: &str| data.get(key).and_then(Value::as_u64);
+                self.reading = number("done").zip(number("total"));
             }
             "status" | "approval.asked" | "approval.answered" | "queued" | "gap" => return true,
             _ => {}

@@ -148,7 +148,12 @@ fn working_line(app: &App, width: usize) -> Option<Line<'static>> {
     let status = app.status.as_ref()?;
     let mut text = String::new();
     if status.busy {
-        text = "  … working (Esc interrupts)".to_string();
+        text = match app.reading {
+            Some((done, total)) => {
+                format!("  … the model has read {done} of {total} tokens (Esc interrupts)")
+            }
+            None => "  … working (Esc interrupts)".to_string(),
+        };
         if let Some(queued) = &status.queued {
             text.push_str(&format!("; next: {}", one_line(queued, 60)));
         }

@@ -113,6 +113,7 @@ export class Chat {
     else if (kind === "approval.answered") this.answered(data);
     else if (kind === "result") this.end(data);
     else if (kind === "gap") this.load();
+    else if (kind === "model.reading" && this.live) this.live.reads(data);
     else if (item && this.live) this.live.hear(kind, item);
     this.follow();
   }
@@ -252,7 +253,18 @@ class Live {
     return arriving;
   }
 
+  /** Shows how much of the prompt a slow model has read, until it answers. */
+  reads({ done, total }) {
+    if (!this.reading) {
+      this.reading = h("p", { class: "dim", role: "status" });
+      this.element.append(this.reading);
+    }
+    this.reading.textContent = `The model has read ${done} of ${total} tokens`;
+  }
+
   hear(kind, item) {
+    this.reading?.remove();
+    this.reading = null;
     if (item.type === "message" && kind === "item.updated") {
       const arriving = this.text(item.id);
       if (item.restarted) arriving.restart();

@@ -51,6 +51,13 @@ struct Gap {
     lost: u64,
 }
 
+/// Payload of `model.reading`: tokens of the prompt.
+#[derive(Serialize)]
+struct Reading {
+    done: u64,
+    total: u64,
+}
+
 /// Payload of `item.updated`.
 #[derive(Serialize)]
 struct ItemUpdated<'a> {
@@ -223,6 +230,9 @@ impl Teller {
                 if self.stream.held() >= GATHER {
                     self.flow();
                 }
+            }
+            Notice::Reading { done, total } => {
+                self.log.push("model.reading", &Reading { done: *done, total: *total });
             }
             Notice::Idle => self.flow(),
             Notice::Restart { item, reason } => {

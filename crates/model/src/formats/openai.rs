@@ -18,6 +18,9 @@ pub(crate) struct ChatRequest {
     pub(crate) stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub(crate) tools: Vec<Tool>,
+    /// Asks for the progress of reading the prompt (llama.cpp).
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
+    pub(crate) return_progress: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub(crate) tool_choice: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]

@@ -181,7 +181,8 @@ impl HttpModel {
             Some(url) => endpoint(&self.options.provider, self.options.wire, url, &self.options.model)?,
             None => self.endpoint.clone(),
         };
-        let body = outgoing(self.options.wire, &self.options.model, self.options.context, request)
+        let HttpOptions { wire, model, context, .. } = &self.options;
+        let body = outgoing(*wire, model, *context, is_loopback(&endpoint), request)
             .map_err(|error| self.error(Failure::Missing, &format!("cannot make the request: {error}")))?;
         let mut headers = self.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

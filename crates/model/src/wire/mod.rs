@@ -59,10 +59,11 @@ fn outgoing(
     kind: WireKind,
     model: &str,
     context: Option<u64>,
+    is_local: bool,
     request: &Request,
 ) -> serde_json::Result<String> {
     match kind {
-        WireKind::OpenAi => serde_json::to_string(&openai::body(model, request)),
+        WireKind::OpenAi => serde_json::to_string(&openai::body(model, is_local, request)),
         WireKind::Anthropic => serde_json::to_string(&anthropic::body(model, request)),
         WireKind::Gemini => serde_json::to_string(&gemini::body(request)),
         WireKind::Ollama => serde_json::to_string(&ollama::body(model, context, request)),

@@ -8,7 +8,7 @@ use super::errors::Fault;
 use super::lines::data;
 use super::reader::{Draft, Progress, Reader, keep, kept};
 use super::text::{First, Text};
-use crate::client::{Reply, Request, Sink, Stop, Usage};
+use crate::client::{Event, Reply, Request, Sink, Stop, Usage};
 use crate::formats::openai::{
     Call, ChatMessage, ChatRequest, Function, NamedSchema, ResponseFormat, StreamOptions, Tool,
 };
@@ -32,7 +32,8 @@ struct KeptCall {
     extra_content: Option<Value>,
 }
 
-pub(super) fn body(model: &str, request: &Request) -> ChatRequest {
+/// The body of a request; a server on this machine is asked for its progress, which vendors would refuse as unknown.
+pub(super) fn body(model: &str, is_local: bool, request: &Request) -> ChatRequest {
     let format = |schema: &Value| ResponseFormat {
         kind: "json_schema",
         json_schema: NamedSchema { name: "answer", schema: schema.clone() },
@@ -44,6 +45,7 @@ pub(super) fn body(model: &str, request: &Request) -> ChatRequest {
         stream_options: Some(StreamOptions { include_usage: true }),
         tools: request.tools.iter().map(Tool::new).collect(),
         tool_choice: (!request.tools.is_empty() && request.answer_only).then_some("none"),
+        return_progress: is_local.then_some(true),
         response_format: request.response_schema.as_ref().map(format),
         ..ChatRequest::default()
     }
@@ -86,6 +88,7 @@ struct Chunk<'a> {
     choices: First<Choice<'a>>,
     usage: Option<WireUsage>,
     x_groq: Option<Groq>,
+    prompt_progress: Option<PromptProgress>,
     #[serde(default, borrow)]
     error: Option<&'a RawValue>,
 }
@@ -130,6 +133,13 @@ struct FunctionPiece<'a> {
     name: Option<Text<'a>>,
     #[serde(default, borrow)]
     arguments: Option<&'a RawValue>,
+}
+
+/// Tokens of the prompt that llama.cpp has read.
+#[derive(Deserialize)]
+struct PromptProgress {
+    total: u64,
+    processed: u64,
 }
 
 #[derive(Deserialize)]
@@ -177,6 +187,9 @@ impl Reader for Stream {
         }
         for usage in [chunk.usage, chunk.x_groq.and_then(|groq| groq.usage)].into_iter().flatten() {
             self.usage(&usage);
+        }
+        if let Some(progress) = chunk.prompt_progress {
+            sink(Event::Reading { done: progress.processed, total: progress.total });
         }
         if let Some(choice) = chunk.choices.0 {
             self.choice(choice, sink);

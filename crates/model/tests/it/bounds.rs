@@ -92,6 +92,18 @@ async fn an_answer_without_end_is_cut_off() {
     assert!(error.message.contains("larger than 64 MB"), "{error}");
 }
 
+#[tokio::test]
+async fn g_the_progress_of_a_local_server_is_told() {
+    let progress = |done| {
+        format!(
+            "data: {{\"choices\":[],\"prompt_progress\":{{\"total\":800,\"cache\":0,\"processed\":{done},\"time_ms\":9}}}}\n\n"
+        )
+    };
+    let first = [progress(400), progress(800), TEXT.to_string(), "data: [DONE]\n\n".to_string()].concat();
+    let (outcome, _) = bounded(OPENAI, endless(&first, String::new(), LONG), LONG, LONG).await;
+    assert_eq!((outcome.texts, outcome.reading), (vec!["word ".to_string()], vec![(400, 800), (800, 800)]));
+}
+
 /// A server that reads the prompt for a while, then answers; it counts the requests.
 fn slow_reader(pause: Duration) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

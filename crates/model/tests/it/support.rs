@@ -95,6 +95,8 @@ pub(crate) struct Outcome {
     pub(crate) restarts: Vec<(String, u32)>,
     /// What the attempts cost that were repeated.
     pub(crate) lost: Vec<Usage>,
+    /// Tokens of the prompt that were read, of how many.
+    pub(crate) reading: Vec<(u64, u64)>,
 }
 
 impl Outcome {
@@ -113,7 +115,7 @@ pub(crate) async fn ask_until(
     cancel: &CancellationToken,
 ) -> Outcome {
     let (mut texts, mut reasoning, mut restarts) = (Vec::new(), String::new(), Vec::new());
-    let mut lost = Vec::new();
+    let (mut lost, mut reading) = (Vec::new(), Vec::new());
     let mut collect = |event: Event<'_>| match event {
         Event::Text(piece) => texts.push(piece.to_string()),
         Event::Reasoning(piece) => reasoning.push_str(piece),
@@ -122,9 +124,10 @@ pub(crate) async fn ask_until(
             lost.extend(spent);
             restarts.push((reason.to_string(), attempt));
         }
+        Event::Reading { done, total } => reading.push((done, total)),
         Event::Idle => {}
     };
     let sink: &mut Sink<'_> = &mut collect;
     let result = client.send(request, sink, cancel).await;
-    Outcome { result, texts, reasoning, restarts, lost }
+    Outcome { result, texts, reasoning, restarts, lost, reading }
 }
