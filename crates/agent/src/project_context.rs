@@ -5,7 +5,7 @@ use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
-use marvin_base::settings::{Settings, Sources, table};
+use marvin_base::settings::{Origin, Setting, Settings, Sources, table};
 use marvin_gate::layers::Log;
 use marvin_gate::{Access, Duty, Layers, Permit, Workspace};
 use marvin_model::choose;
@@ -13,6 +13,7 @@ use marvin_model::cost::{CostLedger, Lifetime};
 use marvin_tools::{DynTool, Mode, ToolContext, Toolbox, servers, web};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +36,24 @@ pub struct ProjectContext {
     pub external_tools: ExternalTools,
 }
 
+/// Settings that a run is started with, and that a resume of it uses.
+static STARTING: [&Setting; 14] = [
+    &table::MODEL,
+    &table::PROTOCOL,
+    &table::TIER_CODEX,
+    &table::TIER_OPUS,
+    &table::TIER_PLAN,
+    &table::TIER_PLAN_GEN,
+    &table::TIER_TEST_WRITER,
+    &table::TIER_AUX_REVIEWER,
+    &table::TIER_FALLBACK,
+    &table::MAX_COST,
+    &table::MAX_ROUNDS,
+    &table::MAX_ROUNDS_CHAT,
+    &table::WORKER_ROUNDS,
+    &table::DEADLINE,
+];
+
 /// Tools of other servers, and notices about those that are not available.
 #[derive(Clone, Default)]
 pub struct ExternalTools {
@@ -56,6 +75,25 @@ impl fmt::Debug for ExternalTools {
 }
 
 impl ProjectContext {
+    /// The settings that a run of this project starts with, as `run.json` keeps them. The provider is the one that answers,
+    /// also where nothing names it.
+    #[must_use]
+    pub fn starting_settings(&self) -> BTreeMap<String, String> {
+        let is_set = |setting: &&&Setting| {
+            self.settings.value(setting).is_some_and(|value| value.origin != Origin::Default)
+        };
+        let mut start: BTreeMap<String, String> = STARTING
+            .iter()
+            .filter(is_set)
+            .map(|setting| (setting.key.to_string(), self.settings.text(setting).to_string()))
+            .collect();
+        start.insert(table::PROVIDER.key.into(), choose::provider_name(&self.settings, &self.layout));
+        if let Some(script) = self.settings.given(&table::SCRIPT) {
+            start.insert(table::SCRIPT.key.into(), self.directory.join(script).display().to_string());
+        }
+        start
+    }
+
     /// Finds the workspace and reads the settings.
     ///
     /// # Errors

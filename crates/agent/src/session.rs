@@ -36,6 +36,7 @@ use marvin_base::settings::{Setting, Settings, table};
 use marvin_base::trace_event::{RunOpened, TraceEvent};
 use marvin_gate::{Layers, Workspace};
 use marvin_model::cost::CostLedger;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -88,12 +89,18 @@ pub struct Session {
 }
 
 impl Session {
-    fn begin(&mut self, record: Option<&Path>, directory: &Path) -> Result<(), SessionError> {
+    fn begin(
+        &mut self,
+        record: Option<&Path>,
+        directory: &Path,
+        start: BTreeMap<String, String>,
+    ) -> Result<(), SessionError> {
         let workspace = self.workspace.as_ref().map(|workspace| workspace.root().display().to_string());
         let unattended = self.manner == Manner::Unattended;
         self.record.status = Some(RunStatus::Running);
         self.record.manner = if unattended { RunKind::NonInteractive } else { RunKind::Inline };
         self.record.tool_call_count = Some(0);
+        self.record.start = start;
         let shaping =
             SHAPING.map(|setting| (setting.key.to_string(), self.settings.text(setting).to_string()));
         self.record.turn = Some(Box::new(TurnRecord {

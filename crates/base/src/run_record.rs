@@ -169,6 +169,9 @@ pub struct RunRecord {
     /// Paths that programs changed and should not have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tampered: Vec<String>,
+    /// The settings that it was started with, which a resume uses: model, tiers, script and bounds.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub start: BTreeMap<String, String>,
     /// The last phase of a pipeline that is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,

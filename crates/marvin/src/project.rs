@@ -4,10 +4,20 @@ use crate::failure::Failure;
 use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
+use marvin_base::run_record::RunRecord;
+use marvin_base::settings;
 use std::path::{Path, PathBuf};
 
 /// Settings that flags give, by key.
 pub(crate) type Flags = Vec<(&'static str, String)>;
+
+/// The flags of a resumed run: those that it was started with, under those that are given now.
+pub(crate) fn resumed_flags(run: &Path, given: &Flags) -> Flags {
+    let record = RunRecord::read(run).unwrap_or_default();
+    let kept = record.start.into_iter().filter_map(|(key, value)| Some((settings::find(&key)?.key, value)));
+    let kept = kept.filter(|(key, _)| given.iter().all(|(other, _)| other != key));
+    kept.chain(given.clone()).collect()
+}
 
 /// The directory that the program was started in.
 pub(crate) fn current_directory() -> Result<PathBuf, Failure> {

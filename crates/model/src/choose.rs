@@ -10,7 +10,7 @@ use crate::wire::{CopilotModel, HttpModel, HttpOptions, WireKind, is_local};
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::settings::table::{self, PROVIDERS};
-use marvin_base::settings::{Setting, Settings, nearest_of};
+use marvin_base::settings::{Origin, Setting, Settings, nearest_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -236,7 +236,9 @@ fn http(name: &str, choice: &Choice<'_>, wanted: Option<&str>) -> Result<HttpOpt
     let url = settings.text(endpoint.url).to_string();
     let total = settings.seconds(&table::REQUEST_TIMEOUT);
     // A model on this machine may read a long prompt for many minutes, and no connection to it is lost silently.
-    let is_patient = is_local(&url) && settings.given(&table::FIRST_TOKEN_TIMEOUT).is_none();
+    let is_default =
+        settings.value(&table::FIRST_TOKEN_TIMEOUT).is_none_or(|value| value.origin == Origin::Default);
+    let is_patient = is_local(&url) && is_default;
     let first = if is_patient { total } else { settings.seconds(&table::FIRST_TOKEN_TIMEOUT) };
     Ok(HttpOptions {
         provider: name.to_string(),

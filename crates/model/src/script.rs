@@ -15,9 +15,10 @@ use crate::arguments::Arguments;
 use crate::client::{Request, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Write};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -216,11 +217,13 @@ impl Script {
     ///
     /// # Errors
     /// When the shared state cannot be read or written.
-    pub fn take(&self, request: &Request) -> Result<Option<Entry>, ScriptError> {
+    pub fn take(&self, request: &Request) -> Result<Option<TakenEntry>, ScriptError> {
         match &self.state {
             None => {
                 let mut used = self.used.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                Ok(self.take_from(&mut used, request))
+                let found = self.first_unused(&used, request);
+                used.extend(found.and_then(|(index, entry)| (!entry.repeat).then_some(index)));
+                Ok(found.map(|(_, entry)| TakenEntry { entry: entry.clone(), shared: None }))
             }
             Some(path) => self
                 .take_shared(path, request)
@@ -228,45 +231,110 @@ impl Script {
         }
     }
 
-    fn take_from(&self, used: &mut BTreeSet<usize>, request: &Request) -> Option<Entry> {
-        let (index, entry) = self
-            .entries
-            .iter()
-            .enumerate()
-            .find(|(index, entry)| !used.contains(index) && entry.when.matches(request))?;
-        if !entry.repeat {
-            used.insert(index);
-        }
-        Some(entry.clone())
+    fn first_unused(&self, used: &BTreeSet<usize>, request: &Request) -> Option<(usize, &Entry)> {
+        let mut entries = self.entries.iter().enumerate();
+        entries.find(|(index, entry)| !used.contains(index) && entry.when.matches(request))
     }
 
-    fn take_shared(&self, path: &Path, request: &Request) -> std::io::Result<Option<Entry>> {
+    fn take_shared(&self, path: &Path, request: &Request) -> std::io::Result<Option<TakenEntry>> {
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory)?;
         }
-        let mut file = OpenOptions::new().create(true).read(true).write(true).truncate(false).open(path)?;
-        file.lock()?;
-        let mut used = read_state(&mut file)?;
-        let before = used.len();
-        let entry = self.take_from(&mut used, request);
-        if used.len() != before {
-            let text = serde_json::to_string(&used)?;
-            file.seek(SeekFrom::Start(0))?;
-            // Longer than before, always: the set only grows, so nothing old stays behind the new text.
-            file.write_all(text.as_bytes())?;
+        let mut file = open_state(path)?;
+        let used = read_state(&mut file)?;
+        let Some((index, entry)) = self.first_unused(&used, request) else { return Ok(None) };
+        let mut taken = TakenEntry { entry: entry.clone(), shared: None };
+        if !entry.repeat {
+            let pid = std::process::id();
+            let started = process_start(pid).unwrap_or_default();
+            append(&mut file, &StateLine::Take { entry: index, pid, started })?;
+            taken.shared = Some((path.to_path_buf(), index));
         }
-        file.unlock()?;
-        Ok(entry)
+        Ok(Some(taken))
     }
 }
 
+/// An entry that is being played. It counts as used when this is dropped; when the process is killed before, the entry is
+/// there again for the process that resumes the run.
+#[derive(Debug)]
+pub struct TakenEntry {
+    entry: Entry,
+    shared: Option<(PathBuf, usize)>,
+}
+
+impl Deref for TakenEntry {
+    type Target = Entry;
+
+    fn deref(&self) -> &Entry {
+        &self.entry
+    }
+}
+
+impl Drop for TakenEntry {
+    fn drop(&mut self) {
+        if let Some((path, entry)) = self.shared.take() {
+            // Where this cannot be written, the entry stays taken while this process lives.
+            open_state(&path).and_then(|mut file| append(&mut file, &StateLine::Done { entry })).ok();
+        }
+    }
+}
+
+/// A line of the state file, which only grows.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StateLine {
+    /// A process plays an entry. It is identified by its id and its start, in clock ticks since the machine started.
+    Take {
+        entry: usize,
+        pid: u32,
+        started: u64,
+    },
+    Done {
+        entry: usize,
+    },
+    /// Entries that are used up, as earlier versions wrote them.
+    #[serde(untagged)]
+    Used(Vec<usize>),
+}
+
+/// Opens the state file and locks it until it is closed.
+fn open_state(path: &Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+fn append(file: &mut File, line: &StateLine) -> std::io::Result<()> {
+    file.write_all(format!("\n{}", serde_json::to_string(line)?).as_bytes())
+}
+
+/// The entries that are used up, or played by a process that lives.
 fn read_state(file: &mut File) -> std::io::Result<BTreeSet<usize>> {
     let mut text = String::new();
     file.read_to_string(&mut text)?;
-    if text.is_empty() {
-        return Ok(BTreeSet::new());
+    let mut used = BTreeSet::new();
+    let mut playing = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        match serde_json::from_str(line)? {
+            StateLine::Take { entry, pid, started } => {
+                playing.insert(entry, (pid, started));
+            }
+            StateLine::Done { entry } => {
+                used.insert(entry);
+            }
+            StateLine::Used(entries) => used.extend(entries),
+        }
     }
-    serde_json::from_str(&text).map_err(std::io::Error::from)
+    let lives = |(pid, started): (u32, u64)| process_start(pid).is_some_and(|since| since == started);
+    used.extend(playing.into_iter().filter(|(_, process)| lives(*process)).map(|(entry, _)| entry));
+    Ok(used)
+}
+
+/// The start of a process, in clock ticks since the machine started.
+fn process_start(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may hold anything; the fields after its closing bracket are numbered from 3.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
 /// Reads the lines of a script; blank lines and lines that begin with `#` or `//` are skipped.
@@ -329,13 +397,38 @@ mod tests {
         let script = Script::new(parse("s", SCRIPT).unwrap());
         let say = |role, text| {
             let entry = script.take(&request(role, text)).unwrap();
-            entry.map(|entry| entry.reply.unwrap().spoken())
+            entry.map(|entry| entry.reply.clone().unwrap().spoken())
         };
         assert_eq!(say("Chat", "again").as_deref(), Some("same"));
         assert_eq!(say("Chat", "again and again").as_deref(), Some("same"));
         assert_eq!(say("Chat", "x").as_deref(), Some(r#"{"status":"SUCCESS"}"#));
         assert_eq!(say("Chat", "x"), None);
         assert_eq!(say("Planner", "x").as_deref(), Some("plan"));
+    }
+
+    #[test]
+    fn b13_an_entry_that_a_killed_process_was_playing_is_there_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, state) = (directory.path().join("s.jsonl"), directory.path().join("state"));
+        std::fs::write(&file, "{\"reply\":{\"text\":\"a\"}}\n{\"reply\":{\"text\":\"b\"}}\n").unwrap();
+        let next = || {
+            let script = Script::load(&file, Some(state.clone())).unwrap();
+            script.take(&Request::default()).unwrap()
+        };
+        let text =
+            |taken: &Option<TakenEntry>| taken.as_ref().and_then(|entry| Some(entry.reply.clone()?.text));
+        // A process that is gone took the first, and another one of its number has started since.
+        let dead = StateLine::Take { entry: 0, pid: std::process::id(), started: 1 };
+        append(&mut open_state(&state).unwrap(), &dead).unwrap();
+        let first = next();
+        assert_eq!(text(&first).as_deref(), Some("a"));
+        assert_eq!(text(&next()).as_deref(), Some("b"), "the first is being played");
+        drop(first);
+        assert!(next().is_none());
+        // As an earlier version left it.
+        std::fs::write(&state, "[0]").unwrap();
+        assert_eq!(text(&next()).as_deref(), Some("b"));
+        assert!(next().is_none());
     }
 
     #[test]
@@ -355,7 +448,7 @@ mod tests {
                     let script = Script::load(&file, Some(state.clone())).unwrap();
                     for _ in 0..10 {
                         let entry = script.take(&request("", "")).unwrap().unwrap();
-                        seen.lock().unwrap().push(entry.reply.unwrap().text);
+                        seen.lock().unwrap().push(entry.reply.clone().unwrap().text);
                     }
                 });
             }

@@ -147,7 +147,7 @@ impl Session {
             session.turn_record().turbotime =
                 Some(selection.names().iter().map(ToString::to_string).collect());
         }
-        session.begin(record.as_deref(), &project.directory)?;
+        session.begin(record.as_deref(), &project.directory, project.starting_settings())?;
         session.warn(parts.unjudged.into_iter().chain(project.external_tools.notices.clone()))?;
         session.warn_of(&request.commitments)?;
         if let Some(lent) = lent {

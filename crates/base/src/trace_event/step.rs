@@ -76,6 +76,9 @@ pub struct StepEvent {
     /// What it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
+    /// The person whose decision this is: who, when and from where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<Value>,
 }
 
 /// An agent's work on a step: its facts when it begins, and its outcome when it is over.

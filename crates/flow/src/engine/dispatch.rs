@@ -533,6 +533,7 @@ pub(super) fn event(workflow: &Workflow, step: u32, status: StepStatus, seq: i64
         code: data.code.clone(),
         lesson: data.lesson.clone(),
         blocked: data.blocked.clone(),
+        decided_by: data.decided_by.clone(),
         ..StepEvent::default()
     };
     if let Some(strategy) = &data.strategy {

@@ -9,6 +9,7 @@ use crate::record::{Data, Record, StepStatus};
 use crate::spec::Step;
 use marvin_base::person::DecidedBy;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Names of workers that stand for a person.
@@ -118,14 +119,22 @@ pub fn record_decision(
             "the outputs do not match the step's outputs_schema: {why}\n  hint: {hint}"
         )));
     }
-    Ok(record.answer(step, &decision.json(by))?)
+    // The run may have applied an earlier decision meanwhile.
+    if !record.answer(step, &decision.json(by))? {
+        return Err(EngineError::Decision(format!("step `{step_id}` does not wait for a person any more")));
+    }
+    Ok(())
 }
 
 impl Dispatcher {
-    /// Applies the answers that people gave since the last call.
+    /// Applies the answers that people gave since the last call. Of several about one step, the last counts.
     pub(super) fn take_answers(&mut self) -> Result<(), EngineError> {
+        let mut last = BTreeMap::new();
         for answer in self.record.answers_after(self.last_answer)? {
             self.last_answer = answer.id;
+            last.insert(answer.step, answer);
+        }
+        for answer in last.into_values() {
             if self.status(answer.step) == StepStatus::Blocked {
                 self.apply_answer(answer.step, answer.id, &answer.answer)?;
             }

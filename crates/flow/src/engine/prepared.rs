@@ -49,7 +49,11 @@ impl PreparedRun {
         status: RunStatus,
         ended: bool,
     ) -> Result<(), EngineError> {
-        let facts = RunRecord { goal: Some(goal.to_string()), ..RunRecord::new(RunKind::Workflow) };
+        let facts = RunRecord {
+            goal: Some(goal.to_string()),
+            start: project.starting_settings(),
+            ..RunRecord::new(RunKind::Workflow)
+        };
         save(&self.directory, &facts, &project.redactor, status, ended)
     }
 
@@ -77,7 +81,7 @@ impl PreparedRun {
     /// When a file cannot be written.
     pub fn begin(self, project: &ProjectContext, workflow: Workflow) -> Result<Run, EngineError> {
         let PreparedRun { directory, lock, trace, concurrency, sync } = self;
-        let facts = facts(&workflow, sync);
+        let facts = facts(project, &workflow, sync);
         // First, so that the directory can be identified even if the process dies here.
         save(&directory, &facts, &project.redactor, RunStatus::Running, false)?;
         let record = Record::create(directory.path(), &workflow, directory.id(), sync)?;

@@ -104,7 +104,7 @@ impl Run {
             record.check_against(traced)?;
         }
         let trace = Trace::going_on(ledger(&directory, project)?, options.listener, &before);
-        let facts = facts(&workflow, record.sync());
+        let facts = facts(project, &workflow, record.sync());
         save(&directory, &facts, &project.redactor, RunStatus::Running, false)?;
         catch_up(&trace, &record, &workflow, traced)?;
         Ok(Run {
@@ -262,9 +262,10 @@ pub(super) fn ledger(directory: &RunDirectory, project: &ProjectContext) -> Resu
     Ok(Ledger::open_chained(&directory.trace(), durability, project.redactor.clone())?)
 }
 
-pub(super) fn facts(workflow: &Workflow, sync: Sync) -> RunRecord {
+pub(super) fn facts(project: &ProjectContext, workflow: &Workflow, sync: Sync) -> RunRecord {
     RunRecord {
         goal: Some(workflow.goal.clone()),
+        start: project.starting_settings(),
         workflow: Some(WorkflowRecord {
             workflow_id: workflow.workflow_id.clone(),
             steps: workflow.steps.len() as u64,

@@ -476,14 +476,15 @@ impl Record {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn answer(&self, step: u32, answer: &Value) -> Result<(), RecordError> {
-        let write = || -> rusqlite::Result<()> {
+    pub fn answer(&self, step: u32, answer: &Value) -> Result<bool, RecordError> {
+        let write = || -> rusqlite::Result<bool> {
             self.connection.execute_batch("PRAGMA synchronous=FULL")?;
-            self.connection.execute(
-                "INSERT INTO answers (step, answer, at) VALUES (?1, ?2, ?3)",
-                params![step, answer.to_string(), clock::now().as_millisecond()],
+            let written = self.connection.execute(
+                "INSERT INTO answers (step, answer, at) SELECT ?1, ?2, ?3 \
+                 WHERE (SELECT status FROM log WHERE step = ?1 ORDER BY seq DESC LIMIT 1) = ?4",
+                params![step, answer.to_string(), clock::now().as_millisecond(), StepStatus::Blocked.word()],
             )?;
-            Ok(())
+            Ok(written > 0)
         };
         write().map_err(|source| self.wrap("write to", source))
     }

@@ -94,7 +94,11 @@ fn damaged_pages_are_found_or_harmless() {
         for beside in ["-wal", "-shm"] {
             std::fs::remove_file(directory.path().join(format!("{FILE}{beside}"))).ok();
         }
-        assert!(Record::open(directory.path(), None).is_err(), "cut at {cut}");
+        match Record::open(directory.path(), None) {
+            Err(_) => {}
+            // The last page may hold nothing that the state needs.
+            Ok((_, _, folded)) => assert!(cut > 4096 && folded.status == sound.status, "cut at {cut}"),
+        }
     }
 }
 
@@ -117,9 +121,14 @@ fn a_missing_record_and_an_invalid_database_are_refused() {
 fn answers_are_read_in_order() {
     let directory = tempfile::tempdir().unwrap();
     written(directory.path(), 2);
-    let (record, _, _) = Record::open(directory.path(), None).unwrap();
-    record.answer(1, &json!({"answer": 1})).unwrap();
-    record.answer(0, &json!({"answer": 2})).unwrap();
+    let (mut record, _, _) = Record::open(directory.path(), None).unwrap();
+    assert!(!record.answer(1, &json!({"answer": 0})).unwrap(), "the step does not wait");
+    for step in [0, 1] {
+        record.write(step, StepStatus::Blocked, "{}").unwrap();
+    }
+    record.commit().unwrap();
+    assert!(record.answer(1, &json!({"answer": 1})).unwrap());
+    assert!(record.answer(0, &json!({"answer": 2})).unwrap());
     let all = record.answers_after(0).unwrap();
     assert_eq!(all.iter().map(|one| one.step).collect::<Vec<_>>(), [1, 0]);
     assert_eq!(record.answers_after(all[0].id).unwrap(), all[1..]);

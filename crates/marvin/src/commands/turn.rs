@@ -144,7 +144,11 @@ impl TurnArguments {
 /// `marvin --non-interactive`: whatever happens, the last line on standard error is the cost.
 pub(crate) fn non_interactive(arguments: &TurnArguments) -> Result<Exit, Failure> {
     let mut totals = Totals::default();
-    let result = context(arguments, true).and_then(|context| {
+    let result = context(arguments, true).and_then(|mut context| {
+        if let Some(run) = &arguments.resume {
+            let flags = project::resumed_flags(&context.layout.runs().join(run), &flags(arguments));
+            context = project::context(arguments.working_dir.as_deref(), true, flags)?;
+        }
         let prompt = match &arguments.resume {
             Some(run) => session::prompt_of(&context.layout, run)?,
             None => read_prompt(arguments, &context)?,

@@ -336,7 +336,7 @@ impl Shared {
 
     async fn play(&self, format: Format, incoming: IncomingRequest, size: usize) -> Response {
         let entry = match self.script.take(&incoming.request) {
-            Ok(Some(entry)) => entry,
+            Ok(Some(entry)) => (*entry).clone(),
             Ok(None) => Entry {
                 reply: Some(ScriptReply { text: EMPTY.into(), ..ScriptReply::default() }),
                 ..Entry::default()

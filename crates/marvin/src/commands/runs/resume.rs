@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &ResumeRunArguments) -> Result<Exit, Failure> {
     // A run of a project is in its state directory, which names the project.
     let project = Layout::new(&Environment::of_process(), None).project_of_run(&path);
     let working_dir = arguments.which.project.working_dir.as_deref().or(project.as_deref());
-    let context = arguments.flow.context(working_dir)?;
+    let context = arguments.flow.resumed_context(working_dir, &path)?;
     execute(arguments.which.project.json, async move || {
         let (listener, progress) = progress::listener();
         let run = Run::resume(&context, &path, arguments.flow.options(listener))?;

@@ -4,7 +4,7 @@ use super::progress::{self, Progress};
 use crate::arguments::ModelArguments;
 use crate::failure::Failure;
 use crate::output;
-use crate::project::context;
+use crate::project::{context, resumed_flags};
 use crate::runtime::{cancel_on_signal, runtime, start_mcp_servers};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -195,6 +195,15 @@ impl FlowArguments {
         context(working_dir, true, self.model.flags())
     }
 
+    /// The context of a resumed run: the model and the bounds that it was started with, unless flags say otherwise.
+    pub(crate) fn resumed_context(
+        &self,
+        working_dir: Option<&Path>,
+        run: &Path,
+    ) -> Result<ProjectContext, Failure> {
+        context(working_dir, true, resumed_flags(run, &self.model.flags()))
+    }
+
     pub(crate) fn options(&self, listener: Listener) -> Options {
         let concurrency = self.concurrency.map_or(0, |number| number as usize);
         Options { concurrency, sync: self.sync, listener }
@@ -233,6 +242,16 @@ fn summary(outcome: &Outcome) -> String {
         text.push_str(&format!("failed: {step}: {why}\n"));
     }
     let path = outcome.run_path.display();
+    if outcome.exit() == Exit::Budget {
+        let spent = outcome
+            .cost
+            .as_ref()
+            .map(|cost| format!(" (${:.2})", cost.total.session_cost))
+            .unwrap_or_default();
+        text.push_str(&format!(
+            "the budget is spent{spent}\n  hint: marvin resume-run --run-path {path} --max-cost USD\n"
+        ));
+    }
     for one in &outcome.waiting {
         let how = match one.kind.as_str() {
             "approve" => format!("marvin workflow approve --run-path {path} --step {}", one.step_id),

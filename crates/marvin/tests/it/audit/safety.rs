@@ -1,6 +1,6 @@
 //! Findings about safety and truth (A).
 
-use crate::support::{World, call, say};
+use crate::support::{World, call, put, say};
 use serde_json::json;
 
 #[test]
@@ -9,8 +9,9 @@ fn a14_options_beside_words_are_used_or_refused() {
     let script = world.script(&[say("It is 4."), say("It is 4."), say("It is 4."), say("It is 4.")]);
     let question = ["what", "is", "2+2"];
     let asked = |options: &[&str]| world.marvin(["--script", &script]).args(options).args(question).run();
-    asked(&["--commitment", "shell:false"]).exits(3);
-    asked(&["--commitment", "shell:test 1 = 1"]).exits(0);
+    asked(&["--commitment", "file_exists:missing.txt"]).exits(3);
+    world.write("there.txt", "x");
+    asked(&["--commitment", "file_exists:there.txt"]).exits(0);
     for option in [&["--prompt", "hello"][..], &["--design-first"], &["--resume", "run_x"], &["--ntfy", "t"]]
     {
         let refused = asked(option).exits(2);
@@ -40,4 +41,71 @@ fn a12_a_servitor_of_the_action_protocol_has_tools_and_a_status() {
     let listed = world.marvin(["servitors", "list", "--json"]).run().exits(0).json();
     assert_eq!(listed[0]["state"], "done", "{listed:#}");
     assert_eq!(world.read("ann.txt"), "x\n");
+}
+
+/// A workflow of one agent step after a person's approval.
+fn approved_flow(world: &World) {
+    let steps = json!([
+        {"id": "ok", "worker": "approve"},
+        {"id": "end", "worker": "Echo", "depends_on": ["ok"]},
+    ]);
+    world.write("w.json", &json!({"workflow_id": "w", "goal": "try", "steps": steps}).to_string());
+}
+
+#[test]
+fn a3_the_last_decision_before_the_run_applies_it_counts() {
+    let world = World::new();
+    approved_flow(&world);
+    world.marvin(["run-workflow", "w.json"]).run().exits(4);
+    world.person(["workflow", "approve", "--step", "ok"]).run().exits(0);
+    world.person(["workflow", "approve", "--step", "ok", "--reject"]).run().exits(0);
+    let result = world.marvin(["resume-run", "--json"]).run().exits(1).json();
+    assert_eq!(result["status"], "FAILED", "{result:#}");
+    let late = world.person(["workflow", "approve", "--step", "ok"]).run().exits(2);
+    assert!(late.message().contains("does not wait for a person"), "{}", late.whole());
+}
+
+#[test]
+fn a4_an_agents_process_decides_nothing_about_a_workflow_and_the_record_says_who_did() {
+    let world = World::new();
+    approved_flow(&world);
+    world.marvin(["run-workflow", "w.json"]).run().exits(4);
+    for variable in ["MARVIN_RUN", "MARVIN_DEPTH", "CLAUDECODE"] {
+        let tried = world.person(["workflow", "approve", "--step", "ok"]).env(variable, "1").run();
+        assert!(tried.code != Some(0), "{variable}: {}", tried.whole());
+    }
+    world.person(["workflow", "approve", "--step", "ok"]).run().exits(0);
+    world.marvin(["resume-run"]).run().exits(0);
+    let trace = world.trace();
+    let decided = trace.iter().find(|event| event["type"] == "step.succeeded" && event["step_id"] == "ok");
+    assert!(decided.unwrap()["decided_by"]["tty"].is_string(), "{trace:#?}");
+}
+
+#[test]
+fn a5_a_resumed_run_keeps_its_model_and_its_budget() {
+    let world = World::new();
+    let prices = "[[price]]\nprovider = \"mock\"\ninput = 1000000.0\noutput = 0.0\n";
+    put(&world.user().join("prices.toml"), prices);
+    let steps = json!([
+        {"id": "a", "worker": "Reviewer"},
+        {"id": "b", "worker": "Reviewer", "depends_on": ["a"]},
+        {"id": "c", "worker": "Reviewer", "depends_on": ["b"]},
+    ]);
+    world.write("w.json", &json!({"workflow_id": "w", "goal": "try", "steps": steps}).to_string());
+    let reply = json!({"json": {"status": "SUCCESS", "summary": "ok"}, "usage": {"input": 2, "output": 0}});
+    let script = world.script(&[json!({"reply": reply, "repeat": true})]);
+    let spent =
+        world.marvin(["run-workflow", "w.json", "--script", &script, "--max-cost", "2"]).run().exits(6);
+    assert!(spent.text().contains("the budget is spent"), "{}", spent.whole());
+    let start = world.facts()["start"].clone();
+    assert_eq!(
+        (&start["model.provider"], &start["limits.cost_usd"]),
+        (&json!("mock"), &json!("2")),
+        "{start}"
+    );
+    let again = world.marvin(["resume-run", "--json"]).run().exits(6).json();
+    assert_eq!(again["cost"]["session_cost"], 2.0, "{again:#}");
+    let more = world.marvin(["resume-run", "--max-cost", "50", "--json"]).run().exits(0).json();
+    assert!(more["cost"]["session_cost"].as_f64().unwrap() >= 6.0, "{more:#}");
+    assert_eq!(world.facts()["start"]["limits.cost_usd"], "50");
 }
