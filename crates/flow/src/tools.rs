@@ -4,7 +4,7 @@
 //! resumed. Decisions of people are left to people: no tool approves or answers.
 
 use crate::drive::drive;
-use crate::engine::{self, Options, Run, check_workers};
+use crate::engine::{self, Options, Run, check_steps};
 use crate::record::StepStatus;
 use crate::spec::{self, SpecError, Workflow};
 use crate::view::{self, View};
@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -345,7 +345,8 @@ fn read(
         Ok(workflow) => workflow,
         Err(error) => return Ok(Err(lines(&error))),
     };
-    match check_workers(&workflow, &workers::names()) {
+    let root = context.workspace.as_deref().map_or(Path::new("/"), |workspace| workspace.root());
+    match check_steps(&workflow, &workers::names(), root) {
         Ok(()) => Ok(Ok(workflow)),
         Err(error) => Ok(Err(vec![error.to_string()])),
     }

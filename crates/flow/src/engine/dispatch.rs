@@ -53,7 +53,7 @@ pub(super) struct RunningAttempt {
 
 pub(super) struct Dispatcher {
     pub(super) directory: RunDirectory,
-    trace: Arc<Trace>,
+    pub(super) trace: Arc<Trace>,
     pub(super) record: Record,
     pub(super) workflow: Workflow,
     pub(super) workers: Workers,

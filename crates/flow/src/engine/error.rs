@@ -2,6 +2,7 @@
 
 use super::Holder;
 use crate::record::RecordError;
+use crate::spec::Step;
 use marvin_base::Exit;
 use marvin_base::atomic::WriteError;
 use marvin_base::ledger::LedgerError;
@@ -20,6 +21,8 @@ pub enum EngineError {
     Held { path: String, holder: Holder },
     #[error("step `{step}` names the worker `{worker}`, which does not exist{hint}")]
     NoWorker { step: String, worker: String, hint: String },
+    #[error("step `{step}`: {problem}\n  hint: {hint}")]
+    InvalidStep { step: String, problem: String, hint: String },
     /// A person's decision does not fit the step.
     #[error("{0}")]
     Decision(String),
@@ -40,12 +43,17 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    pub(super) fn invalid(step: &Step, problem: &str, hint: &str) -> Self {
+        EngineError::InvalidStep { step: step.id.to_string(), problem: problem.into(), hint: hint.into() }
+    }
+
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
             EngineError::NoRun(_)
             | EngineError::NoWorkflow(_)
             | EngineError::NoWorker { .. }
+            | EngineError::InvalidStep { .. }
             | EngineError::Decision(_) => Exit::Usage,
             EngineError::Record(RecordError::Missing { .. }) => Exit::Usage,
             _ => Exit::Failed,

@@ -20,6 +20,7 @@ mod files;
 mod lock;
 mod outcome;
 mod people;
+mod preflight;
 mod prepared;
 mod resolve;
 mod run;
@@ -32,9 +33,9 @@ pub use files::state;
 pub use lock::{Holder, Lock, holder};
 pub use outcome::{BlockedStep, Outcome, WorkflowStatus};
 pub use people::{PersonDecision, is_person, record_decision};
+pub use preflight::{check_steps, parse_commitments};
 pub use prepared::PreparedRun;
 pub use run::{Options, Run};
-pub use start::check_workers;
 pub use teach::{MemoryTeacher, Teacher};
 
 #[cfg(test)]

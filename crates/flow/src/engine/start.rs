@@ -1,17 +1,17 @@
 //! Beginning steps: worker, strategy and inputs of an attempt, and steps that an earlier process began.
 
 use super::dispatch::{Dispatcher, RunningAttempt, step_id};
-use super::execute::{Job, Start};
+use super::execute::{Job, Start, hash};
+use super::preflight::check_workers;
 use super::resolve::{self, Outputs, ResolveError};
 use super::{EngineError, people, worktree};
 use crate::record::{Data, StepStatus};
 use crate::retry::{Strategy, Task};
 use crate::worker::{Order, Worker};
-use marvin_base::settings::nearest_of;
 use marvin_base::signature;
 use marvin_memory::lessons::Query;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +34,7 @@ impl Dispatcher {
         let is_over = |step: u32| matches!(self.status(step), StepStatus::Succeeded | StepStatus::Partial);
         let over = (0_u32..).zip(&self.workflow.steps).filter(|(step, _)| is_over(*step));
         let removed: BTreeSet<&String> = over.flat_map(|(_, step)| &step.extra().removes).collect();
+        let mut left = BTreeMap::new();
         for (step, _, artifact) in self.record.artifacts()? {
             if is_over(step)
                 && !removed.contains(&artifact.path)
@@ -43,6 +44,16 @@ impl Dispatcher {
                     step: step_id(&self.workflow, step).to_string(),
                     path: self.workspace.join(&artifact.path).display().to_string(),
                 });
+            }
+            if is_over(step) && !removed.contains(&artifact.path) {
+                left.insert(artifact.path, (step, artifact.sha256));
+            }
+        }
+        // Of several steps that left a file, the last counts.
+        for (path, (step, sha256)) in left {
+            if hash(&self.workspace, &path).is_some_and(|(now, _)| now != sha256) {
+                let step = step_id(&self.workflow, step);
+                self.trace.notice(format!("{path} was changed since step `{step}` left it"))?;
             }
         }
         Ok(())
@@ -324,24 +335,4 @@ impl Dispatcher {
         }
         self.complete_echo(step, &Data { outputs: Some(inputs), ..Data::default() }.to_text())
     }
-}
-
-/// Checks that every step names one of these workers, or a person.
-///
-/// # Errors
-/// The first step whose worker is not known.
-pub fn check_workers(workflow: &crate::spec::Workflow, workers: &[&str]) -> Result<(), EngineError> {
-    for step in &workflow.steps {
-        let worker = &*step.worker;
-        if workers.contains(&worker) || people::is_person(worker) {
-            continue;
-        }
-        let known = workers.iter().copied().chain(people::PEOPLE);
-        let hint = match nearest_of(worker, known.clone()) {
-            Some(near) => format!("\n  hint: did you mean `{near}`?"),
-            None => format!("\n  hint: there are {}", known.collect::<Vec<_>>().join(", ")),
-        };
-        return Err(EngineError::NoWorker { step: step.id.to_string(), worker: worker.to_string(), hint });
-    }
-    Ok(())
 }

@@ -14,16 +14,27 @@ const MAX_REPORTED_ARTIFACTS: usize = 200;
 
 pub(super) fn build_report(order: &Order, done: &JobResult, progress: &Progress, may_end: bool) -> Report {
     let outcome = &done.outcome;
-    let status = status(outcome);
+    let (artifacts, missing) = artifacts(&outcome.data, &order.workspace);
+    let (status, missing) = match (status(outcome), missing) {
+        (Status::Success, Some(missing)) => (Status::Failure, Some(missing)),
+        (status, _) => (status, None),
+    };
+    let signature = |missing: &Option<String>| match missing {
+        Some(_) => "artifact-missing".to_string(),
+        None => failure(done),
+    };
     Report {
         call_id: order.call_id.clone(),
         status,
-        summary: summary(outcome),
+        failure_signature: (status != Status::Success).then(|| signature(&missing)),
+        summary: match missing {
+            Some(missing) => format!("it reported the artifact {missing}, which does not exist"),
+            None => summary(outcome),
+        },
         outputs: protocol::outputs(&outcome.data),
-        artifacts: artifacts(&outcome.data, &order.workspace),
+        artifacts,
         metrics: metrics(done, status, progress, may_end),
         next_actions: texts(outcome.data.get("next_actions")),
-        failure_signature: (status != Status::Success).then(|| failure(done)),
     }
 }
 
@@ -152,17 +163,18 @@ fn texts(value: Option<&Value>) -> Vec<String> {
         .collect()
 }
 
-/// The reported files that exist in the workspace, as relative paths.
-fn artifacts(data: &Map<String, Value>, workspace: &Path) -> Vec<String> {
+/// The reported files that exist in the workspace, as relative paths, and the first that does not.
+fn artifacts(data: &Map<String, Value>, workspace: &Path) -> (Vec<String>, Option<String>) {
     let inside = |path: &String| {
         let path = Path::new(path);
         path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
             && workspace.join(path).symlink_metadata().is_ok_and(|facts| facts.is_file())
     };
-    let mut found: Vec<String> = texts(data.get("artifacts")).into_iter().filter(inside).collect();
+    let (mut found, missing): (Vec<String>, Vec<String>) =
+        texts(data.get("artifacts")).into_iter().partition(inside);
     found.sort();
     found.dedup();
-    found
+    (found, missing.into_iter().next())
 }
 
 #[cfg(test)]
@@ -177,7 +189,8 @@ mod tests {
         std::os::unix::fs::symlink("/etc/passwd", directory.path().join("link")).unwrap();
         let said =
             json!({"artifacts": ["a.txt", "./a.txt", "b.txt", "../x", "/etc/passwd", "link", 7, "a.txt"]});
-        assert_eq!(artifacts(said.as_object().unwrap(), directory.path()), ["./a.txt", "a.txt"]);
-        assert!(artifacts(&Map::new(), directory.path()).is_empty());
+        let (found, missing) = artifacts(said.as_object().unwrap(), directory.path());
+        assert_eq!((found, missing.as_deref()), (vec!["./a.txt".into(), "a.txt".into()], Some("b.txt")));
+        assert_eq!(artifacts(&Map::new(), directory.path()), (Vec::new(), None));
     }
 }

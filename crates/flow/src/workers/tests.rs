@@ -100,7 +100,7 @@ fn create(path: &str) -> Value {
 }
 
 fn end(status: &str) -> Value {
-    json!({"reply": {"json": {"status": status, "summary": "what I did", "artifacts": ["a.txt", "b.txt"], "outputs": {"n": 1},
+    json!({"reply": {"json": {"status": status, "summary": "what I did", "artifacts": ["a.txt"], "outputs": {"n": 1},
         "metrics": {"model_calls": 99, "tool_calls": 99}}}})
 }
 

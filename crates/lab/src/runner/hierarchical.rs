@@ -124,7 +124,8 @@ async fn planned(
     let read = |workflow: &Value| -> Result<Workflow, String> {
         let workflow =
             spec::from_text(&workflow.to_string(), "the plan").map_err(|error| error.to_string())?;
-        engine::check_workers(&workflow, &names()).map_err(|error| error.to_string())?;
+        engine::check_steps(&workflow, &names(), &agents.project().directory)
+            .map_err(|error| error.to_string())?;
         Ok(workflow)
     };
     let check = |workflow: &Value| read(workflow).map(|_| ());

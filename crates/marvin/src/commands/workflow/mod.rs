@@ -5,6 +5,7 @@ pub(crate) mod run;
 
 use crate::commands::runs::which::WhichRun;
 use crate::failure::Failure;
+use crate::project::current_directory;
 use crate::{deciding, output};
 use clap::{Args, Subcommand};
 use marvin_base::Exit;
@@ -191,12 +192,14 @@ pub(crate) fn run(command: WorkflowCommand) -> Result<Exit, Failure> {
 fn check(file: &Path, as_json: bool) -> Result<Exit, Failure> {
     let checked = spec::from_file(file);
     // The engine asks the same before it begins.
-    let workers = checked.as_ref().ok().map(|workflow| engine::check_workers(workflow, &workers::names()));
-    let unknown_worker = workers.and_then(Result::err);
+    let here = current_directory()?;
+    let steps = checked.as_ref().ok();
+    let steps = steps.map(|workflow| engine::check_steps(workflow, &workers::names(), &here));
+    let impossible = steps.and_then(Result::err);
     if as_json {
         let problems: Vec<ProblemReport> = match &checked {
             Ok(_) => {
-                unknown_worker.iter().map(|error| ProblemReport::Whole { text: error.to_string() }).collect()
+                impossible.iter().map(|error| ProblemReport::Whole { text: error.to_string() }).collect()
             }
             Err(error) => {
                 let placed = error.problems.iter().map(|problem| ProblemReport::Placed {
@@ -218,7 +221,7 @@ fn check(file: &Path, as_json: bool) -> Result<Exit, Failure> {
         return Ok(if ok { Exit::Success } else { Exit::Usage });
     }
     let workflow = checked?;
-    if let Some(error) = unknown_worker {
+    if let Some(error) = impossible {
         return Err(error.into());
     }
     output::line(&format!(

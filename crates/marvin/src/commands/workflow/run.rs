@@ -4,7 +4,7 @@ use super::progress::{self, Progress};
 use crate::arguments::ModelArguments;
 use crate::failure::Failure;
 use crate::output;
-use crate::project::{context, resumed_flags};
+use crate::project::{context, current_directory, resumed_flags};
 use crate::runtime::{cancel_on_signal, runtime, start_mcp_servers};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -91,7 +91,10 @@ pub(crate) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Failure> {
     let workflow = match &arguments.file {
         Some(file) => {
             let workflow = spec::from_file(file)?;
-            engine::check_workers(&workflow, &names())?;
+            let here = current_directory()?;
+            let workspace =
+                arguments.working_dir.as_deref().map_or_else(|| here.clone(), |path| here.join(path));
+            engine::check_steps(&workflow, &names(), &workspace)?;
             Some(workflow)
         }
         None => None,
@@ -100,6 +103,9 @@ pub(crate) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Failure> {
     if workflow.is_none() && goal.is_empty() {
         return Err(Failure::usage("--goal is empty\n  hint: describe what is to be reached"));
     }
+    // Before a Planner is paid.
+    engine::parse_commitments(&arguments.commitment)
+        .map_err(|error| Failure::usage(format!("--commitment: {error}")))?;
     let flow = &arguments.flow;
     let mut context = flow.context(arguments.working_dir.as_deref())?;
     execute(arguments.json, async move || {
@@ -148,7 +154,7 @@ async fn plan(
 ) -> Result<Option<Workflow>, Failure> {
     let read = |workflow: &Value| -> Result<Workflow, PlanError> {
         let workflow = spec::from_text(&workflow.to_string(), "the plan")?;
-        engine::check_workers(&workflow, &names())?;
+        engine::check_steps(&workflow, &names(), &agents.project().directory)?;
         Ok(workflow)
     };
     let check = |workflow: &Value| read(workflow).map(|_| ()).map_err(|error| error.to_string());

@@ -1,6 +1,6 @@
 //! Findings about safety and truth (A).
 
-use crate::support::{World, call, put, say};
+use crate::support::{World, call, commands_run, put, say};
 use serde_json::json;
 
 #[test]
@@ -108,4 +108,72 @@ fn a5_a_resumed_run_keeps_its_model_and_its_budget() {
     let more = world.marvin(["resume-run", "--max-cost", "50", "--json"]).run().exits(0).json();
     assert!(more["cost"]["session_cost"].as_f64().unwrap() >= 6.0, "{more:#}");
     assert_eq!(world.facts()["start"]["limits.cost_usd"], "50");
+}
+
+/// The message of `workflow check` about a workflow of these steps.
+fn refused_steps(world: &World, steps: &serde_json::Value) -> String {
+    world.write("w.json", &json!({"workflow_id": "w", "goal": "try", "steps": steps}).to_string());
+    let checked = world.marvin(["workflow", "check", "w.json"]).run().exits(2).message();
+    assert_eq!(world.marvin(["run-workflow", "w.json"]).run().exits(2).message(), checked);
+    assert!(world.runs().is_empty());
+    checked
+}
+
+#[test]
+fn a6_commitments_that_no_step_verifies_are_refused() {
+    let world = World::new();
+    for worker in ["Echo", "approve", "answer"] {
+        let steps = json!([{"id": "s", "worker": worker, "commitments": ["file_exists:x"]}]);
+        assert!(refused_steps(&world, &steps).contains("has nothing to verify"));
+    }
+}
+
+#[test]
+fn b6_a_workflow_that_cannot_work_is_refused_before_it_begins() {
+    let world = World::new();
+    let command = |line: &str| json!([{"id": "s", "worker": "Command", "inputs": {"command": line}}]);
+    let ladder = json!([{"strategy_id": "x", "worker": "Nobody"}]);
+    for (steps, problem) in [
+        (json!([{"id": "s", "worker": "Command"}]), "it has no command"),
+        (command("rm -rf /"), "the gate refuses its command"),
+        (json!([{"id": "s", "worker": "Implementer", "ladder": ladder}]), "names the worker `Nobody`"),
+        (
+            json!([{"id": "s", "worker": "Implementer", "commitments": ["foo:bar"]}]),
+            "a commitment is refused",
+        ),
+    ] {
+        let message = refused_steps(&world, &steps);
+        assert!(message.contains(problem), "{message}");
+    }
+    // Before the Planner is asked.
+    let paid = world.marvin(["run-workflow", "--goal", "x", "--commitment", "foo:bar"]).run().exits(2);
+    assert!(paid.message().contains("--commitment"), "{}", paid.whole());
+    assert!(world.runs().is_empty());
+}
+
+#[test]
+fn a7_an_artifact_is_there_and_a_changed_one_is_noticed() {
+    let world = World::new();
+    let steps = json!([{"id": "make", "worker": "Implementer", "max_attempts": 1}]);
+    world.write("w.json", &json!({"workflow_id": "w", "goal": "try", "steps": steps}).to_string());
+    let ghost = json!({"status": "SUCCESS", "summary": "Made.", "artifacts": ["ghost.txt"]});
+    let script = world.script(&[json!({"reply": {"json": ghost}, "repeat": true})]);
+    let failed = world.marvin(["run-workflow", "w.json", "--script", &script]).run().exits(1);
+    assert!(failed.text().contains("ghost.txt, which does not exist"), "{}", failed.whole());
+    let world = World::new();
+    let made = json!({"id": "make", "worker": "Command", "inputs": {"command": "echo 1 > made.txt", "artifacts": ["made.txt"]}});
+    let steps = json!([made, {"id": "ok", "worker": "approve", "depends_on": ["make"]}]);
+    world.write("w.json", &json!({"workflow_id": "w", "goal": "try", "steps": steps}).to_string());
+    if !commands_run(&world) {
+        return;
+    }
+    world.marvin(["run-workflow", "w.json"]).run().exits(4);
+    world.write("made.txt", "changed");
+    world.person(["workflow", "approve", "--step", "ok"]).run().exits(0);
+    world.marvin(["resume-run"]).run().exits(0);
+    let trace = world.trace();
+    let notice = |event: &serde_json::Value| {
+        event["text"].as_str().is_some_and(|text| text.contains("made.txt was changed"))
+    };
+    assert!(trace.iter().any(notice), "{trace:#?}");
 }
