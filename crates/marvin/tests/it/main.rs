@@ -18,8 +18,6 @@ mod hook_trouble;
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]
-mod house;
-#[cfg(test)]
 mod init;
 #[cfg(test)]
 mod inspect_run;
@@ -69,3 +67,5 @@ mod web_face;
 mod workers;
 #[cfg(test)]
 mod workflows;
+#[cfg(test)]
+mod workspace_rules;
