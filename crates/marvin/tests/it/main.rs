@@ -62,7 +62,7 @@ mod verify;
 #[cfg(test)]
 mod web;
 #[cfg(test)]
-mod web_face;
+mod web_pages;
 #[cfg(test)]
 mod workers;
 #[cfg(test)]
