@@ -256,8 +256,8 @@ fn worktrees_and_directories_of_a_monorepo() {
     assert!(ended.text().contains("nothing was changed"), "{}", ended.text());
     assert!(ended.stderr.contains("linked worktree"), "{}", ended.stderr);
     assert_eq!(git(&worktree, &["status", "--porcelain"]), "");
-    let told = done(&world, &["--client", "claude"]);
-    assert!(told.stderr.contains("1 linked worktrees have their own files"), "{}", told.stderr);
+    let output = done(&world, &["--client", "claude"]);
+    assert!(output.stderr.contains("1 linked worktrees have their own files"), "{}", output.stderr);
     // There, `--remove` works without a receipt and restores every byte.
     init(&world, &["--remove"]).directory(&worktree).run().exits(0);
     let left = git(&worktree, &["ls-files", "--others", "--exclude-standard"]);

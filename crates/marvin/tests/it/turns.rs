@@ -330,10 +330,10 @@ fn processes_started_by_an_agent_cannot_decide() {
     let id = pending(&world)[0]["fingerprint"].as_str().unwrap().to_string();
     // Also where the gate cannot see the call: in a program of the project.
     let program = crate::support::PROGRAM;
-    world.write("decide.py", &format!("import subprocess\nr = subprocess.run([{program:?}, 'memory', 'approve', '{id}', '--reviewer', 'ann'], capture_output=True, text=True)\nopen('said.txt', 'w').write(f'ended {{r.returncode}} {{r.stderr}}')\n"));
+    world.write("decide.py", &format!("import subprocess\nr = subprocess.run([{program:?}, 'memory', 'approve', '{id}', '--reviewer', 'ann'], capture_output=True, text=True)\nopen('output.txt', 'w').write(f'ended {{r.returncode}} {{r.stderr}}')\n"));
     let calls = [crate::support::call("run_command", json!({"command": "python3 decide.py"})), say("done")];
     world.play(&calls, &[]).env("MARVIN_SANDBOX", "off").run();
-    let output = world.read("said.txt");
+    let output = world.read("output.txt");
     assert!(output.contains("ended 5") && output.contains("belongs to an agent"), "{output}");
     assert!(world.marvin(["memory", "list", "--json"]).run().exits(0).json().as_array().unwrap().is_empty());
 }
