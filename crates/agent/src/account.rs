@@ -32,7 +32,7 @@ pub struct Account {
     looked: VecDeque<String>,
     looks: usize,
     failed: VecDeque<(String, String)>,
-    said: VecDeque<String>,
+    messages: VecDeque<String>,
     begun: BTreeMap<String, PendingCall>,
     rounds: usize,
 }
@@ -89,7 +89,7 @@ impl Account {
                 self.ended(begun, ok, &text(item, "why"));
             }
             ("item.completed", "message") => {
-                push(&mut self.said, truncate::line(&text(item, "text"), 200), MAX_MESSAGES);
+                push(&mut self.messages, truncate::line(&text(item, "text"), 200), MAX_MESSAGES);
             }
             _ => {}
         }
@@ -142,7 +142,7 @@ impl Account {
         let begun = self.begun.values().map(|begun| &begun.line);
         list(&mut text, "Begun, and not known how it ended (look before you do it again)", begun);
         list(&mut text, "Failed last", self.failed.iter().map(|(_, line)| line));
-        list(&mut text, "What you said on the way (not verified)", self.said.iter());
+        list(&mut text, "What you said on the way (not verified)", self.messages.iter());
         let passed: Vec<&str> = standing
             .iter()
             .filter(|standing| standing.status == Status::Passed)
@@ -294,12 +294,12 @@ mod tests {
                     events.push(completed(index, *ok, why));
                 }
             }
-            let mut heard = Account::default();
+            let mut live = Account::default();
             for event in &events {
-                heard.note(event, &changes);
+                live.note(event, &changes);
             }
             let read = Account::from_events(&events, &changes);
-            proptest::prop_assert_eq!(&heard, &read);
+            proptest::prop_assert_eq!(&live, &read);
             let text = read.task("goal", &[], LEFT);
             proptest::prop_assert!(text.len() < 60_000 && text.starts_with("goal"));
         }

@@ -517,8 +517,8 @@ impl Chat {
         if found.is_empty() {
             return Reply::Text(format!("no backup holds `{}`", truncate::line(words, 60)));
         }
-        let row = |(stamp, said): &(String, crate::history::ChatLogEntry)| {
-            format!("{stamp}  {}: {}", said.role, around(&said.text, words))
+        let row = |(stamp, entry): &(String, crate::history::ChatLogEntry)| {
+            format!("{stamp}  {}: {}", entry.role, around(&entry.text, words))
         };
         Reply::Text(found.iter().map(row).collect::<Vec<_>>().join("\n"))
     }

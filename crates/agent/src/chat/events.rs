@@ -307,13 +307,13 @@ mod tests {
             teller.tell(&Notice::Idle);
         }
         teller.tell(&Notice::Event(&json!({"type": "result"})));
-        let told: String = log
+        let text: String = log
             .read(Some(0))
             .ready(100)
             .iter()
             .filter_map(|event| event.data["item"]["delta"].as_str().map(str::to_string))
             .collect();
-        assert!(told.starts_with("the key is ") && told.ends_with(" and more"), "{told}");
-        assert!(!told.contains("abcdefghijklm"), "{told}");
+        assert!(text.starts_with("the key is ") && text.ends_with(" and more"), "{text}");
+        assert!(!text.contains("abcdefghijklm"), "{text}");
     }
 }

@@ -221,8 +221,8 @@ impl Chat {
         state.waiting = None;
         match history {
             Ok(history) => {
-                for said in history.entries() {
-                    state.keep(&said.role, &said.text, &said.time);
+                for entry in history.entries() {
+                    state.keep(&entry.role, &entry.text, &entry.time);
                 }
             }
             Err(error) => {

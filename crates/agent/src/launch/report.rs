@@ -121,10 +121,10 @@ pub(super) fn read(role: Role, deadline: Duration, outcome: &Outcome) -> SubAgen
             let (status, error) = ended(outcome.ending, deadline);
             launched.status = status.into();
             launched.reason = "no_result".into();
-            let said = outcome.stderr.text();
-            let said: Vec<&str> = said.lines().filter(|line| !line.starts_with("MARVIN_COST:")).collect();
-            let said = truncate::middle(said.join("\n").trim(), MAX_ERROR_BYTES);
-            launched.error = Some(if said.is_empty() { error } else { format!("{error}\n{said}") });
+            let stderr = outcome.stderr.text();
+            let stderr: Vec<&str> = stderr.lines().filter(|line| !line.starts_with("MARVIN_COST:")).collect();
+            let stderr = truncate::middle(stderr.join("\n").trim(), MAX_ERROR_BYTES);
+            launched.error = Some(if stderr.is_empty() { error } else { format!("{error}\n{stderr}") });
         }
     }
     launched

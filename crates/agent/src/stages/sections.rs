@@ -469,7 +469,7 @@ WHATEVER
             notes.candidates.iter().map(|one| one["text"].as_str().unwrap()).collect::<Vec<_>>(),
             ["one", "two"]
         );
-        let said = notes.problems.join("\n");
+        let problems = notes.problems.join("\n");
         for part in [
             "stray",
             "`a` has no ARGS",
@@ -478,7 +478,7 @@ WHATEVER
             "not a JSON object",
             "more than 2 memory",
         ] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(problems.contains(part), "{part}: {problems}");
         }
     }
 

@@ -232,8 +232,8 @@ async fn programs_that_ask_work_as_others_do() {
     let mut child = shell(script);
     child.limits = Limits { processes: Some(20), hard: true, ..Limits::default() };
     let asked = outcome(child).await;
-    let said = asked.stdout.text();
-    let mut lines: Vec<&str> = said.lines().collect();
+    let output = asked.stdout.text();
+    let mut lines: Vec<&str> = output.lines().collect();
     lines.sort_unstable();
     assert_eq!((asked.ending, lines), (Ending::Exited(5), vec!["3", "late"]), "{}", asked.stderr.text());
     let mut late = shell("setsid -f sleep 79.25; sleep 79.25");

@@ -105,7 +105,7 @@ pub(crate) async fn serve_beside(chat: &Chat) -> Result<String, StartError> {
     let cancel = CancellationToken::new();
     let token = ids::short(32);
     let setup = |address| Setup {
-        ground: Arc::new(chat.project()),
+        project: Arc::new(chat.project()),
         chat: chat.clone(),
         token: token.clone(),
         address,
@@ -133,7 +133,7 @@ fn serve_until_interrupted(mut context: ProjectContext, options: &ServeOptions) 
         .await?;
         let token = ids::short(32);
         let setup = Setup {
-            ground: Arc::new(context),
+            project: Arc::new(context),
             chat: chat.clone(),
             token: token.clone(),
             address: options.address,

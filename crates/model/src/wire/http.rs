@@ -227,13 +227,13 @@ impl HttpModel {
         let fault = |fault: Fault| fault.into_error(&self.options.provider, self.options.wire.label());
         let mut lines = Lines::default();
         let mut length = 0usize;
-        let mut heard = Instant::now();
+        let mut last_progress = Instant::now();
         loop {
             let chunk = match next_at_hand(&mut response).await {
                 Some(chunk) => Ok(chunk),
                 None => {
                     sink(Event::Idle);
-                    tokio::time::timeout_at(heard + self.options.idle, response.chunk()).await
+                    tokio::time::timeout_at(last_progress + self.options.idle, response.chunk()).await
                 }
             };
             let mut meant = false;
@@ -263,8 +263,8 @@ impl HttpModel {
             }
             let now = Instant::now();
             if meant {
-                heard = now;
-            } else if now.duration_since(heard) >= self.options.idle {
+                last_progress = now;
+            } else if now.duration_since(last_progress) >= self.options.idle {
                 return Err(self.silent());
             }
         }
@@ -282,17 +282,17 @@ impl HttpModel {
                 _ => break,
             }
         }
-        let said = body_message(&body);
+        let message = body_message(&body);
         let provider = &self.options.provider;
         let (failure, message) = if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             let hint = format!("check `provider.{provider}.key`");
-            (Failure::Rejected, format!("the server does not accept the key ({status}): {said}; {hint}"))
+            (Failure::Rejected, format!("the server does not accept the key ({status}): {message}; {hint}"))
         } else if transient_status(status.as_u16()) {
-            (Failure::Unavailable, format!("the server cannot answer now ({status}): {said}"))
+            (Failure::Unavailable, format!("the server cannot answer now ({status}): {message}"))
         } else if status.is_redirection() {
             (Failure::Rejected, format!("the server redirects ({status}); correct `provider.{provider}.url`"))
         } else {
-            (Failure::Rejected, format!("the server refuses the request ({status}): {said}"))
+            (Failure::Rejected, format!("the server refuses the request ({status}): {message}"))
         };
         ModelError { retry_after: wait, ..self.error(failure, &message) }
     }

@@ -77,7 +77,7 @@ impl PageHandler {
     /// Answers it in a run of its own.
     async fn beside(&self, message: &str, history: &[HistoryMessage]) -> Answer {
         let _turn = self.alone.lock().await;
-        let (sender, mut told) = tokio::sync::mpsc::unbounded_channel::<Value>();
+        let (sender, mut events) = tokio::sync::mpsc::unbounded_channel::<Value>();
         let listener = move |notice: marvin_agent::Notice<'_>| {
             if let marvin_agent::Notice::Event(event) = notice
                 && event.get("type").is_some_and(|kind| kind == "result")
@@ -104,7 +104,7 @@ impl PageHandler {
         let mut session = Session::open(options).map_err(refused)?;
         session.arm_deadline();
         session.turn(&prompt(message, history)).await.map_err(refused)?;
-        match told.try_recv() {
+        match events.try_recv() {
             Ok(result) => json(&Reply::from_result(&result)),
             Err(_) => json(&Reply::failed("the turn has no result", "no-result")),
         }
@@ -114,12 +114,12 @@ impl PageHandler {
 /// The message with what was said before it.
 fn prompt(message: &str, history: &[HistoryMessage]) -> String {
     let skip = history.len().saturating_sub(MAX_HISTORY_MESSAGES);
-    let said = history.iter().skip(skip).map(|before| {
+    let earlier = history.iter().skip(skip).map(|before| {
         let who = if before.role == "user" || before.role == "you" { "User" } else { "Marvin" };
         format!("{who}: {}\n\n", marvin_base::truncate::head(&before.content, MAX_HISTORY_MESSAGE_CHARS))
     });
-    let said: String = said.collect();
-    if said.is_empty() { message.to_string() } else { format!("{said}User: {message}") }
+    let earlier: String = earlier.collect();
+    if earlier.is_empty() { message.to_string() } else { format!("{earlier}User: {message}") }
 }
 
 /// The answer, whose keys the description promises.

@@ -109,13 +109,13 @@ fn max_tokens(shelf: &Shelf) -> Result<usize, Failure> {
     Ok(context.settings.count(&table::PACKS_TOKENS))
 }
 
-fn verdict(scored: &ScoredPack, told: bool) -> String {
+fn verdict(scored: &ScoredPack, is_shown: bool) -> String {
     if let Some(pattern) = &scored.excluded {
         return format!("silent: excludes_paths has {pattern}");
     }
     let needs = scored.threshold();
     let kind = if needs == STRONG_THRESHOLD { "a strong signal" } else { "no strong signal" };
-    match (scored.reach, told) {
+    match (scored.reach, is_shown) {
         (Reach::Relevant, true) => {
             format!("relevant ({needs} needed, {kind}): guardrails and the best lessons")
         }
