@@ -12,7 +12,7 @@ use marvin_agent::{Session, SessionError, SessionOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Things said before that are told to the model, and characters of each.
+/// Earlier messages that the model gets, and characters of each.
 const MAX_HISTORY_MESSAGES: usize = 20;
 const MAX_HISTORY_MESSAGE_CHARS: usize = 20_000;
 
@@ -23,7 +23,7 @@ pub(super) struct SendRequest {
     history: Option<Vec<HistoryMessage>>,
 }
 
-/// Something that was said before.
+/// An earlier message.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HistoryMessage {
@@ -111,7 +111,7 @@ impl PageHandler {
     }
 }
 
-/// The message with what was said before it.
+/// The message, preceded by the earlier ones.
 fn prompt(message: &str, history: &[HistoryMessage]) -> String {
     let skip = history.len().saturating_sub(MAX_HISTORY_MESSAGES);
     let earlier = history.iter().skip(skip).map(|before| {
