@@ -16,8 +16,8 @@ const HELP: &str = "\
 Settings are merged: other keys, other hooks, order and layout stay. A second run changes nothing. What is written is
 listed file by file; `--remove` takes back exactly that, and keeps what you changed.
 
-Without --client: those whose directory (.claude, .codex) or program is here; where there is none, both.
-Exit codes: 1 nothing was changed, since a file cannot be read; 4 something was left for you to fix.
+Without --client: every client whose directory (.claude, .codex) or program is found; if none is, both.
+Exit codes: 1 nothing was changed, because a file cannot be read; 4 you have to fix something.
 
 Examples:
   marvin init
@@ -32,7 +32,7 @@ pub(crate) struct InitArguments {
     /// The client
     #[arg(long, value_enum, value_name = "CLIENT")]
     client: Option<ClientChoice>,
-    /// Take back what was written
+    /// Undo the setup
     #[arg(long)]
     remove: bool,
     /// Show what would change, and write nothing
