@@ -215,7 +215,7 @@ async fn commands_are_the_same_for_every_face() {
     let world = World::new(&[say("an answer")]);
     let chat = world.chat(false, &[]).await;
     for (line, part) in [
-        ("/help", "take the last exchange"),
+        ("/help", "remove the last exchange"),
         ("usage", "This conversation: 0 messages"),
         ("saved", "no saved places"),
         ("profiles", "* default"),

@@ -472,7 +472,7 @@ fn agents_cannot_rewrite_files_that_steer_agents() {
     assert_eq!(
         codex.hook("PermissionRequest", &allowed),
         json!({}),
-        "the person decides what leaves the box"
+        "the user decides what may leave the sandbox"
     );
 }
 

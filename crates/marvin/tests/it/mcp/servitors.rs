@@ -254,7 +254,7 @@ fn over_http_too() {
         let notifications = client.service().notifications.clone();
         let is_sent = |kind: &str| notifications.lock().unwrap().iter().any(|event| event["type"] == kind);
         for kind in ["servitor.summoned", "servitor.state", "servitor.dismissed"] {
-            until(kind, || is_told(kind));
+            until(kind, || is_sent(kind));
         }
         client.cancel().await.unwrap();
     });
