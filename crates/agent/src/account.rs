@@ -260,14 +260,14 @@ mod tests {
         assert_eq!(account.rounds(), 1);
         let open = [standing("c-1", Status::Passed), standing("c-2", Status::Failed)];
         insta::assert_snapshot!(account.task("Build it.", &open, LEFT));
-        // It goes on from its own words.
+        // It continues from its own text.
         let task = account.task("Build it.", &open, LEFT);
         assert_eq!(account.task(&task, &open, LEFT), task);
         assert_eq!(Account::default().task("Build it.", &open, LEFT), "Build it.");
     }
 
     #[test]
-    fn what_works_now_is_no_failure_and_what_never_ended_is_said() {
+    fn a_later_success_clears_a_failure_and_pending_calls_are_named() {
         let mut events =
             vec![started(1, "create_file", "a"), completed(1, false, "no"), started(2, "create_file", "a")];
         let text = Account::from_events(&events, &changes).task("x", &[], LEFT);

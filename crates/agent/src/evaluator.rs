@@ -1,6 +1,6 @@
 //! Evaluator: a model as the last layer of the gate.
 //!
-//! It answers one question at a time. Requests are redacted, and the command stands in them as JSON text, marked as data. A late
+//! It answers one question at a time. Requests are redacted, and contain the command as JSON text, marked as data. A late
 //! or malformed answer does not count, and the gate asks a person. Its cost is counted against a limit of its own and in the run's
 //! ledger, so that `--max-cost` holds for it too.
 

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_shape_is_plain_text() {
+    fn other_json_is_plain_text() {
         let action = |text: &str| JsonAction.understand(&Reply { text: text.into(), ..Reply::default() });
         let whole = action(r#"{"message":"On it","spawn":{"assignment":"test","name":null}}"#);
         assert_eq!((whole.message.as_str(), whole.calls[0].name.as_str()), ("On it", "summon_servitor"));

@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_no_runner_finds_or_runs_are_wrong() {
+    fn tests_that_no_runner_finds_or_runs_are_problems() {
         let directory = project(&[
             ("tests/test_a.py", "def test_a():\n    pass\n"),
             ("tests/checks.py", "def test_b():\n    pass\n"),

@@ -109,7 +109,7 @@ impl WebServer {
         self.address
     }
 
-    /// A link for a person, good once. What stands behind `#` is not sent to any server by a browser.
+    /// A link for a person that works once. Browsers do not send the part behind `#` to any server.
     #[must_use]
     pub fn link(&self) -> String {
         format!("http://{}/#code={}", self.address, self.sessions.issue())

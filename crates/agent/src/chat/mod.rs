@@ -411,7 +411,7 @@ impl ChatState {
         id
     }
 
-    /// Nano-dollars that are left of the conversation's budget; none: there is none.
+    /// Nano-dollars that are left of the conversation's budget; `None` without a budget.
     fn left(&self) -> Option<u64> {
         let limit = self.project.settings.amount(&table::MAX_COST).map(marvin_model::price::nanos)?;
         Some(limit.saturating_sub(self.spent))

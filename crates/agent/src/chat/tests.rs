@@ -74,7 +74,7 @@ fn texts(chat: &Chat) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_conversation_is_stored_and_goes_on() {
+async fn a_conversation_is_stored_and_resumed() {
     let world = World::new(&[
         json!({"reply": {"text": "one two three"}, "chunks": 3, "delay_ms": 5}),
         json!({"when": {"contains": "second"}, "reply": {"text": "two"}}),
@@ -111,7 +111,7 @@ async fn a_conversation_is_stored_and_goes_on() {
 }
 
 #[tokio::test]
-async fn an_answer_is_broken_off() {
+async fn an_answer_is_interrupted() {
     let world = World::new(&[json!({"reply": {"text": "slow answer"}, "delay_ms": 60_000}), say("quick")]);
     let chat = world.chat(false, &[]).await;
     assert!(!chat.cancel(), "there is nothing to break off");
@@ -162,7 +162,7 @@ async fn a_command_waits_for_the_person() {
 }
 
 #[tokio::test]
-async fn what_broke_off_is_offered_once() {
+async fn an_interrupted_turn_is_offered_once() {
     let world = World::new(&[
         json!({"when": {"contains": "look"}, "reply": {"tool_calls": [{"name": "write_note", "arguments": {"title": "n", "content": "once"}}]}}),
         json!({"reply": {"text": "slow"}, "delay_ms": 60_000}),
@@ -211,7 +211,7 @@ async fn a_budget_is_one_for_the_conversation() {
 }
 
 #[tokio::test]
-async fn commands_are_the_same_for_every_face() {
+async fn commands_are_the_same_for_every_front_end() {
     let world = World::new(&[say("an answer")]);
     let chat = world.chat(false, &[]).await;
     for (line, part) in [

@@ -86,7 +86,7 @@ pub struct AddInput {
 pub struct AddedFact {
     /// Its name.
     id: String,
-    /// The document that it stands in.
+    /// The document that contains it.
     document: String,
     /// Whether it stood there already.
     known: bool,
@@ -152,7 +152,7 @@ pub struct CommitmentList {
 pub struct Listing {
     /// Its name.
     id: String,
-    /// The document that it stands in.
+    /// The document that contains it.
     document: String,
     /// What it means.
     description: String,
@@ -262,7 +262,7 @@ pub struct VerificationReport {
 pub struct CheckedFact {
     /// Its name.
     id: String,
-    /// The document that it stands in.
+    /// The document that contains it.
     document: String,
     /// What it means.
     description: String,

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_ends_without_a_result_is_a_failure() {
+    fn a_child_without_a_result_has_failed() {
         for (ending, stdout) in [
             (Ending::Exited(0), ""),
             (Ending::Exited(0), "{\"type\":\"other\"}"),

@@ -49,7 +49,7 @@ async fn is_gone(mark: &str) -> bool {
 }
 
 #[tokio::test]
-async fn what_left_the_group_and_the_session_ends_too() {
+async fn processes_outside_the_group_and_session_end_too() {
     let ways = [
         "setsid sh -c 'sleep 71.25; echo x' & echo done",
         "env -i setsid -f sh -c 'setsid -f sleep 71.25; sleep 71.25' >/dev/null 2>&1 </dev/null; echo done",
@@ -106,7 +106,7 @@ async fn a_killed_shell_takes_everything_along() {
 }
 
 #[tokio::test]
-async fn a_signal_is_told() {
+async fn a_signal_is_reported() {
     assert_eq!(outcome(shell("kill -9 $$")).await.ending, Ending::Signalled(9));
     assert_eq!(outcome(shell("kill -TERM $$")).await.ending, Ending::Signalled(15));
     assert_eq!(outcome(shell("exit 255")).await.ending, Ending::Exited(255));

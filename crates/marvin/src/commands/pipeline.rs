@@ -428,7 +428,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_trusted_is_a_phase_or_the_record() {
+    fn trust_takes_a_phase_or_record() {
         assert_eq!(parse_trust("record").unwrap(), Trust::Record);
         assert_eq!(parse_trust("1b").unwrap(), Trust::After(Some(Phase::Design)));
         assert_eq!(parse_trust("none").unwrap(), Trust::After(None));

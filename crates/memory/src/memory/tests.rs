@@ -88,7 +88,7 @@ fn forged_approval(text: &str) -> String {
 }
 
 #[test]
-fn what_a_person_agreed_to_is_found_and_traced() {
+fn an_approved_memory_is_found_and_traced() {
     let scene = Scene::new();
     let mut memory = scene.memory();
     assert!(matches!(propose(&mut memory, "The elephant is grey").as_slice(), [ProposalOutcome::Pending(_)]));
@@ -147,7 +147,7 @@ fn edit_reject_supersede_and_expiry() {
 }
 
 #[test]
-fn what_is_kept_of_the_ledger_is_what_the_ledger_says() {
+fn cached_ledger_state_equals_the_ledger() {
     let scene = Scene::new();
     let mut memory = scene.memory();
     let kept = scene.places().seal.with_extension("sqlite");
@@ -233,7 +233,7 @@ fn a_day_has_as_many_seconds_in_spring_as_in_autumn() {
 }
 
 #[test]
-fn what_is_forgotten_is_gone_and_the_ledger_says_so() {
+fn a_forgotten_memory_is_erased_and_recorded() {
     let scene = Scene::new();
     let mut memory = scene.memory();
     remember(&mut memory, "Filler one");
@@ -360,7 +360,7 @@ fn files_that_were_changed_do_not_count() {
 }
 
 #[test]
-fn what_was_forgotten_does_not_come_back() {
+fn a_forgotten_memory_does_not_come_back() {
     let scene = Scene::new();
     let mut memory = scene.memory();
     let places = scene.places();

@@ -250,7 +250,7 @@ impl ModelClient for CodexProgram {
             child.set.insert(guard::VARIABLE.into(), path.display().to_string());
         }
         let outcome = launch.run(&VENDOR, child, cancel).await?;
-        // A missing file means that there was no last message, which does not parse as JSON.
+        // A missing file means an empty last message, which does not parse as JSON.
         let bytes = std::fs::read(&last_message).unwrap_or_default();
         let answer_text = String::from_utf8_lossy(&bytes);
         let usage = Usage { input: estimate(&prompt), output: estimate(&answer_text), cached: 0 };

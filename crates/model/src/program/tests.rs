@@ -287,7 +287,7 @@ async fn a_missing_program_is_named_with_a_hint() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_an_exception() {
+async fn a_program_that_cannot_start_is_an_exception() {
     let stage = Stage::new("");
     let file = stage.directory.path().join("not-executable");
     std::fs::write(&file, "").unwrap();

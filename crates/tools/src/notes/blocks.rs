@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_make_no_sense_are_refused() {
+    fn invalid_blocks_are_refused() {
         for (patch, message) in [
             ("REPLACE 5\nx", "only 4 lines"),
             ("INSERT 6\nx", "only 4 lines"),

@@ -95,7 +95,7 @@ fn regular(id: &str) -> bool {
 }
 
 #[test]
-fn what_would_break_a_file_is_refused_or_folded() {
+fn text_that_would_break_a_file_is_refused_or_folded() {
     let project = Project::new();
     for (line, part) in [
         ("create x -t story", "invalid type 'story'. Must be one of: bug feature task epic chore"),
@@ -366,7 +366,7 @@ fn queries_are_json_whatever_the_files_hold() {
 }
 
 #[test]
-fn words_that_make_no_sense_are_explained() {
+fn invalid_words_are_explained() {
     let project = Project::new();
     for (line, part) in [
         ("crate x", "did you mean `create`?"),

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_before_goes_before() {
+    fn earlier_messages_precede_the_prompt() {
         let before =
             |role: &str, content: &str| HistoryMessage { role: role.into(), content: content.into() };
         assert_eq!(prompt("hi", &[]), "hi");

@@ -79,7 +79,7 @@ fn guidance(minute: u32, kind: &str, content: &str, category: Option<&str>, file
 }
 
 #[test]
-fn a_run_is_counted_once_also_when_it_goes_on() {
+fn a_run_is_counted_once_even_if_it_continues() {
     let scene = Scene::new();
     scene.add("packs/api/lessons.jsonl", &[lesson("a"), lesson("b")]);
     scene.add(
@@ -177,7 +177,7 @@ fn lines_that_are_strange_and_lessons_that_are_gone_are_survived() {
 }
 
 #[test]
-fn what_people_said_becomes_a_candidate_once() {
+fn guidance_becomes_a_candidate_once() {
     let scene = Scene::new();
     scene.add(
         "packs/api/lessons.jsonl",
