@@ -293,7 +293,7 @@ impl App {
             }
             Reply::Input(text) => {
                 self.editor.set(&text);
-                self.flash = Some("taken back; change it and send it again".into());
+                self.flash = Some("undone: the last prompt is back in the input".into());
                 return vec![Effect::Look("messages")];
             }
             Reply::Panel("help", _) => self.panel = Some(Panel::help()),

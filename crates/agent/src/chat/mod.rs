@@ -102,7 +102,7 @@ pub enum Refusal {
 /// Why an answer to a question did not count.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    #[error("nothing waits under the name `{0}`; it may have been answered, or its time is over")]
+    #[error("nothing waits under the name `{0}`; it may have been answered, or it timed out")]
     NotWaiting(String),
     #[error("{0}")]
     Refused(String),

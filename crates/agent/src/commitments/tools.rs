@@ -194,7 +194,7 @@ impl Tool for ListCommitments {
     type Data = CommitmentList;
     const NAME: &'static str = "list_commitments";
     const DESCRIPTION: &'static str =
-        "Show what was promised here and how it stood when it was last verified. Nothing is run.";
+        "List the commitments of this project with their status at the last verification. Nothing is run.";
     const EXAMPLE: &'static str = "{}";
     const TOUCHES: Touches = Touches::READS;
 
@@ -357,7 +357,7 @@ impl Tool for Verify {
             return Err(ToolError::Failed(format!("the verification was interrupted: {}", report.summary())));
         }
         let summary = match report.verified() {
-            _ if report.is_empty() => "nothing was promised here, so there is nothing to verify".to_string(),
+            _ if report.is_empty() => "there are no commitments here, so there is nothing to verify".to_string(),
             true => format!("verified: {}", report.summary()),
             false => format!("not verified: {}", report.summary()),
         };

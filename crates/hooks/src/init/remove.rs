@@ -37,7 +37,7 @@ impl Planner<'_> {
         }
         if !whole {
             self.notes.push(format!(
-                "only what was written here is taken back; for the rest run `marvin init --remove` in {}",
+                "only the setup of this directory is removed; for the rest run `marvin init --remove` in {}",
                 self.place.top.display()
             ));
             return Ok(());

@@ -169,11 +169,11 @@ fn show(plan: &Plan, arguments: &InitArguments) -> Result<(), Failure> {
         }
     }
     let last = match (plan.changes_anything(), arguments.dry_run, arguments.remove) {
-        (false, _, true) => "There is nothing of Marvin's to take back.",
-        (false, _, false) => "Everything is in place; nothing was changed.",
-        (true, true, _) => "Nothing was written: this is what would change.",
-        (true, false, true) => "Taken back.",
-        (true, false, false) => "Ready. `marvin init --remove` takes it back.",
+        (false, _, true) => "Marvin is not set up here; nothing was removed.",
+        (false, _, false) => "Already set up; nothing was changed.",
+        (true, true, _) => "Dry run: nothing was written.",
+        (true, false, true) => "Removed.",
+        (true, false, false) => "Ready. `marvin init --remove` undoes this.",
     };
     text.push_str(last);
     output::line(&output::visible(&text))?;

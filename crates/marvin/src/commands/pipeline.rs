@@ -308,7 +308,7 @@ fn status(place: &ProjectArguments) -> Result<Exit, Failure> {
         Ok(says) => {
             let word = |phase: Option<Phase>| phase.map_or("nothing", Phase::name);
             let problem = format!(
-                "pipeline_state says {}, but by the record the last phase that is over is {}\n  hint: `marvin pipeline resume --trust record` resumes with what the record says",
+                "pipeline_state says {}, but by the record the last closed phase is {}\n  hint: `marvin pipeline resume --trust record` resumes from the record",
                 word(says),
                 word(known.closed)
             );

@@ -89,7 +89,7 @@ fn init_sets_a_project_up_and_remove_undoes_it() {
     );
     let after = everything(&world);
     let again = done(&world, &["--client", "both"]);
-    assert!(again.text().contains("Everything is in place; nothing was changed."), "{}", again.text());
+    assert!(again.text().contains("Already set up; nothing was changed."), "{}", again.text());
     assert_eq!(everything(&world), after);
     // The starter packs pass `marvin packs check`.
     world.marvin(["gate", "rules", "test"]).run().exits(0);
@@ -97,7 +97,7 @@ fn init_sets_a_project_up_and_remove_undoes_it() {
     assert_eq!(report["changed"], true);
     assert_eq!(everything(&world), before);
     assert!(!world.project().join(".marvin").exists() && !world.project().join(".codex").exists());
-    assert!(done(&world, &["--remove"]).text().contains("nothing of Marvin's"));
+    assert!(done(&world, &["--remove"]).text().contains("nothing was removed"));
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn they_are_summoned_waited_for_and_dismissed() {
     let wait =
         json!({"name": "wait_for_servitor", "arguments": {"id": "Ann"}, "_meta": {"progressToken": 7}});
     let (text, waited) = content_of(&pipe.ask("tools/call", wait), false);
-    assert!(text.contains("is done, and everything that was promised holds"), "{text}");
+    assert!(text.contains("is done, and all its commitments hold"), "{text}");
     assert_eq!((&waited["servitor"]["state"], &waited["timed_out"]), (&json!("done"), &json!(false)));
 
     content_of(&pipe.call("summon_servitor", summons("Bob", "bob.txt")), false);
