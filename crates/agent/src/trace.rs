@@ -34,10 +34,7 @@ pub enum Notice<'a> {
         text: &'a str,
     },
     /// The deltas of this item are void: it begins again.
-    Restart {
-        item: &'a str,
-        reason: &'a str,
-    },
+    Restart { item: &'a str, reason: &'a str },
     /// No more deltas are ready: buffered text may be shown.
     Idle,
 }

@@ -211,7 +211,10 @@ fn reasons(root: &Path, output: &str, design: &str, runner: &str) -> Vec<String>
                 .map(|group| group.map_or_else(String::new, |group| group.as_str().to_string()))
                 .collect()
         };
-        pattern.as_ref().map(|pattern| pattern.captures_iter(output).map(groups).collect()).unwrap_or_default()
+        pattern
+            .as_ref()
+            .map(|pattern| pattern.captures_iter(output).map(groups).collect())
+            .unwrap_or_default()
     };
     for found in matches(&WRONG) {
         let line = found

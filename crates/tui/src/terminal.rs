@@ -85,7 +85,8 @@ impl Reader {
     /// Starts reading; `on_event` receives every event, and `None` when the terminal is gone.
     pub(crate) fn start(on_event: impl Fn(Option<Event>) -> bool + Send + 'static) -> std::io::Result<Self> {
         let (woken, wake) = pipe()?;
-        let thread = std::thread::Builder::new().name("keys".into()).spawn(move || listen(&woken, &on_event))?;
+        let thread =
+            std::thread::Builder::new().name("keys".into()).spawn(move || listen(&woken, &on_event))?;
         Ok(Reader { wake, thread: Some(thread) })
     }
 }

@@ -281,7 +281,10 @@ fn long_things_stay_quick() {
     let mut app = App::new(Theme::dark());
     let many: Vec<Arc<Message>> = (0..5_000)
         .map(|n| {
-            message(if n % 2 == 0 { "you" } else { "assistant" }, &format!("message {n} {}", "word ".repeat(50)))
+            message(
+                if n % 2 == 0 { "you" } else { "assistant" },
+                &format!("message {n} {}", "word ".repeat(50)),
+            )
         })
         .collect();
     let began = std::time::Instant::now();

@@ -58,7 +58,11 @@ pub const COMMANDS: [Command; 31] = [
     command("/approvals", "", "everything that waits for you"),
     command("/yes", "[ID]", "approve ID, or the first of what waits"),
     command("/no", "[ID]", "refuse it"),
-    command("/edit", "ID TEXT", "change it: another memory, an answer to a servitor, a refusal with a reason"),
+    command(
+        "/edit",
+        "ID TEXT",
+        "change it: another memory, an answer to a servitor, a refusal with a reason",
+    ),
     command("/cancel", "", "interrupt the answer"),
     command("/status", "", "status of the conversation"),
     command("/cost", "", "the same as usage"),

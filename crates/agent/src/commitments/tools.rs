@@ -357,7 +357,9 @@ impl Tool for Verify {
             return Err(ToolError::Failed(format!("the verification was interrupted: {}", report.summary())));
         }
         let summary = match report.verified() {
-            _ if report.is_empty() => "there are no commitments here, so there is nothing to verify".to_string(),
+            _ if report.is_empty() => {
+                "there are no commitments here, so there is nothing to verify".to_string()
+            }
             true => format!("verified: {}", report.summary()),
             false => format!("not verified: {}", report.summary()),
         };

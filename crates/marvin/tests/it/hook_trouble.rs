@@ -176,7 +176,10 @@ fn unreadable_input_is_a_question_and_never_an_empty_answer() {
         ("half", b"{\"tool_name\": \"Bash\", \"tool_input\": {\"comm".to_vec()),
         ("not UTF-8", b"{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls \xff\xfe\"}}".to_vec()),
         ("a list", b"[1, 2]".to_vec()),
-        ("no command", scene.payload(&json!({"tool_name": "Bash", "tool_input": {}})).to_string().into_bytes()),
+        (
+            "no command",
+            scene.payload(&json!({"tool_name": "Bash", "tool_input": {}})).to_string().into_bytes(),
+        ),
         ("two objects", b"{}{}".to_vec()),
     ];
     for daemon in [false, true] {
@@ -524,7 +527,12 @@ fn a_variable_of_one_session_does_not_reach_another() {
         let hook =
             scene.world.marvin(["hook", "PreToolUse", "--client", "claude"]).env("MARVIN_SECURITY_EVAL", "1");
         decision(
-            &hook.env("CLAUDE_PROJECT_DIR", scene.world.project()).input(payload.clone()).run().exits(0).json(),
+            &hook
+                .env("CLAUDE_PROJECT_DIR", scene.world.project())
+                .input(payload.clone())
+                .run()
+                .exits(0)
+                .json(),
         )
     };
     assert_eq!(judging(), "deny");
@@ -551,7 +559,8 @@ fn only_a_prompt_of_the_person_resets_the_stop_count() {
     let answers: Vec<bool> = (0..4).map(|_| stop(json!([{"id": "b"}]))["decision"] == "block").collect();
     assert_eq!(answers, [false, false, false, true]);
     // A lone surrogate does not bypass verification.
-    let payload = scene.payload(&json!({"background_tasks": [], "last_assistant_message": "MARK"})).to_string();
+    let payload =
+        scene.payload(&json!({"background_tasks": [], "last_assistant_message": "MARK"})).to_string();
     let answer = scene.raw("Stop", payload.replace("MARK", "done \\ud83d")).exits(0).json();
     assert_eq!(answer["decision"], "block");
 }

@@ -362,11 +362,7 @@ fn skills_name_only_existing_commands_and_flags() {
             let help = world.marvin(&named).args(["--help"]).run().exits(0);
             assert!(help.text().contains(&format!("Usage: marvin {}", named.join(" "))), "{code}");
             for flag in words.iter().filter(|word| word.starts_with("--")) {
-                assert!(
-                    help.text().contains(&format!("{flag} ")),
-                    "{code}: no flag {flag}\n{}",
-                    help.text()
-                );
+                assert!(help.text().contains(&format!("{flag} ")), "{code}: no flag {flag}\n{}", help.text());
             }
             checked += 1;
         }

@@ -282,7 +282,10 @@ fn a_person_at_a_terminal_is_asked() {
     match at_terminal("n\n") {
         None => println!("skipped in part: `script` is not installed"),
         Some(output) => {
-            assert!(output.contains("Write this? [y/N]") && output.contains("nothing was written"), "{output}");
+            assert!(
+                output.contains("Write this? [y/N]") && output.contains("nothing was written"),
+                "{output}"
+            );
             assert!(!lessons.exists());
             assert!(at_terminal("y\n").unwrap().contains("written"));
             assert_eq!(ledger(&lessons).len(), 1);

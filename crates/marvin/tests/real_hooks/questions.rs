@@ -161,11 +161,7 @@ fn marks(mut stage: Stage) -> BTreeSet<usize> {
     entries.push(say("DONE"));
     let played = stage.play("Do it.", entries, None);
     assert!(stage.place("home/precious/file").exists(), "{}", played.whole());
-    assert!(
-        !work.join("written.txt").exists(),
-        "a file was written without approval: {}",
-        played.whole()
-    );
+    assert!(!work.join("written.txt").exists(), "a file was written without approval: {}", played.whole());
     if with_marvin {
         let judged = stage
             .trace()

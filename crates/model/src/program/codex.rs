@@ -258,7 +258,8 @@ impl ModelClient for CodexProgram {
             let message = format!("Codex {}: {}", how_it_ended(outcome.ending), reason(&outcome));
             return Err(VENDOR.error(Fault::NonzeroExit, message).costing(usage));
         }
-        let object = answer::object(&answer_text).map_err(|reason| VENDOR.unfit(reason, &answer_text).costing(usage))?;
+        let object = answer::object(&answer_text)
+            .map_err(|reason| VENDOR.unfit(reason, &answer_text).costing(usage))?;
         let text = Value::Object(object).to_string();
         sink(Event::Text(&text));
         Ok(Reply { usage, model: options.model.clone().unwrap_or_default(), text, ..Reply::default() })

@@ -85,7 +85,10 @@ impl Vendor {
             "" => "nothing".to_string(),
             text => quote(text),
         };
-        self.error(fault, format!("{} was to answer one JSON object; {reason}. It said: {quoted}", self.title))
+        self.error(
+            fault,
+            format!("{} was to answer one JSON object; {reason}. It said: {quoted}", self.title),
+        )
     }
 }
 

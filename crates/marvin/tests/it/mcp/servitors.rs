@@ -93,7 +93,8 @@ fn they_are_summoned_waited_for_and_dismissed() {
         listed["servitors"].as_array().unwrap().iter().map(|one| &one["state"]).collect();
     assert_eq!(states, ["done", "failed"], "{listed}");
 
-    let (text, _) = content_of(&pipe.call("message_servitor", json!({"id": "ann", "message": "More."})), true);
+    let (text, _) =
+        content_of(&pipe.call("message_servitor", json!({"id": "ann", "message": "More."})), true);
     assert!(text.contains("Ann is done") && text.contains("hint:"), "{text}");
     let (text, _) = content_of(&pipe.call("wait_for_servitor", json!({"id": "cid"})), true);
     assert!(text.contains("unknown servitor `cid` (there are: ann, bob)"), "{text}");
@@ -101,8 +102,9 @@ fn they_are_summoned_waited_for_and_dismissed() {
     assert_eq!(gone["dismissed"], json!(["bob"]));
 
     // An answer may come before the notifications.
-    let told_last =
-        |pipe: &Pipe| pipe.notifications.iter().filter_map(event).any(|(kind, ..)| kind == "servitor.dismissed");
+    let told_last = |pipe: &Pipe| {
+        pipe.notifications.iter().filter_map(event).any(|(kind, ..)| kind == "servitor.dismissed")
+    };
     while !told_last(&pipe) {
         let message = pipe.message();
         pipe.notifications.push(message);
@@ -146,9 +148,11 @@ fn a_waiting_client_sees_progress_and_can_cancel() {
     // The servitor continues after the waiting call was cancelled.
     let (_, waited) = content_of(&pipe.ask("tools/call", wait("b")), false);
     assert_eq!(waited["servitor"]["state"], "done", "{waited}");
-    let steps: Vec<&Value> = pipe.notifications.iter().filter(|one| one["params"]["progressToken"] == "b").collect();
+    let steps: Vec<&Value> =
+        pipe.notifications.iter().filter(|one| one["params"]["progressToken"] == "b").collect();
     assert!(!steps.is_empty() && steps[0]["params"]["message"] == "Ann (id: ann) is working", "{steps:?}");
-    let (text, waited) = content_of(&pipe.call("wait_for_servitor", json!({"id": "ann", "timeout_s": 0})), false);
+    let (text, waited) =
+        content_of(&pipe.call("wait_for_servitor", json!({"id": "ann", "timeout_s": 0})), false);
     assert!(waited["timed_out"] == false && text.contains("is done"), "{text}");
     close(pipe);
 }

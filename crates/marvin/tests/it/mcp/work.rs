@@ -43,7 +43,8 @@ fn a_memory_is_proposed_approved_by_a_person_and_recalled() {
     let name = pending[0]["fingerprint"].as_str().unwrap().to_string();
     world.person(["memory", "approve", &name, "--reviewer", "ada"]).run().exits(0);
 
-    let (text, found) = content_of(&pipe.call("memory_query", json!({"text": "how are releases tagged?"})), false);
+    let (text, found) =
+        content_of(&pipe.call("memory_query", json!({"text": "how are releases tagged?"})), false);
     assert!(text.contains("unverified") && text.contains("vMAJOR.MINOR"), "{text}");
     assert_eq!(found["found"][0]["unverified"], true);
     // The ledger records which memory was given, and it is not proposed as new.
@@ -68,8 +69,10 @@ fn a_client_cannot_claim_a_persons_word_nor_send_malformed_candidates() {
     assert!(text.contains("source"), "{text}");
     let (text, _) = content_of(&pipe.call("memory_query", json!({"text": "x", "kinds": ["secret"]})), true);
     assert!(text.contains("Unknown kind `secret`") && text.contains("ltm"), "{text}");
-    let (text, _) =
-        content_of(&pipe.call("memory_propose", json!({"text": "  ", "type": "fact", "why_store": "x"})), true);
+    let (text, _) = content_of(
+        &pipe.call("memory_propose", json!({"text": "  ", "type": "fact", "why_store": "x"})),
+        true,
+    );
     assert!(!text.is_empty());
     close(pipe);
     assert!(!world.state().join("memory/ltm.jsonl").exists());
@@ -124,7 +127,8 @@ fn a_run_continues_without_its_caller_and_stops_with_the_server() {
     ]});
     world.write("slow.json", &flow.to_string());
     let mut pipe = Pipe::open(&world, &[]);
-    let (text, run) = content_of(&pipe.call("workflow_run", json!({"file": "slow.json", "wait_s": 1})), false);
+    let (text, run) =
+        content_of(&pipe.call("workflow_run", json!({"file": "slow.json", "wait_s": 1})), false);
     assert!(run["status"] == "RUNNING" && text.contains("It still runs"), "{text}");
     until("the command runs", || processes(&world.project()) > 1);
     let id = run["run"].as_str().unwrap().to_string();

@@ -57,7 +57,11 @@ fn attacks(server: &WebFrontEnd, run: &str) -> Vec<Attack> {
         ),
         ("two tokens", get("/api/messages", &[&format!("Authorization: Bearer {wrong}"), &bearer]), &[401]),
         ("the token in the address", get(&format!("/api/messages?token={}", server.token), &[]), &[401]),
-        ("the token in a cookie", get("/api/messages", &[&format!("Cookie: token={}", server.token)]), &[401]),
+        (
+            "the token in a cookie",
+            get("/api/messages", &[&format!("Cookie: token={}", server.token)]),
+            &[401],
+        ),
         ("another host", request("GET", "/api/messages", &["Host: evil.example", &bearer], ""), &[421]),
         (
             "DNS rebinding: a name that resolves to this host",
@@ -119,7 +123,11 @@ fn attacks(server: &WebFrontEnd, run: &str) -> Vec<Attack> {
             &[403, 405],
         ),
         ("a change by GET", known("/api/prompt"), &[405]),
-        ("a method override in a header", get("/api/prompt", &[&bearer, "X-HTTP-Method-Override: POST"]), &[405]),
+        (
+            "a method override in a header",
+            get("/api/prompt", &[&bearer, "X-HTTP-Method-Override: POST"]),
+            &[405],
+        ),
         ("a DELETE", request("DELETE", "/api/memory", &[&own, &bearer], ""), &[405]),
         ("an unknown method", request("BREW", "/api/status", &[&own, &bearer], ""), &[405]),
         ("a tunnel", request("CONNECT", "evil.example:443", &[&own, &bearer], ""), &[400, 404, 405, 421]),
@@ -141,7 +149,11 @@ fn attacks(server: &WebFrontEnd, run: &str) -> Vec<Attack> {
             &[413],
         ),
         ("a negative content length", post(&[&bearer, json_kind, "Content-Length: -1"], ""), &[400]),
-        ("two content lengths", post(&[&bearer, json_kind, "Content-Length: 2", "Content-Length: 40"], ""), &[400]),
+        (
+            "two content lengths",
+            post(&[&bearer, json_kind, "Content-Length: 2", "Content-Length: 40"], ""),
+            &[400],
+        ),
         (
             "a content length and chunks (request smuggling)",
             post(
@@ -156,11 +168,7 @@ fn attacks(server: &WebFrontEnd, run: &str) -> Vec<Attack> {
             post(&[&bearer, json_kind], &format!("{}{}", "[".repeat(50_000), "]".repeat(50_000))),
             &[400],
         ),
-        (
-            "an unknown key",
-            post(&[&bearer, json_kind], r#"{"text":"x","person":"root"}"#),
-            &[400],
-        ),
+        ("an unknown key", post(&[&bearer, json_kind], r#"{"text":"x","person":"root"}"#), &[400]),
         (
             "a GET with a body",
             get("/api/messages", &[&bearer, "Content-Length: 3"]).into_iter().chain(*b"abc").collect(),
@@ -203,7 +211,10 @@ fn all_are_refused_and_the_server_stays_up() {
                     String::from_utf8_lossy(&answer.body)
                 );
                 let answered = format!("{}{}", answer.head, String::from_utf8_lossy(&answer.body));
-                assert!(!answered.contains("the secret") && !answered.contains(&server.token), "{name}: {answered}");
+                assert!(
+                    !answered.contains("the secret") && !answered.contains(&server.token),
+                    "{name}: {answered}"
+                );
                 assert!(answer.header("access-control-allow-origin").is_none(), "{name}");
             }
             // Bytes that do not parse as a request need no answer.
@@ -298,8 +309,10 @@ fn a_flood_of_requests_does_not_bring_it_down() {
                 scope.spawn(|| {
                     let mut stream = server.connect();
                     let one = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
-                    let last =
-                        format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address);
+                    let last = format!(
+                        "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+                        server.address
+                    );
                     let mut all = one.repeat(400);
                     all.push_str(&last);
                     let mut writer = stream.try_clone().unwrap();
@@ -307,7 +320,8 @@ fn a_flood_of_requests_does_not_bring_it_down() {
                     let mut answered = String::new();
                     stream.read_to_string(&mut answered).ok();
                     writing.join().unwrap();
-                    answered.match_indices("HTTP/1.1 ")
+                    answered
+                        .match_indices("HTTP/1.1 ")
                         .filter_map(|(at, _)| answered.get(at + 9..at + 12)?.parse().ok())
                         .collect::<Vec<u16>>()
                 })

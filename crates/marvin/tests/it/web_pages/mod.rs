@@ -117,7 +117,8 @@ fn every_stream_receives_all_events_in_order() {
     server.post("/api/send", &json!({"message": "count"})).ok();
     let mut received: Vec<Vec<Value>> = Vec::new();
     for stream in streams {
-        received.push(stream.until(|event| event["kind"] == "message" && event["data"]["role"] == "assistant"));
+        received
+            .push(stream.until(|event| event["kind"] == "message" && event["data"]["role"] == "assistant"));
     }
     let first = &received[0];
     let numbers: Vec<u64> = first.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
@@ -150,7 +151,11 @@ fn a_command_waits_for_approval_and_no_denies_it() {
         });
         assert_eq!(server.post(&format!("/api/approvals/{id}"), &json!({"answer": "edit"})).status, 400);
         server.post(&format!("/api/approvals/{id}"), &json!({"answer": word})).ok();
-        assert_eq!(server.post(&format!("/api/approvals/{id}"), &json!({"answer": "yes"})).status, 404, "once");
+        assert_eq!(
+            server.post(&format!("/api/approvals/{id}"), &json!({"answer": "yes"})).status,
+            404,
+            "once"
+        );
     }
     until("it is answered", || server.get("/api/status").ok()["busy"] == false);
     let run = server.get("/api/runs").ok()["runs"][0]["run_id"].as_str().unwrap().to_string();
@@ -215,11 +220,12 @@ fn only_a_person_decides_about_memory_candidates() {
     let id = |at: usize| pending[at]["fingerprint"].as_str().unwrap().to_string();
     assert_eq!(pending.as_array().unwrap().len(), 3, "{pending}");
     server.post(&format!("/api/memory/{}", id(0)), &json!({"decision": "approve"})).ok();
-    server.post(
-        &format!("/api/memory/{}", id(1)),
-        &json!({"decision": "edit", "text": "the port is 9090", "ttl_days": 30}),
-    )
-    .ok();
+    server
+        .post(
+            &format!("/api/memory/{}", id(1)),
+            &json!({"decision": "edit", "text": "the port is 9090", "ttl_days": 30}),
+        )
+        .ok();
     server.post(&format!("/api/memory/{}", id(2)), &json!({"decision": "reject"})).ok();
     assert_eq!(server.post(&format!("/api/memory/{}", id(2)), &json!({"decision": "approve"})).status, 404);
     let now = server.get("/api/memory").ok();
