@@ -80,7 +80,7 @@ fn main() -> ExitCode {
 /// The test that kills servitors, as often as is asked for.
 fn kills(times: &str) -> Result<(), String> {
     let mut test = tools::cargo();
-    test.args(["test", "--package", "marvin", "--test", "it", "killed_anywhere_nobody_is_lost"]);
+    test.args(["test", "--package", "marvin", "--test", "it", "killed_anywhere_no_servitor_is_lost"]);
     tools::run(test.env("MARVIN_TEST_KILLS", times))
 }
 

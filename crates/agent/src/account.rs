@@ -32,7 +32,7 @@ pub struct Account {
     looked: VecDeque<String>,
     looks: usize,
     failed: VecDeque<(String, String)>,
-    said: VecDeque<String>,
+    messages: VecDeque<String>,
     begun: BTreeMap<String, PendingCall>,
     rounds: usize,
 }
@@ -89,7 +89,7 @@ impl Account {
                 self.ended(begun, ok, &text(item, "why"));
             }
             ("item.completed", "message") => {
-                push(&mut self.said, truncate::line(&text(item, "text"), 200), MAX_MESSAGES);
+                push(&mut self.messages, truncate::line(&text(item, "text"), 200), MAX_MESSAGES);
             }
             _ => {}
         }
@@ -142,7 +142,7 @@ impl Account {
         let begun = self.begun.values().map(|begun| &begun.line);
         list(&mut text, "Begun, and not known how it ended (look before you do it again)", begun);
         list(&mut text, "Failed last", self.failed.iter().map(|(_, line)| line));
-        list(&mut text, "What you said on the way (not verified)", self.said.iter());
+        list(&mut text, "What you said on the way (not verified)", self.messages.iter());
         let passed: Vec<&str> = standing
             .iter()
             .filter(|standing| standing.status == Status::Passed)
@@ -260,14 +260,14 @@ mod tests {
         assert_eq!(account.rounds(), 1);
         let open = [standing("c-1", Status::Passed), standing("c-2", Status::Failed)];
         insta::assert_snapshot!(account.task("Build it.", &open, LEFT));
-        // It goes on from its own words.
+        // It continues from its own text.
         let task = account.task("Build it.", &open, LEFT);
         assert_eq!(account.task(&task, &open, LEFT), task);
         assert_eq!(Account::default().task("Build it.", &open, LEFT), "Build it.");
     }
 
     #[test]
-    fn what_works_now_is_no_failure_and_what_never_ended_is_said() {
+    fn a_later_success_clears_a_failure_and_pending_calls_are_named() {
         let mut events =
             vec![started(1, "create_file", "a"), completed(1, false, "no"), started(2, "create_file", "a")];
         let text = Account::from_events(&events, &changes).task("x", &[], LEFT);
@@ -294,12 +294,12 @@ mod tests {
                     events.push(completed(index, *ok, why));
                 }
             }
-            let mut heard = Account::default();
+            let mut live = Account::default();
             for event in &events {
-                heard.note(event, &changes);
+                live.note(event, &changes);
             }
             let read = Account::from_events(&events, &changes);
-            proptest::prop_assert_eq!(&heard, &read);
+            proptest::prop_assert_eq!(&live, &read);
             let text = read.task("goal", &[], LEFT);
             proptest::prop_assert!(text.len() < 60_000 && text.starts_with("goal"));
         }

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_before_stays_and_json_results_do_not_pile_up() {
+    fn earlier_messages_stay_and_json_results_do_not_pile_up() {
         let mut messages = vec![
             Message::system("old"),
             Message::user("hello"),

@@ -1,6 +1,6 @@
 //! Errors of sessions and of servitors.
 //!
-//! They stand in one module because each can cause the other: a session opens servitors, and servitors open a session.
+//! They are in one module because each can cause the other: a session opens servitors, and servitors open a session.
 
 use crate::commitments::error::{ChangeError, StoreError};
 use marvin_base::Exit;

@@ -1,6 +1,6 @@
 //! Evaluator: a model as the last layer of the gate.
 //!
-//! It answers one question at a time. Requests are redacted, and the command stands in them as JSON text, marked as data. A late
+//! It answers one question at a time. Requests are redacted, and contain the command as JSON text, marked as data. A late
 //! or malformed answer does not count, and the gate asks a person. Its cost is counted against a limit of its own and in the run's
 //! ledger, so that `--max-cost` holds for it too.
 
@@ -164,7 +164,7 @@ pub fn for_hooks(
 /// Terms from the settings, the person's `config.json` where those say nothing, and the project's where it is stricter.
 fn terms(project: &ProjectContext) -> Terms {
     let settings = &project.settings;
-    let said =
+    let is_set =
         |setting: &Setting| settings.value(setting).is_some_and(|value| value.origin != Origin::Default);
     let set = Terms {
         enabled: settings.on(&table::GATE_EVALUATOR),
@@ -176,10 +176,10 @@ fn terms(project: &ProjectContext) -> Terms {
     let mut terms = set;
     if let Ok(text) = read(project.layout.user_security(), Links::Follow) {
         let own = set.after(&text, true);
-        let choose = |setting, own, set| if said(setting) { set } else { own };
+        let choose = |setting, own, set| if is_set(setting) { set } else { own };
         terms = Terms {
-            enabled: if said(&table::GATE_EVALUATOR) { set.enabled } else { own.enabled },
-            timeout_ms: if said(&table::GATE_EVALUATOR_TIMEOUT) { set.timeout_ms } else { own.timeout_ms },
+            enabled: if is_set(&table::GATE_EVALUATOR) { set.enabled } else { own.enabled },
+            timeout_ms: if is_set(&table::GATE_EVALUATOR_TIMEOUT) { set.timeout_ms } else { own.timeout_ms },
             cost_usd: choose(&table::GATE_EVALUATOR_COST, own.cost_usd, set.cost_usd),
             confidence: choose(&table::GATE_EVALUATOR_CONFIDENCE, own.confidence, set.confidence),
         };

@@ -58,7 +58,7 @@ impl History {
     /// The last entries, one line each, shortened: for the system message.
     #[must_use]
     pub fn compact_lines(&self) -> Vec<String> {
-        self.last().iter().map(|said| format!("{}: {}", said.role, short(&said.text))).collect()
+        self.last().iter().map(|entry| format!("{}: {}", entry.role, short(&entry.text))).collect()
     }
 
     /// The last entries as messages, to continue a conversation.
@@ -66,9 +66,9 @@ impl History {
     pub fn messages(&self) -> Vec<Message> {
         self.last()
             .iter()
-            .filter_map(|said| match said.role.as_str() {
-                "you" => Some(Message::user(said.text.clone())),
-                "assistant" => Some(Message::assistant(said.text.clone())),
+            .filter_map(|entry| match entry.role.as_str() {
+                "you" => Some(Message::user(entry.text.clone())),
+                "assistant" => Some(Message::assistant(entry.text.clone())),
                 _ => None,
             })
             .collect()
@@ -92,7 +92,7 @@ impl History {
     /// Estimated tokens of the log.
     #[must_use]
     pub fn tokens(&self) -> usize {
-        self.entries.iter().map(|said| said.text.chars().count()).sum::<usize>() / 4
+        self.entries.iter().map(|entry| entry.text.chars().count()).sum::<usize>() / 4
     }
 
     /// Compacts the log to about `target` tokens, after a backup. The last entries stay whole as long as they fit.
@@ -105,12 +105,12 @@ impl History {
         }
         let backup = self.back_up()?;
         let whole = self.entries.len().saturating_sub(WHOLE);
-        let last: usize = self.entries.iter().skip(whole).map(|said| said.text.chars().count()).sum();
+        let last: usize = self.entries.iter().skip(whole).map(|entry| entry.text.chars().count()).sum();
         let budget = (target * 4).saturating_sub(last);
         let each = (budget / whole.max(1)).max(40);
-        for said in self.entries.iter_mut().take(whole) {
-            if said.text.chars().count() > each {
-                said.text = truncate::line(&said.text, each);
+        for entry in self.entries.iter_mut().take(whole) {
+            if entry.text.chars().count() > each {
+                entry.text = truncate::line(&entry.text, each);
             }
         }
         while self.tokens() > target && self.entries.len() > 1 {
@@ -142,10 +142,10 @@ impl History {
     ///
     /// # Errors
     /// When the log cannot be read or written; it is then untouched.
-    pub fn record(path: &Path, said: &[(&str, &str)], limit: usize, target: usize) -> std::io::Result<()> {
+    pub fn record(path: &Path, entries: &[(&str, &str)], limit: usize, target: usize) -> std::io::Result<()> {
         let _lock = locked(path)?;
         let mut history = History::read(path)?;
-        for (role, text) in said {
+        for (role, text) in entries {
             history.add(role, text);
         }
         if history.tokens() > limit {
@@ -162,12 +162,12 @@ impl History {
     pub fn undo(path: &Path) -> std::io::Result<Option<(String, usize)>> {
         let _lock = locked(path)?;
         let mut history = History::read(path)?;
-        let Some(at) = history.entries.iter().rposition(|said| said.role == "you") else { return Ok(None) };
+        let Some(at) = history.entries.iter().rposition(|entry| entry.role == "you") else { return Ok(None) };
         history.back_up().map_err(|error| error.source)?;
         let gone = history.entries.split_off(at);
         history.save().map_err(|error| error.source)?;
         let count = gone.len();
-        Ok(gone.into_iter().next().map(|said| (said.text, count)))
+        Ok(gone.into_iter().next().map(|entry| (entry.text, count)))
     }
 
     /// Compacts the log to about `target` tokens, after a backup; gives the backup, if it was longer.
@@ -201,13 +201,13 @@ impl History {
         for backup in backups.iter().rev() {
             let stamp = backup.to_string_lossy().rsplit('.').next().unwrap_or_default().to_string();
             let Ok(history) = History::read(backup) else { continue };
-            for said in history.entries.into_iter().rev() {
+            for entry in history.entries.into_iter().rev() {
                 if found.len() >= most.min(MAX_SEARCH_HITS) {
                     return found;
                 }
-                let known = found.iter().any(|(_, other)| other.text == said.text);
-                if !known && !wanted.is_empty() && said.text.to_lowercase().contains(&wanted) {
-                    found.push((stamp.clone(), said));
+                let known = found.iter().any(|(_, other)| other.text == entry.text);
+                if !known && !wanted.is_empty() && entry.text.to_lowercase().contains(&wanted) {
+                    found.push((stamp.clone(), entry));
                 }
             }
         }
@@ -289,8 +289,8 @@ mod tests {
         assert_eq!(History::search_backups(&path, "100 WORD", 5).len(), 1);
         assert_eq!(History::search_backups(&path, "word", 500).len(), 50);
         assert!(History::search_backups(&path, " ", 5).is_empty());
-        let (said, gone) = History::undo(&path).unwrap().unwrap();
-        assert!(said.starts_with("148 ") && gone == 2, "{said}");
+        let (text, gone) = History::undo(&path).unwrap().unwrap();
+        assert!(text.starts_with("148 ") && gone == 2, "{text}");
         assert!(History::read(&path).unwrap().entries().last().unwrap().text.starts_with("147 "));
         assert!(History::search_backups(&path, "149 word", 5)[0].1.text.starts_with("149 "));
         assert!(History::compact_file(&path, 1000).unwrap().is_some_and(|backup| backup.exists()));
@@ -299,8 +299,8 @@ mod tests {
             for n in 0..8 {
                 let path = path.with_file_name("other.json");
                 scope.spawn(move || {
-                    let said = format!("q{n}");
-                    History::record(&path, &[("you", &said), ("assistant", "a")], 1000, 500).unwrap();
+                    let text = format!("q{n}");
+                    History::record(&path, &[("you", &text), ("assistant", "a")], 1000, 500).unwrap();
                 });
             }
         });

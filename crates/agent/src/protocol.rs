@@ -143,7 +143,7 @@ impl ReplyProtocol for Native {
     }
 
     fn feed_back(&self, reply: &Reply, results: &[Feedback]) -> Vec<Message> {
-        let said = Message::Assistant {
+        let reply = Message::Assistant {
             content: reply.text.clone(),
             tool_calls: results.iter().map(|result| result.call.clone()).collect(),
             opaque: reply.opaque.clone(),
@@ -154,7 +154,7 @@ impl ReplyProtocol for Native {
             content: result.text.clone(),
             ok: result.ok,
         });
-        std::iter::once(said).chain(results).collect()
+        std::iter::once(reply).chain(results).collect()
     }
 }
 
@@ -410,12 +410,12 @@ mod tests {
     fn a_coordinators_object_is_understood() {
         let spawn = understand(r#"{"message":"On it","spawn":{"assignment":"test","name":"Ann"}}"#);
         assert_eq!((spawn.message.as_str(), spawn.calls[0].name.as_str()), ("On it", "summon_servitor"));
-        let said = understand(r#"{"message":"Hello"}"#);
-        assert_eq!((said.message.as_str(), said.calls.len(), said.status), ("Hello", 0, None));
+        let reply = understand(r#"{"message":"Hello"}"#);
+        assert_eq!((reply.message.as_str(), reply.calls.len(), reply.status), ("Hello", 0, None));
     }
 
     #[test]
-    fn what_has_another_shape_is_plain_text() {
+    fn other_json_is_plain_text() {
         let action = |text: &str| JsonAction.understand(&Reply { text: text.into(), ..Reply::default() });
         let whole = action(r#"{"message":"On it","spawn":{"assignment":"test","name":null}}"#);
         assert_eq!((whole.message.as_str(), whole.calls[0].name.as_str()), ("On it", "summon_servitor"));

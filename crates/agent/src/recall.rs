@@ -31,13 +31,13 @@ struct MemoryHandle {
     project: Arc<ProjectContext>,
     /// Name of this process in the ledger.
     session: String,
-    told: Mutex<(u64, VecDeque<String>)>,
+    injected: Mutex<(u64, VecDeque<String>)>,
 }
 
 #[must_use]
 pub fn tools(project: &Arc<ProjectContext>) -> Vec<Arc<dyn DynTool>> {
     let session = format!("tools_{}", ids::short(12));
-    let asked = Arc::new(MemoryHandle { project: project.clone(), session, told: Mutex::default() });
+    let asked = Arc::new(MemoryHandle { project: project.clone(), session, injected: Mutex::default() });
     vec![Arc::new(MemoryQuery(asked.clone())), Arc::new(MemoryPropose(asked))]
 }
 
@@ -47,8 +47,8 @@ impl MemoryHandle {
         Memory::open(places, self.project.redactor.clone())
     }
 
-    fn told(&self) -> std::sync::MutexGuard<'_, (u64, VecDeque<String>)> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn injected(&self) -> std::sync::MutexGuard<'_, (u64, VecDeque<String>)> {
+        self.injected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn query(&self, input: &QueryInput, kinds: &[Kind]) -> Result<(u64, Vec<RecalledMemory>), ToolError> {
@@ -57,12 +57,12 @@ impl MemoryHandle {
         let recall = Recall { text: &input.text, kinds, tags: &input.tags, limit, ..Recall::default() };
         let found = memory.recall(&recall).map_err(failed)?;
         let number = {
-            let mut told = self.told();
-            told.0 += 1;
-            told.1.extend(found.iter().map(|one| one.text.clone()));
-            let over = told.1.len().saturating_sub(MAX_INJECTED_TEXTS);
-            told.1.drain(..over);
-            told.0
+            let mut injected = self.injected();
+            injected.0 += 1;
+            injected.1.extend(found.iter().map(|one| one.text.clone()));
+            let over = injected.1.len().saturating_sub(MAX_INJECTED_TEXTS);
+            injected.1.drain(..over);
+            injected.0
         };
         let injected = found
             .iter()
@@ -73,11 +73,11 @@ impl MemoryHandle {
     }
 
     fn propose(&self, candidate: Candidate) -> Result<Option<ProposalOutcome>, ToolError> {
-        let injected: Vec<String> = self.told().1.iter().cloned().collect();
+        let injected: Vec<String> = self.injected().1.iter().cloned().collect();
         let from = CandidateOrigin {
             session_id: Some(&self.session),
             turn_number: None,
-            heard: TurnSources { person: "", tools: &[], injected: &injected },
+            sources: TurnSources { person: "", tools: &[], injected: &injected },
         };
         let mut outcomes = self.memory().propose(vec![candidate], Origin::Think, &from).map_err(failed)?;
         Ok(outcomes.pop())

@@ -1,6 +1,6 @@
 //! Tool calls from outside a turn: a person's `marvin tools call`, or another program's agent.
 //!
-//! Each is judged and recorded like a call of a turn. All calls of one caller stand in one run, which is made at the first of
+//! Each is judged and recorded like a call of a turn. All calls of one caller are in one run, which is created at the first of
 //! them, so that a caller without calls leaves nothing behind.
 
 use crate::debug::debug_fields;

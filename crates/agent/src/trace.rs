@@ -1,8 +1,9 @@
-//! The one trace: every event is appended to `trace.jsonl` before anybody is told of it.
+//! Trace of a run: every event is appended to `trace.jsonl` before a front end sees it.
 //!
-//! A face (text, JSON, terminal, browser) is told through [`Notice`]s. What it is told is what was written, byte for
-//! byte but for the hash that links its lines, so the stream that a program reads and the file that an auditor reads never disagree. Pieces of text that are
-//! still arriving are not events: they are told, not kept; the whole text is kept when it is whole.
+//! A front end (text, JSON, terminal, browser) receives [`Notice`]s. An event is shown exactly as it was written, except
+//! for the hash that links the lines, so the stream that a program reads and the file that an auditor reads never
+//! disagree. Deltas of a text that is still arriving are not events: they are shown but not recorded; the text is
+//! recorded when it is complete.
 
 use marvin_base::ledger::{Ledger, LedgerError};
 use marvin_base::redact::Scope;
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The paths that an event tells of, if it tells of tampering.
+/// The paths of an event that reports tampering.
 fn tampered_paths(event: &Value) -> Vec<String> {
     match trace_event::Notice::deserialize(event) {
         Ok(trace_event::Notice { kind: Some(NoticeKind::Tampering), paths, .. }) => paths,
@@ -21,33 +22,29 @@ fn tampered_paths(event: &Value) -> Vec<String> {
     }
 }
 
-/// What a face is told.
+/// A message to a front end.
 #[derive(Debug)]
 pub enum Notice<'a> {
-    /// Something that was written to the trace.
+    /// An event that was written to the trace.
     Event(&'a Value),
-    /// A piece of an item that is still arriving.
+    /// A delta of an item that is still arriving.
     Piece {
         item: &'a str,
-        /// The piece, not redacted yet: the face redacts what it shows.
+        /// The delta, not redacted yet: the front end redacts what it shows.
         text: &'a str,
     },
-    /// What was told of this item is void: it begins again.
-    Restart {
-        item: &'a str,
-        /// Why.
-        reason: &'a str,
-    },
+    /// The deltas of this item are void: it begins again.
+    Restart { item: &'a str, reason: &'a str },
     /// How much of the prompt the model has read, in tokens.
     Reading { done: u64, total: u64 },
-    /// Nothing more is at hand just now: what was held for company may be shown.
+    /// No more deltas are ready: buffered text may be shown.
     Idle,
 }
 
-/// Whoever wants to know.
+/// The front end's receiver of notices.
 pub type Listener = Box<dyn FnMut(Notice<'_>) + Send>;
 
-/// The trace of a run, or a part of it that is about somebody.
+/// The trace of a run, or a view of it whose events share some fields.
 pub struct Trace {
     inner: Arc<Mutex<Inner>>,
     about: Map<String, Value>,
@@ -58,7 +55,7 @@ struct Inner {
     listener: Listener,
     sequence: u64,
     items: u64,
-    /// Paths that programs changed and should not have, as the trace tells.
+    /// Paths that programs changed without permission, from the trace.
     tampered: BTreeSet<String>,
 }
 
@@ -69,15 +66,15 @@ impl std::fmt::Debug for Trace {
 }
 
 impl Trace {
-    /// A trace that is kept in `ledger` and told to `listener`.
+    /// A trace that is written to `ledger` and shown to `listener`.
     #[must_use]
     pub fn new(ledger: Ledger, listener: Listener) -> Self {
         Trace::from_inner(Inner { ledger, listener, sequence: 0, items: 0, tampered: BTreeSet::new() })
     }
 
-    /// A trace that goes on after what was written before.
+    /// Continues a trace after the events that were written before.
     #[must_use]
-    pub fn going_on(ledger: Ledger, listener: Listener, before: &[Value]) -> Self {
+    pub fn resume(ledger: Ledger, listener: Listener, before: &[Value]) -> Self {
         let number = |value: Option<&Value>| value.and_then(Value::as_u64);
         let item = |event: &Value| {
             let id = event.get("item")?.get("id")?.as_str()?;
@@ -93,7 +90,7 @@ impl Trace {
         Trace { inner: Arc::new(Mutex::new(inner)), about: Map::new() }
     }
 
-    /// The same trace for somebody whose events all say these things: which step, which worker, which call.
+    /// The same trace with fields that are added to every event: step, worker, call.
     #[must_use]
     pub fn about(&self, about: Map<String, Value>) -> Self {
         Trace { inner: self.inner.clone(), about }
@@ -103,12 +100,12 @@ impl Trace {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes an event, then tells it.
+    /// Writes an event, then shows it.
     ///
     /// # Errors
-    /// When it cannot be written; then nobody is told, and what it announces must not happen.
+    /// When it cannot be written; then no front end sees it, and the announced action must not happen.
     pub fn event(&self, event: impl Into<TraceEvent>) -> Result<(), LedgerError> {
-        self.told(event).map(|_| ())
+        self.record(event).map(|_| ())
     }
 
     /// Writes a notice that is only text.
@@ -119,11 +116,11 @@ impl Trace {
         self.event(TraceEvent::notice(text))
     }
 
-    /// As [`Trace::event`]; gives the event as it was written.
+    /// Like [`Trace::event`]; returns the event as it was written.
     ///
     /// # Errors
-    /// When it cannot be written; then nobody is told, and what it announces must not happen.
-    pub fn told(&self, event: impl Into<TraceEvent>) -> Result<Value, LedgerError> {
+    /// When it cannot be written; then no front end sees it, and the announced action must not happen.
+    pub fn record(&self, event: impl Into<TraceEvent>) -> Result<Value, LedgerError> {
         let event = event.into();
         let is_result = matches!(event, TraceEvent::Result(_));
         // An event has only string keys, so that it always becomes an object.
@@ -152,8 +149,7 @@ impl Trace {
         Ok(written)
     }
 
-    /// Records what a program changed and should not have, and tells the person at once; the result of the run says it
-    /// again.
+    /// Records changes that a program was not allowed to make, and shows them at once; the run's result repeats them.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -171,7 +167,7 @@ impl Trace {
         }))
     }
 
-    /// Every path that programs of this run changed and should not have.
+    /// Every path that programs of this run changed without permission.
     #[must_use]
     pub fn tampered(&self) -> Vec<String> {
         self.inner().tampered.iter().cloned().collect()
@@ -195,7 +191,7 @@ impl Trace {
         }
     }
 
-    /// Tells a face something that is not kept.
+    /// Sends the front end a notice that is not recorded.
     pub fn tell(&self, notice: Notice<'_>) {
         (self.inner().listener)(notice);
     }

@@ -109,7 +109,7 @@ struct ReceivedReply {
     item: String,
     reply: Reply,
     /// Bytes of its text that were shown while it arrived; none where no stage held anything back.
-    told: Option<usize>,
+    shown_bytes: Option<usize>,
 }
 
 impl From<LedgerError> for Halt {
@@ -220,13 +220,13 @@ impl Turn {
         if let Some(stages) = &self.stages {
             stages.prepare(&mut request);
         }
-        let ReceivedReply { item, mut reply, told } =
+        let ReceivedReply { item, mut reply, shown_bytes } =
             self.send(course, self.protocol.prepare(request), true).await?;
         drop(place);
         let mut understood = self.protocol.understand(&reply);
         let notes = self.stages.as_ref().and_then(|stages| stages.sort(&mut reply, &mut understood));
         distinct_ids(&mut understood.calls, &course.messages);
-        self.show(course, &item, &understood, told)?;
+        self.show(course, &item, &understood, shown_bytes)?;
         if last {
             let error = format!("the work did not end within {} tool round(s)", self.bounds.rounds);
             let mut outcome = self.outcome(course, Status::Failed, "max_rounds", Some(error));
@@ -346,8 +346,8 @@ impl Turn {
                     let error = format!("no price is known for `{model}`, so the budget cannot be kept");
                     self.over(course, Status::Budget, "unpriced", Some(error))?;
                 }
-                let told = sieve.filter(|_| streams).map(|sieve| sieve.told());
-                Ok(ReceivedReply { item, reply, told })
+                let shown_bytes = sieve.filter(|_| streams).map(|sieve| sieve.shown_bytes());
+                Ok(ReceivedReply { item, reply, shown_bytes })
             }
             Err(error) => {
                 self.record_broken(error.spent())?;
@@ -396,14 +396,14 @@ impl Turn {
         course: &mut Course,
         item: &str,
         understood: &ParsedReply,
-        told: Option<usize>,
+        shown_bytes: Option<usize>,
     ) -> Result<(), Halt> {
         if understood.message.is_empty() {
             return Ok(());
         }
         let message = message_item(item);
-        let rest = match told {
-            Some(told) => understood.message.get(told..).unwrap_or_default(),
+        let rest = match shown_bytes {
+            Some(shown_bytes) => understood.message.get(shown_bytes..).unwrap_or_default(),
             None if self.protocol.streams() || self.response_schema.is_some() => "",
             None => &understood.message,
         };
@@ -411,7 +411,7 @@ impl Turn {
             self.trace.tell(Notice::Piece { item: &message, text: rest });
         }
         let item = Item::Message { id: message, text: understood.message.clone() };
-        self.told(course, TraceEvent::ItemCompleted { item })
+        self.record_event(course, TraceEvent::ItemCompleted { item })
     }
 
     /// Adds messages to the conversation.
@@ -424,8 +424,8 @@ impl Turn {
     }
 
     /// Writes an event and adds it to the account.
-    fn told(&self, course: &mut Course, event: TraceEvent) -> Result<(), Halt> {
-        let event = self.trace.told(event)?;
+    fn record_event(&self, course: &mut Course, event: TraceEvent) -> Result<(), Halt> {
+        let event = self.trace.record(event)?;
         course.account.note(&event, &|tool| self.tools.changes(tool));
         Ok(())
     }

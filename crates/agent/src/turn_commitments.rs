@@ -1,6 +1,6 @@
 //! Commitments of one turn: those of a session's turn, or of an attempt at a step of a workflow.
 //!
-//! They stand in a document of the store while the turn runs, so that the agent can add to them and another process can
+//! They are in a document of the store while the turn runs, so that the agent can add to them and another process can
 //! resume the turn, and become part of the run when it ends.
 //!
 //! The ids of a step's commitments follow from their text, so that the same failure has the same name at every attempt and
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// Commitments of one turn, and the document that they stand in.
+/// Commitments of one turn, and their document.
 #[derive(Debug)]
 pub struct TurnCommitments {
     project: Arc<ProjectContext>,

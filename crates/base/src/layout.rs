@@ -219,7 +219,7 @@ impl Layout {
         self.project_state().join("security")
     }
 
-    /// The directory of the person's own rules; what stands there is trusted.
+    /// The directory of the user's own rules, which are trusted.
     #[must_use]
     pub fn user_security(&self) -> PathBuf {
         self.user.join("security")

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_leads_elsewhere_changes_nothing() {
+    fn a_replaced_name_changes_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let (run, outside) = (directory.path().join("run"), directory.path().join("outside"));
         std::fs::create_dir(&outside).unwrap();

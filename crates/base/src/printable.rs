@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// Would this character do something other than stand there? Line breaks and tabs may stay.
+/// Whether a terminal would interpret this character. Line breaks and tabs are allowed.
 #[must_use]
 pub fn is_hidden(char: char) -> bool {
     matches!(char,
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_be_obeyed_is_written_out() {
+    fn control_characters_are_escaped() {
         assert_eq!(visible("a\u{1b}[31mb\r\u{7f}\u{9b}2J"), "a\\u{1b}[31mb\\u{d}\\u{7f}\\u{9b}2J");
         assert_eq!(visible("x\u{202e}gpj.exe\u{2066}\u{200b}"), "x\\u{202e}gpj.exe\\u{2066}\\u{200b}");
         assert_eq!(visible("\u{e0041}\u{feff}"), "\\u{e0041}\\u{feff}");

@@ -49,7 +49,7 @@ unsafe extern "C" fn let_go(
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_program_goes_on_with_what_it_has() {
+    fn a_program_works_after_its_memory_was_trimmed() {
         let words: Vec<String> = (0..1000).map(|n| format!("word {n}")).collect();
         super::give_back();
         assert_eq!(words.join(" ").len(), words.iter().map(|word| word.len() + 1).sum::<usize>() - 1);

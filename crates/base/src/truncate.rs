@@ -15,7 +15,7 @@ pub fn head(text: &str, limit: usize) -> String {
 }
 
 /// As [`head`], but a token at the cut (a word, a key, a path) is left out whole: half of a secret is not recognised by a
-/// redactor that comes later. Tokens of more than [`TOKEN`] bytes are cut all the same.
+/// redactor that comes later. Tokens of more than [`TOKEN`] bytes are cut anyway.
 #[must_use]
 pub fn head_whole(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
@@ -77,7 +77,7 @@ pub fn middle_whole(text: &str, limit: usize) -> String {
 /// Bytes of the longest token that is left out whole.
 const TOKEN: usize = 512;
 
-/// May this character stand in a key, a token or a path?
+/// Whether this character can be part of a key, a token or a path.
 fn in_token(character: char) -> bool {
     character.is_alphanumeric() || "_-+/=.~%:@$!".contains(character)
 }

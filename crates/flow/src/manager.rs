@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_hold_at_the_end_has_a_step_of_its_own() {
+    fn final_commitments_get_their_own_step() {
         let steps = json!([{"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "finish"}]);
         let mut workflow = plan_workflow(&json!({"task_steps": steps})).unwrap();
         let before = workflow.clone();

@@ -93,7 +93,7 @@ impl fmt::Display for CostLimit {
     }
 }
 
-/// Parses US dollars; an empty text means that there is no limit.
+/// Parses US dollars; an empty text means no limit.
 pub(crate) fn parse_cost(text: &str) -> Result<CostLimit, InvalidValue> {
     let text = text.trim();
     if text.is_empty() {
@@ -113,7 +113,7 @@ impl fmt::Display for Deadline {
     }
 }
 
-/// Parses the seconds of a deadline; an empty text means that there is no limit.
+/// Parses the seconds of a deadline; an empty text means no limit.
 pub(crate) fn parse_deadline(text: &str) -> Result<Deadline, InvalidValue> {
     let seconds = if text.trim().is_empty() { 0 } else { parse_whole(&table::DEADLINE, text)? };
     Ok(Deadline(Duration::from_secs(seconds)))

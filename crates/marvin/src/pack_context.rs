@@ -23,7 +23,10 @@ pub(crate) fn guidance(context: &ProjectContext) -> Option<PromptExtra> {
 
 /// The guidance and the lessons for a session.
 pub(crate) fn extra_context(context: &ProjectContext) -> ExtraContext {
-    ExtraContext { told: guidance(context).into_iter().collect(), offered: vec![lessons(&context.layout)] }
+    ExtraContext {
+        guidance: guidance(context).into_iter().collect(),
+        offered: vec![lessons(&context.layout)],
+    }
 }
 
 /// The lessons of all packs, as documents for the memory's index.

@@ -3,7 +3,7 @@
 //! The standard library's entry point reads the process's memory map and sets up a stack for signals, which takes longer
 //! than everything else that a hook does before it asks. The parts that are needed are done here: a closed standard stream
 //! becomes `/dev/null`, so that no file gets its descriptor, and a closed pipe is an error of a write instead of SIGPIPE.
-//! Not done: the message about a stack overflow; the process ends all the same.
+//! Not done: the message about a stack overflow; the process ends anyway.
 
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 

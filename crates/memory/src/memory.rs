@@ -37,7 +37,7 @@ const MAX_PENDING_CANDIDATES: usize = 1_000;
 pub struct CandidateOrigin<'a> {
     pub session_id: Option<&'a str>,
     pub turn_number: Option<u64>,
-    pub heard: TurnSources<'a>,
+    pub sources: TurnSources<'a>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -152,7 +152,7 @@ impl Memory {
             };
             let fingerprint = candidate.fingerprint();
             let is_decided = view.decided(&fingerprint).map_err(failed)?.is_some();
-            let skip = if from.heard.is_echo(&candidate) {
+            let skip = if from.sources.is_echo(&candidate) {
                 Some("it was told from memory")
             } else if view.is_active(&fingerprint).map_err(failed)? {
                 Some("it is remembered already")
@@ -170,7 +170,7 @@ impl Memory {
                 continue;
             }
             let claimed = candidate.source;
-            candidate.source = from.heard.source_of(&candidate);
+            candidate.source = from.sources.source_of(&candidate);
             let proposal = Proposal {
                 fingerprint: fingerprint.clone(),
                 claimed_source: (claimed != candidate.source).then_some(claimed),
@@ -337,8 +337,8 @@ fn check_source(proposal: &mut Proposal, turns: &Turns) {
     let output = |call: &Value| Some(call.get("output")?.get("data")?.to_string());
     let tools = turn.as_ref().and_then(|turn| turn.get("tools")?.as_array());
     let tools: Vec<String> = tools.into_iter().flatten().filter_map(output).collect();
-    let heard = TurnSources { person, tools: &tools, ..TurnSources::default() };
-    let source = heard.source_of(&proposal.candidate);
+    let sources = TurnSources { person, tools: &tools, ..TurnSources::default() };
+    let source = sources.source_of(&proposal.candidate);
     if source != proposal.candidate.source {
         proposal.claimed_source = Some(proposal.candidate.source);
         proposal.candidate.source = source;

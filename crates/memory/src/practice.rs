@@ -77,7 +77,7 @@ pub fn practice(memory: &mut Memory) -> Result<Vec<(Candidate, ProposalOutcome)>
         let from = CandidateOrigin {
             session_id: Some(text("session_id")),
             turn_number: turn.get("turn_number").and_then(Value::as_u64),
-            heard: TurnSources { person, ..TurnSources::default() },
+            sources: TurnSources { person, ..TurnSources::default() },
         };
         for sentence in sentences(person) {
             let Some(kind) = kind(sentence) else { continue };

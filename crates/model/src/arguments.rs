@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_guessed() {
+    fn ambiguous_arguments_are_refused() {
         for text in ["{\"path\": ", "[1]", "7", "path=a"] {
             assert_eq!(Arguments::from_text(text), Arguments::Unreadable(text.into()));
         }

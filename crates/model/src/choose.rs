@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_keys_and_programs_are_named() {
         let environment = Environment::from_iter([("LLM_PROVIDER", "groq")]);
         let settings =
             Settings::load(&Sources { environment: environment.clone(), ..Sources::default() }).unwrap();

@@ -58,7 +58,7 @@ impl Usage {
     /// and `written` characters of an answer.
     #[must_use]
     pub fn estimate(request: &Request, written: usize) -> Self {
-        let said = request.messages.iter().map(|message| {
+        let messages = request.messages.iter().map(|message| {
             let calls = match message {
                 Message::Assistant { tool_calls, .. } => tool_calls.as_slice(),
                 _ => &[],
@@ -69,7 +69,7 @@ impl Usage {
         let tools = request.tools.iter().map(|tool| {
             tool.name.len() + tool.description.chars().count() + tool.parameters.to_string().chars().count()
         });
-        Usage { input: tokens(said.chain(tools).sum()), output: tokens(written), cached: 0 }
+        Usage { input: tokens(messages.chain(tools).sum()), output: tokens(written), cached: 0 }
     }
 }
 

@@ -145,8 +145,8 @@ mod tests {
         assert_eq!(of("openai", "unheard-of", &reply(9, 0, 9)), None);
         // The longest name wins; cached input is cheaper.
         assert_eq!(of("openai", "gpt-5.2", &reply(1_000_000, 500_000, 0)), Some(875_000_000 + 87_500_000));
-        let said = Reply { cost: Some(7), ..reply(1, 0, 1) };
-        assert_eq!(of("claude", "x", &said), Some(7));
+        let reported = Reply { cost: Some(7), ..reply(1, 0, 1) };
+        assert_eq!(of("claude", "x", &reported), Some(7));
     }
 
     #[test]

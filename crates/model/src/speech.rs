@@ -130,17 +130,17 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let server = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
-            let mut heard = Vec::new();
+            let mut request = Vec::new();
             let mut buffer = [0; 4096];
-            while !heard.ends_with(b"--\r\n") {
+            while !request.ends_with(b"--\r\n") {
                 let read = stream.read(&mut buffer).await.unwrap();
-                heard.extend_from_slice(&buffer[..read]);
+                request.extend_from_slice(&buffer[..read]);
             }
             let answer = r#"{"text":" hello there "}"#;
             let head =
                 format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", answer.len());
             stream.write_all(format!("{head}{answer}").as_bytes()).await.unwrap();
-            String::from_utf8_lossy(&heard).into_owned()
+            String::from_utf8_lossy(&request).into_owned()
         });
         let directory = tempfile::tempdir().unwrap();
         let environment = Environment::from_iter([
@@ -152,9 +152,9 @@ mod tests {
         let settings = Settings::load(&Sources { environment, ..Sources::default() }).unwrap();
         let transcriber = transcriber(&settings, &layout).unwrap();
         assert_eq!(transcriber.text(b"RIFF sound".to_vec()).await.unwrap(), " hello there ");
-        let heard = server.await.unwrap();
-        assert!(heard.starts_with("POST /openai/v1/audio/transcriptions"), "{heard}");
-        assert!(heard.contains("whisper-large-v3") && heard.contains("RIFF sound"), "{heard}");
+        let request = server.await.unwrap();
+        assert!(request.starts_with("POST /openai/v1/audio/transcriptions"), "{request}");
+        assert!(request.contains("whisper-large-v3") && request.contains("RIFF sound"), "{request}");
         let bare = Settings::defaults().unwrap();
         assert!(super::transcriber(&bare, &layout).unwrap_err().to_string().contains("GROQ_API_KEY"));
     }

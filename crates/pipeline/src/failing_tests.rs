@@ -77,7 +77,7 @@ pub fn written(root: &Path) -> usize {
 
 /// Everything that keeps the tests from failing for the right reason.
 #[must_use]
-pub fn problems(root: &Path, ran: &Value, said: &str, design: &str) -> Vec<String> {
+pub fn problems(root: &Path, ran: &Value, output: &str, design: &str) -> Vec<String> {
     let number = |key: &str| ran.get(key).and_then(Value::as_u64).unwrap_or(0);
     let mut problems = Vec::new();
     if written(root) == 0 {
@@ -103,20 +103,20 @@ pub fn problems(root: &Path, ran: &Value, said: &str, design: &str) -> Vec<Strin
     // These runners count files that they cannot load or compile; the others only print them.
     let counts_all = matches!(runner, "pytest" | "node" | "go");
     if runner.is_empty() {
-        problems.push(format!("the tests cannot be run: {}", truncate::line(said.trim(), 300)));
+        problems.push(format!("the tests cannot be run: {}", truncate::line(output.trim(), 300)));
     } else if ran_none && code == Some(0) {
         problems.push(
             "the runner ran no test and reports success: it does not find the tests that were written".into(),
         );
     } else if ran_none && counts_all && problems.is_empty() {
-        problems.push(format!("the runner ran no test: {}", truncate::line(said.trim(), 300)));
+        problems.push(format!("the runner ran no test: {}", truncate::line(output.trim(), 300)));
     }
     for path in unrecognised(root, runner) {
         problems.push(format!(
             "the runner does not take `{path}` for a test file, so its tests never run: name it as {runner} expects"
         ));
     }
-    problems.extend(reasons(root, said, design, runner));
+    problems.extend(reasons(root, output, design, runner));
     problems
 }
 
@@ -202,7 +202,7 @@ fn means_missing(line: &str) -> bool {
 }
 
 /// Failures for another reason than missing code.
-fn reasons(root: &Path, said: &str, design: &str, runner: &str) -> Vec<String> {
+fn reasons(root: &Path, output: &str, design: &str, runner: &str) -> Vec<String> {
     let mut wrong: BTreeSet<String> = BTreeSet::new();
     let matches = |pattern: &LazyLock<Option<Regex>>| -> Vec<Vec<String>> {
         let groups = |found: regex::Captures<'_>| {
@@ -211,7 +211,10 @@ fn reasons(root: &Path, said: &str, design: &str, runner: &str) -> Vec<String> {
                 .map(|group| group.map_or_else(String::new, |group| group.as_str().to_string()))
                 .collect()
         };
-        pattern.as_ref().map(|pattern| pattern.captures_iter(said).map(groups).collect()).unwrap_or_default()
+        pattern
+            .as_ref()
+            .map(|pattern| pattern.captures_iter(output).map(groups).collect())
+            .unwrap_or_default()
     };
     for found in matches(&WRONG) {
         let line = found
@@ -322,16 +325,16 @@ mod tests {
     fn missing_code_is_the_right_reason() {
         let directory =
             project(&[("tests/test_a.py", "from tally.cli import main\n\ndef test_a():\n    main()\n")]);
-        let said = "E   ModuleNotFoundError: No module named 'tally'\n";
-        assert_eq!(problems(directory.path(), &ran(0, 0, 1, 2), said, DESIGN), Vec::<String>::new());
-        let said = "E   ModuleNotFoundError: No module named 'requests'\n";
-        assert!(problems(directory.path(), &ran(0, 0, 1, 2), said, DESIGN)[0].contains("`requests`"));
+        let output = "E   ModuleNotFoundError: No module named 'tally'\n";
+        assert_eq!(problems(directory.path(), &ran(0, 0, 1, 2), output, DESIGN), Vec::<String>::new());
+        let output = "E   ModuleNotFoundError: No module named 'requests'\n";
+        assert!(problems(directory.path(), &ran(0, 0, 1, 2), output, DESIGN)[0].contains("`requests`"));
     }
 
     #[test]
     fn other_reasons_are_wrong() {
         let directory = project(&[("tests/test_a.py", "def test_a():\n    pass\n")]);
-        let of = |said: &str, ran: Value| problems(directory.path(), &ran, said, DESIGN).join("\n");
+        let of = |output: &str, ran: Value| problems(directory.path(), &ran, output, DESIGN).join("\n");
         assert!(
             of("E     File \"x\", line 1\nE   SyntaxError: invalid syntax\n", ran(0, 0, 1, 2))
                 .contains("SyntaxError")
@@ -346,13 +349,13 @@ mod tests {
     #[test]
     fn rust_tests_may_fail_for_missing_names_and_not_for_syntax() {
         let directory = project(&[("tests/a.rs", "#[test]\nfn a() { roman::parse(\"X\"); }\n")]);
-        let said = "error[E0425]: cannot find function `parse` in crate `roman`\nerror: could not compile `roman` (test \"a\") due to 1 previous error\n";
+        let output = "error[E0425]: cannot find function `parse` in crate `roman`\nerror: could not compile `roman` (test \"a\") due to 1 previous error\n";
         let ran = json!({"runner": "cargo", "passed": 0, "failed": 0, "errors": 0, "exit_code": 101});
-        assert_eq!(problems(directory.path(), &ran, said, DESIGN), Vec::<String>::new());
-        let said = "error: expected one of `!` or `::`, found `a`\n";
-        assert!(problems(directory.path(), &ran, said, DESIGN)[0].contains("expected one of"));
-        let said = "error[E0308]: mismatched types\n";
-        assert!(problems(directory.path(), &ran, said, DESIGN)[0].contains("E0308"));
+        assert_eq!(problems(directory.path(), &ran, output, DESIGN), Vec::<String>::new());
+        let output = "error: expected one of `!` or `::`, found `a`\n";
+        assert!(problems(directory.path(), &ran, output, DESIGN)[0].contains("expected one of"));
+        let output = "error[E0308]: mismatched types\n";
+        assert!(problems(directory.path(), &ran, output, DESIGN)[0].contains("E0308"));
     }
 
     #[test]
@@ -363,7 +366,7 @@ mod tests {
         )]);
         assert_eq!(written(directory.path()), 1, "TestMain is not a test");
         let ran = json!({"runner": "go", "passed": 0, "failed": 0, "errors": 1, "exit_code": 1});
-        let of = |said: &str| problems(directory.path(), &ran, said, DESIGN).join("\n");
+        let of = |output: &str| problems(directory.path(), &ran, output, DESIGN).join("\n");
         assert_eq!(
             of("# tally [tally.test]\n./tally_test.go:5:31: undefined: Parse\nFAIL\ttally [build failed]\n"),
             ""
@@ -384,8 +387,8 @@ mod tests {
             ("test/a.test.js", "test('a', f)\n"),
         ]);
         let root = directory.path().display().to_string();
-        let of = |said: &str| {
-            problems(directory.path(), &ran(0, 0, 1, 2), said, &format!("{DESIGN} tests `@shop/cart`"))
+        let of = |output: &str| {
+            problems(directory.path(), &ran(0, 0, 1, 2), output, &format!("{DESIGN} tests `@shop/cart`"))
                 .join("\n")
         };
         assert!(
@@ -411,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_no_runner_finds_or_runs_are_wrong() {
+    fn tests_that_no_runner_finds_or_runs_are_problems() {
         let directory = project(&[
             ("tests/test_a.py", "def test_a():\n    pass\n"),
             ("tests/checks.py", "def test_b():\n    pass\n"),
@@ -430,8 +433,8 @@ mod tests {
                 .contains("cannot be run: no tests")
         );
         let broken = json!({"runner": "pytest", "passed": 0, "failed": 0, "errors": 0, "exit_code": 1});
-        let said = "`python3 -m pytest`: exit code 1\n/usr/bin/python3: No module named pytest\n";
-        assert!(problems(directory.path(), &broken, said, DESIGN)[0].contains("ran no test"));
+        let output = "`python3 -m pytest`: exit code 1\n/usr/bin/python3: No module named pytest\n";
+        assert!(problems(directory.path(), &broken, output, DESIGN)[0].contains("ran no test"));
     }
 
     #[test]

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn restoring_follows_no_links() {
+    fn restoring_does_not_follow_symlinks() {
         let (directory, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let root = directory.path();
         std::fs::create_dir_all(root.join("tests/deep")).unwrap();

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back_and_the_order_is_that_of_the_list() {
+    fn phase_names_round_trip_in_order() {
         for phase in Phase::ALL {
             assert_eq!(Phase::find(phase.name()), Some(phase));
         }

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn it_never_goes_back_and_is_read_every_time() {
+    fn the_state_never_goes_back_and_is_read_every_time() {
         let (_directory, file) = file();
         assert_eq!(file.read().unwrap(), None);
         file.save(Phase::FunctionalTests).unwrap();

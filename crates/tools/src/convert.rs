@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_converted_is_named() {
+    fn impossible_conversions_are_named() {
         let message = |from, to| convert(1.0, from, to).unwrap_err().to_string();
         assert!(message("florbs", "km").contains("`florbs` is not known"));
         assert!(message("USD", "EUR").contains("currencies are not converted yet"));

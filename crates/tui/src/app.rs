@@ -164,13 +164,13 @@ impl App {
         let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
         match event.kind.as_str() {
             "turn.started" => {
-                let said = Message {
+                let message = Message {
                     number: 0,
                     role: "you".into(),
                     text: text("prompt").into(),
                     time: String::new(),
                 };
-                self.turn = Some(self.transcript.push(Content::Said(Arc::new(said))));
+                self.turn = Some(self.transcript.push(Content::Said(Arc::new(message))));
                 self.transcript.go_to_end();
             }
             "item.started" | "item.updated" | "item.completed" => {
@@ -240,7 +240,7 @@ impl App {
                     .find(from, |content| matches!(content, Content::Arriving(item, _) if item == id));
                 match (found, kind) {
                     (Some(at), "item.completed") => {
-                        let same = matches!(self.transcript.content(at), Some(Content::Arriving(_, told)) if told == text("text"));
+                        let same = matches!(self.transcript.content(at), Some(Content::Arriving(_, shown)) if shown == text("text"));
                         if !same {
                             self.transcript
                                 .put(at, Content::Arriving(id.to_string(), text("text").to_string()));
@@ -273,7 +273,7 @@ impl App {
         let place = match (message.role.as_str(), from) {
             ("you", Some(at)) => matches!(self.transcript.content(at), Some(Content::Said(_))).then_some(at),
             ("assistant", Some(from)) => {
-                let same = |content: &Content| matches!(content, Content::Arriving(_, told) if told.trim() == message.text.trim());
+                let same = |content: &Content| matches!(content, Content::Arriving(_, shown) if shown.trim() == message.text.trim());
                 self.transcript.find(from, same)
             }
             _ => None,
@@ -301,7 +301,7 @@ impl App {
             }
             Reply::Input(text) => {
                 self.editor.set(&text);
-                self.flash = Some("taken back; change it and send it again".into());
+                self.flash = Some("undone: the last prompt is back in the input".into());
                 return vec![Effect::Look("messages")];
             }
             Reply::Panel("help", _) => self.panel = Some(Panel::help()),

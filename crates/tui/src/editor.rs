@@ -28,7 +28,7 @@ impl Editor {
         self.text.is_empty()
     }
 
-    /// Puts a text in place of what is there; the cursor stands behind it.
+    /// Replaces the text; the cursor is behind it.
     pub(crate) fn set(&mut self, text: &str) {
         self.text = text.to_string();
         self.cursor = self.text.len();
@@ -154,7 +154,7 @@ impl Editor {
         true
     }
 
-    /// The rows as they are shown in this width, and where the cursor stands in them (column, row).
+    /// The rows as they are shown in this width, and the cursor's position in them (column, row).
     pub(crate) fn rows(&self, width: usize) -> (Vec<String>, (usize, usize)) {
         let width = width.max(2);
         let mut rows = vec![String::new()];

@@ -4,7 +4,7 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseEvent, MouseEventKind};
 
-/// A sequence that is longer than this is none.
+/// Longest escape sequence; longer input is text.
 const MAX_SEQUENCE_BYTES: usize = 128;
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 

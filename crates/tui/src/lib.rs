@@ -126,7 +126,7 @@ where
     Fut: Future<Output = Result<OpenedChat, E>>,
     E: std::fmt::Display,
 {
-    let (tell, heard) = channel();
+    let (tell, messages) = channel();
     let (jobs, orders) = unbounded_channel();
     let taken = TerminalGuard::new()?;
     let mut screen = Terminal::new(CrosstermBackend::new(std::io::stdout()))?;
@@ -147,7 +147,7 @@ where
         tell,
         jobs,
     };
-    let ended = front_end.live(&heard, options);
+    let ended = front_end.live(&messages, options);
     let TerminalFrontEnd { screen, reader, taken, jobs, .. } = front_end;
     jobs.send(Job::End).ok();
     drop(reader);
@@ -175,13 +175,13 @@ struct TerminalFrontEnd {
 
 impl TerminalFrontEnd {
     /// Receives messages and draws until the person leaves.
-    fn live(&mut self, heard: &Receiver<FrontEndMessage>, options: &Options) -> Result<(), TerminalError> {
+    fn live(&mut self, messages: &Receiver<FrontEndMessage>, options: &Options) -> Result<(), TerminalError> {
         let (mut drawn, mut due) = (Instant::now(), false);
         loop {
             let next = if due {
-                heard.recv_timeout(FRAME.saturating_sub(drawn.elapsed()))
+                messages.recv_timeout(FRAME.saturating_sub(drawn.elapsed()))
             } else {
-                heard.recv().map_err(|_| RecvTimeoutError::Disconnected)
+                messages.recv().map_err(|_| RecvTimeoutError::Disconnected)
             };
             let mut at_once = false;
             let first = match next {
@@ -189,7 +189,7 @@ impl TerminalFrontEnd {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
-            for one in first.into_iter().chain(heard.try_iter().take(MANY)) {
+            for one in first.into_iter().chain(messages.try_iter().take(MANY)) {
                 at_once |= !matches!(one, FrontEndMessage::Events(_));
                 self.hear(one, options)?;
                 if self.app.quitting {
@@ -205,8 +205,8 @@ impl TerminalFrontEnd {
         }
     }
 
-    fn hear(&mut self, heard: FrontEndMessage, options: &Options) -> Result<(), TerminalError> {
-        match heard {
+    fn hear(&mut self, message: FrontEndMessage, options: &Options) -> Result<(), TerminalError> {
+        match message {
             FrontEndMessage::Key(key) => {
                 let effects = keys::input(&mut self.app, &key, self.chat.as_ref());
                 self.all(effects, options);
@@ -218,8 +218,8 @@ impl TerminalFrontEnd {
                 let Start { chat, welcome, note, messages } = *start;
                 self.app.show(&messages, &welcome);
                 self.app.note(&note, Tone::Quiet);
-                let ground = chat.project();
-                self.app.typed = InputHistory::read(&ground.layout.typed(&chat.status().profile));
+                let project = chat.project();
+                self.app.typed = InputHistory::read(&project.layout.typed(&chat.status().profile));
                 self.app.stands(chat.status(), chat.approvals());
                 self.chat = Some(chat);
                 self.welcome = welcome;
@@ -241,9 +241,9 @@ impl TerminalFrontEnd {
                 let effects = self.app.reply(reply);
                 self.all(effects, options);
             }
-            FrontEndMessage::Voice(said) => {
+            FrontEndMessage::Voice(transcript) => {
                 self.app.commands = self.app.commands.saturating_sub(1);
-                match said {
+                match transcript {
                     Ok(text) => self.app.editor.insert(&text),
                     Err(error) => self.app.note(&error, Tone::Bad),
                 }

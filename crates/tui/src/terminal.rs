@@ -82,10 +82,11 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Starts reading; `told` is given every event, and false when the terminal is gone.
-    pub(crate) fn start(told: impl Fn(Option<Event>) -> bool + Send + 'static) -> std::io::Result<Self> {
+    /// Starts reading; `on_event` receives every event, and `None` when the terminal is gone.
+    pub(crate) fn start(on_event: impl Fn(Option<Event>) -> bool + Send + 'static) -> std::io::Result<Self> {
         let (woken, wake) = pipe()?;
-        let thread = std::thread::Builder::new().name("keys".into()).spawn(move || listen(&woken, &told))?;
+        let thread =
+            std::thread::Builder::new().name("keys".into()).spawn(move || listen(&woken, &on_event))?;
         Ok(Reader { wake, thread: Some(thread) })
     }
 }
@@ -100,7 +101,7 @@ impl Drop for Reader {
     }
 }
 
-fn listen(woken: &PipeReader, told: &dyn Fn(Option<Event>) -> bool) {
+fn listen(woken: &PipeReader, on_event: &dyn Fn(Option<Event>) -> bool) {
     let stdin = std::io::stdin();
     let mut parser = Parser::default();
     let mut buffer = [0; 4096];
@@ -119,17 +120,17 @@ fn listen(woken: &PipeReader, told: &dyn Fn(Option<Event>) -> bool) {
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => continue,
                 // The terminal is gone.
                 _ => {
-                    told(None);
+                    on_event(None);
                     return;
                 }
             },
             _ => {
-                told(None);
+                on_event(None);
                 return;
             }
         };
         for event in events {
-            if !told(Some(event)) {
+            if !on_event(Some(event)) {
                 return;
             }
         }

@@ -36,11 +36,11 @@ fn status() -> Status {
     }
 }
 
-fn said(role: &str, text: &str) -> Arc<Message> {
+fn message(role: &str, text: &str) -> Arc<Message> {
     Arc::new(Message { number: 0, role: role.into(), text: text.into(), time: "12:30".into() })
 }
 
-fn told(app: &mut App, kind: &str, data: Value) {
+fn notify(app: &mut App, kind: &str, data: Value) {
     app.event(&Event { seq: 1, kind: kind.into(), data });
 }
 
@@ -66,8 +66,8 @@ fn talk() -> App {
     let mut app = App::new(Theme::plain());
     app.show(
         &[
-            said("you", "what is 26.2 miles in km?"),
-            said("assistant", "# Answer\n\nIt is **42.16** km:\n\n```python\nprint(26.2 * 1.609344)  # exact\n```\n- see https://example.org"),
+            message("you", "what is 26.2 miles in km?"),
+            message("assistant", "# Answer\n\nIt is **42.16** km:\n\n```python\nprint(26.2 * 1.609344)  # exact\n```\n- see https://example.org"),
         ],
         "",
     );
@@ -103,13 +103,13 @@ fn a_narrow_one() {
 fn a_turn_with_a_tool_and_a_change() {
     let mut app = talk();
     app.stands(Status { busy: true, queued: Some("and then?".into()), ..status() }, Vec::new());
-    told(&mut app, "turn.started", json!({"prompt": "fix it"}));
-    told(
+    notify(&mut app, "turn.started", json!({"prompt": "fix it"}));
+    notify(
         &mut app,
         "item.updated",
         json!({"item": {"id": "item_1_message", "type": "message", "delta": "Let me "}}),
     );
-    told(
+    notify(
         &mut app,
         "item.updated",
         json!({"item": {"id": "item_1_message", "type": "message", "delta": "look."}}),
@@ -123,7 +123,7 @@ fn a_turn_with_a_tool_and_a_change() {
         ),
         ("item_4", "run_command", json!({"command": "rm -rf /"})),
     ] {
-        told(
+        notify(
             &mut app,
             "item.started",
             json!({"item": {"id": id, "type": "tool_call", "name": name, "arguments": arguments}}),
@@ -134,7 +134,7 @@ fn a_turn_with_a_tool_and_a_change() {
         ("item_4", false, "deny", "it destroys a root"),
     ] {
         let verdict = json!({"decision": decision, "reason": reason, "rule": "effect"});
-        told(
+        notify(
             &mut app,
             "item.completed",
             json!({"item": {"id": id, "type": "tool_call", "ok": ok, "verdict": verdict,
@@ -146,8 +146,8 @@ fn a_turn_with_a_tool_and_a_change() {
     let open = screen(&mut app, 70, 60);
     assert!(open.contains("\"exit_code\": 0") && open.contains("rule of the gate: effect"), "{open}");
     // What is stored takes the place of what arrived.
-    told(&mut app, "message", json!({"number": 7, "role": "you", "text": "fix it", "time": "12:31"}));
-    told(
+    notify(&mut app, "message", json!({"number": 7, "role": "you", "text": "fix it", "time": "12:31"}));
+    notify(
         &mut app,
         "message",
         json!({"number": 8, "role": "assistant", "text": "Let me look.", "time": "12:31"}),
@@ -281,7 +281,10 @@ fn long_things_stay_quick() {
     let mut app = App::new(Theme::dark());
     let many: Vec<Arc<Message>> = (0..5_000)
         .map(|n| {
-            said(if n % 2 == 0 { "you" } else { "assistant" }, &format!("message {n} {}", "word ".repeat(50)))
+            message(
+                if n % 2 == 0 { "you" } else { "assistant" },
+                &format!("message {n} {}", "word ".repeat(50)),
+            )
         })
         .collect();
     let began = std::time::Instant::now();
@@ -296,7 +299,7 @@ fn long_things_stay_quick() {
     // A megabyte in small pieces, without a line break, then with.
     for text in ["x".repeat(500), "some words here and there\n".repeat(20)] {
         for _ in 0..(500_000 / text.len()) {
-            told(&mut app, "item.updated", json!({"item": {"id": "i", "type": "message", "delta": text}}));
+            notify(&mut app, "item.updated", json!({"item": {"id": "i", "type": "message", "delta": text}}));
         }
         screen(&mut app, 100, 40);
     }

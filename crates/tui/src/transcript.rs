@@ -402,12 +402,12 @@ fn details(call: &Call) -> String {
     let mut text = change.unwrap_or_else(|| format!("{:#}", call.arguments));
     if let Some(ended) = &call.ended {
         let result = ended.get("result").unwrap_or(&Value::Null);
-        let said = ["/data/output", "/data/text", "/summary", "/error"]
+        let output = ["/data/output", "/data/text", "/summary", "/error"]
             .iter()
             .map(|path| text_at(result, path))
             .find(|text| !text.is_empty())
             .unwrap_or_default();
-        text.push_str(&format!("\n→ {said}\n"));
+        text.push_str(&format!("\n→ {output}\n"));
         match result.get("data") {
             Some(Value::Null) | None => {}
             Some(data) => text.push_str(&format!("{data:#}\n")),

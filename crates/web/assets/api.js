@@ -1,5 +1,5 @@
-// Asking the server. The link holds a code behind the #, which browsers do not send; it is exchanged once for the token. A program may
-// give the token itself (#token=…). The token is kept for this tab and sent as a header, which no other page can do.
+// Requests to the server. The link has a code behind the #, which browsers do not send; it is exchanged once for the token. A program may
+// pass the token itself (#token=…). The token is kept for this tab and sent as a header, which no other page can do.
 
 const KEY = "marvin-token";
 
@@ -30,7 +30,7 @@ async function ask(path, options) {
     throw new Refused(0, "Marvin does not answer. Is `marvin chat-ui` still running?");
   }
   if (response.ok) return response;
-  let message = `the server said ${response.status}`;
+  let message = `the server answered ${response.status}`;
   try { message = (await response.json()).error || message; } catch { /* the status says enough */ }
   throw new Refused(response.status, message);
 }
@@ -48,7 +48,7 @@ export async function post(path, value) {
 
 /**
  * Hears what happens after an event, for as long as the page is open: when the connection breaks, it goes on where it was.
- * `hear` is given each event; `state` is told whether there is a connection.
+ * `hear` receives each event; `state` receives whether there is a connection.
  */
 export async function listen(after, hear, state) {
   let last = after, wait = 500;
@@ -68,7 +68,7 @@ export async function listen(after, hear, state) {
           const line = part.split("\n").find((one) => one.startsWith("data: "));
           if (!line) continue;
           const event = JSON.parse(line.slice(6));
-          // The server began anew: its numbers did too.
+          // The server was restarted: its numbers begin again.
           if (event.kind !== "gap" && event.seq <= last) continue;
           last = event.seq;
           hear(event);

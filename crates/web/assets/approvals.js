@@ -1,4 +1,4 @@
-// Everything that waits for the person's word: commands, questions, and what may be remembered.
+// Everything that waits for the user's decision: commands, questions, and memory candidates.
 import { h, notice, show, tag, when } from "./dom.js";
 import { nodes, pre } from "./text.js";
 import { approval } from "./cards.js";
@@ -23,14 +23,14 @@ function candidate(proposal, again) {
   const source = proposal.claimed_source ? `${one.source} (it claimed ${proposal.claimed_source})` : one.source;
   return h("section", { class: "approval", "aria-label": "May this be remembered?" },
     h("h3", {}, "! May this be remembered?"), pre(one.text),
-    h("p", { class: "dim" }, tag(one.type), " ", one.ttl_days ? `for ${one.ttl_days} days` : "for good", one.tags.length ? ` · ${one.tags.join(", ")}` : ""),
+    h("p", { class: "dim" }, tag(one.type), " ", one.ttl_days ? `for ${one.ttl_days} days` : "does not expire", one.tags.length ? ` · ${one.tags.join(", ")}` : ""),
     h("p", { class: "dim" }, `Source: ${source}; proposed by ${proposal.origin}, ${when(proposal.proposed_at_utc)}. `, nodes(one.why_store || "")),
     h("div", { class: "row" },
       h("button", { class: "main", type: "button", onclick: () => decide({ decision: "approve" }) }, "Remember it"),
       h("button", { type: "button", onclick: () => decide({ decision: "reject" }) }, "No")),
-    h("details", {}, h("summary", {}, "Change it first"),
-      h("label", {}, "Text", text), h("label", {}, "Tags, with commas", tags), h("label", {}, "Days until it is over (0: for good)", days),
-      h("p", {}, h("button", { type: "button", onclick: change }, "Remember it so"))), says);
+    h("details", {}, h("summary", {}, "Edit first"),
+      h("label", {}, "Text", text), h("label", {}, "Tags, separated by commas", tags), h("label", {}, "Days until it expires (0: never)", days),
+      h("p", {}, h("button", { type: "button", onclick: change }, "Remember the edited text"))), says);
 }
 
 export async function approvals(page) {
@@ -39,12 +39,12 @@ export async function approvals(page) {
     const forget = (id) => async () => { await post(`/api/memory/${encodeURIComponent(id)}`, { decision: "forget" }); await again(); };
     show(page, h("h1", {}, "Approvals"),
       h("h2", {}, "Commands and questions"),
-      waiting.length ? waiting.map((one) => approval(one, again)) : notice("Nothing waits for you."),
+      waiting.length ? waiting.map((one) => approval(one, again)) : notice("Nothing is waiting for you."),
       h("h2", {}, "Memory"),
-      memory.pending.length ? memory.pending.map((one) => candidate(one, again)) : notice("Nothing is proposed. What agents want to remember stands here first."),
+      memory.pending.length ? memory.pending.map((one) => candidate(one, again)) : notice("No candidates. What agents propose to remember is listed here first."),
       h("h2", {}, `Remembered (${memory.remembered.length})`),
       memory.remembered.map((one) => h("div", { class: "card" }, pre(one.candidate.text),
-        h("div", { class: "row" }, h("span", { class: "dim grow" }, `${one.candidate.type} · agreed to by ${one.approval.reviewer}, ${when(one.approval.decided_at_utc)}`),
+        h("div", { class: "row" }, h("span", { class: "dim grow" }, `${one.candidate.type} · approved by ${one.approval.reviewer}, ${when(one.approval.decided_at_utc)}`),
           h("button", { type: "button", onclick: forget(one.id) }, "Forget it")))));
   };
   await again();

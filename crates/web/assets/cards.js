@@ -1,4 +1,4 @@
-// What an agent does besides talking: calls of tools with the gate's verdict, and questions to the person.
+// Tool calls with the gate's verdict, and questions to the user.
 import { h, show, tag, tell } from "./dom.js";
 import { diff, isDiff, nodes, pre } from "./text.js";
 import { post } from "./api.js";
@@ -34,7 +34,7 @@ export class Card {
     const change = edit(this.args);
     const shown = changes(this.args).map(diff);
     if (change) shown.push(diff(change));
-    show(this.inner, h("p", { class: "dim" }, "Asked for"), shown.length ? shown : pre(JSON.stringify(this.args, null, 2)));
+    show(this.inner, h("p", { class: "dim" }, "Arguments"), shown.length ? shown : pre(JSON.stringify(this.args, null, 2)));
   }
 
   finish(item) {
@@ -46,8 +46,8 @@ export class Card {
     this.inner.append(h("p", { class: "dim" }, `Gate: ${verdict.decision || "?"}, `, nodes(verdict.reason || ""), verdict.rule && [" [", nodes(verdict.rule), "]"]));
     if (verdict.how_to_fix && stopped) this.inner.append(h("p", {}, nodes(verdict.how_to_fix)));
     for (const change of changes(result.data)) this.inner.append(diff(change));
-    if (text) this.inner.append(h("p", { class: "dim" }, "Came of it"), pre(String(text)));
-    if (item.repeated) this.inner.append(h("p", { class: "warn" }, `The same call with the same result: ${item.repeated} times`));
+    if (text) this.inner.append(h("p", { class: "dim" }, "Result"), pre(String(text)));
+    if (item.repeated) this.inner.append(h("p", { class: "warn" }, `Same call, same result: ${item.repeated} times`));
   }
 }
 
@@ -71,9 +71,9 @@ export function approval(one, done) {
     h("h3", {}, "! ", nodes(one.title)), pre(one.text),
     h("p", { class: "dim" }, "From ", nodes(one.source), ". ", nodes(one.why)),
     h("div", { class: "row" },
-      h("button", { class: "main", type: "button", onclick: () => answer("yes") }, question ? "Yes, go on" : "Yes, once"),
+      h("button", { class: "main", type: "button", onclick: () => answer("yes") }, question ? "Yes, continue" : "Yes, once"),
       h("button", { type: "button", onclick: () => answer("no") }, "No"),
-      h("span", { class: "row grow" }, other, h("button", { type: "button", onclick: () => other.value.trim() && answer("edit", other.value) }, question ? "Answer this" : "No, and say this"))),
+      h("span", { class: "row grow" }, other, h("button", { type: "button", onclick: () => other.value.trim() && answer("edit", other.value) }, question ? "Send this answer" : "No, with this reason"))),
     says);
   return card;
 }

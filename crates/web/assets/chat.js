@@ -1,4 +1,4 @@
-// The conversation. What is stored is shown; what happens is drawn as it is told, and becomes what is stored when that is said.
+// The conversation. Stored messages are shown as they are; streamed text is drawn as it arrives and replaced by the stored message.
 import { h, show, tell } from "./dom.js";
 import { nodes } from "./text.js";
 import { Arriving, render } from "./markdown.js";
@@ -26,7 +26,7 @@ export class Chat {
     this.first = Infinity;
     this.last = -1;
     this.live = null;
-    this.older = h("button", { type: "button", hidden: true, onclick: () => this.earlier() }, "Show what was said before");
+    this.older = h("button", { type: "button", hidden: true, onclick: () => this.earlier() }, "Show earlier messages");
     this.empty = h("div", { class: "empty", hidden: true }, h("h1", {}, "What can I do for you?"), h("p", {}, "Models propose, the shell decides. Type / for commands."));
     this.log = h("div", { class: "log", role: "log", "aria-live": "off", "aria-label": "Conversation", tabindex: "0" }, this.older, this.empty);
     this.box = h("textarea", { id: "box", rows: "1", placeholder: "Ask Marvin", "aria-label": "Your message", autocomplete: "off", maxlength: "200000" });
@@ -67,7 +67,7 @@ export class Chat {
     this.last = message.number;
     this.first = Math.min(this.first, message.number);
     this.empty.hidden = true;
-    // What was drawn while it arrived is what is stored now.
+    // The text that was drawn while it arrived is the stored one now.
     const drawn = this.live && (message.role === "you" ? this.live.you : this.live.adopt(message));
     if (drawn && drawn.dataset.number === undefined && (message.role !== "you" || this.live.prompt === message.text)) {
       drawn.dataset.number = message.number;
@@ -91,7 +91,7 @@ export class Chat {
   toEnd() {
     this.below = true;
     this.log.scrollTop = this.log.scrollHeight;
-    // What is below comes into view only now, and has its own height only then.
+    // Elements below are rendered only when they come into view, and have their height only then.
     requestAnimationFrame(() => { this.log.scrollTop = this.log.scrollHeight; });
   }
 
@@ -156,7 +156,7 @@ export class Chat {
   }
 
   waits(text) {
-    show(this.now, "Waits for its turn: ", nodes(text.slice(0, 300)));
+    show(this.now, "Queued: ", nodes(text.slice(0, 300)));
   }
 
   /** How it stands. */
@@ -164,7 +164,7 @@ export class Chat {
     this.busy = status.busy;
     this.stopButton.disabled = !status.busy;
     if (status.queued) this.waits(status.queued);
-    else if (this.now.textContent.startsWith("Waits for")) show(this.now);
+    else if (this.now.textContent.startsWith("Queued: ")) show(this.now);
     this.sendButton.textContent = status.busy ? "Send next" : "Send";
     this.tools(status.turbotime);
   }
@@ -289,7 +289,7 @@ class Live {
 
   end() {
     this.element.setAttribute("aria-busy", "false");
-    // Broken off before a word was said.
+    // Interrupted before any text arrived.
     if (this.element.childElementCount === 1) this.element.remove();
     for (const arriving of this.texts.values()) {
       arriving.element.classList.remove("now");

@@ -1,4 +1,4 @@
-// Making elements. Text is only ever put in as text; there is no other way in this folder.
+// Creates elements. Text is inserted only as text nodes; no file in this directory uses another way.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,4 +1,4 @@
-// What the gate decided, and what it would decide.
+// Decisions of the gate, and verdicts on command lines.
 import { h, notice, show, table, tag, when } from "./dom.js";
 import { nodes, pre } from "./text.js";
 import { bars } from "./plot.js";
@@ -30,10 +30,10 @@ export async function gate(page) {
   const why = (one) => h("button", { class: "plain", type: "button", onclick: () => ask(one.command) }, "Explain");
   const counts = Object.entries(stats.decisions).map(([name, value]) => ({ name, value, label: String(value) }));
   show(page, h("h1", {}, "Gate"),
-    h("h2", {}, "What would it say?"), h("p", { class: "dim" }, "Nothing is run."),
+    h("h2", {}, "Try a command line"), h("p", { class: "dim" }, "Nothing is run."),
     h("div", { class: "row low" }, h("label", { class: "grow" }, "Command line", line), h("button", { type: "button", onclick: () => ask(line.value) }, "Explain")), answer,
     h("h2", {}, `Decisions (${stats.total})`),
-    stats.total > 0 && [bars("Decisions by verdict", counts), h("p", { class: "dim" }, `Half were made within ${stats.p50_ms.toFixed(2)} ms, 99 of 100 within ${stats.p99_ms.toFixed(2)} ms.`)],
+    stats.total > 0 && [bars("Decisions by verdict", counts), h("p", { class: "dim" }, `p50 ${stats.p50_ms.toFixed(2)} ms, p99 ${stats.p99_ms.toFixed(2)} ms.`)],
     decisions.length ? table([{ name: "Verdict" }, { name: "Command" }, { name: "Why" }, { name: "Rule" }, { name: "When", fixed: true }, { name: "" }],
       decisions.map((one) => [tag(one.decision), h("code", {}, nodes(String(one.command ?? "").slice(0, 400))), h("span", {}, nodes(String(one.reasoning ?? ""))), h("span", { class: "dim" }, `${one.layer}: ${one.rule}`), when(one.timestamp), why(one)]), "Decisions, newest first")
       : notice("No command was judged here yet."));

@@ -1,4 +1,4 @@
-// The page: which part is shown, the status line, and the one stream of events that all parts hear.
+// The page: the visible part, the status line, and the event stream that all parts share.
 import { h, money, notice, show } from "./dom.js";
 import { nodes } from "./text.js";
 import { get, listen, takeToken } from "./api.js";
@@ -60,7 +60,7 @@ async function route() {
     const part = await draw(page, more && decodeURIComponent(more));
     if (app.current === id) app.part = part || null;
   } catch (error) {
-    show(page, h("h1", {}, "It cannot be shown"), notice(error.message, true));
+    show(page, h("h1", {}, "Cannot show this page"), notice(error.message, true));
   }
 }
 

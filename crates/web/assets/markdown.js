@@ -1,5 +1,5 @@
-// Markdown as document nodes. Nothing is lost: the marks stay, dimmed, so that the text of what is shown is the text that is
-// stored. A link shows where it leads, and leads only to http, https or mailto. Pictures are not loaded.
+// Markdown as document nodes. Nothing is lost: the marks stay, dimmed, so the visible text equals the stored
+// text. A link shows its target, which must be http, https or mailto. Images are not loaded.
 import { h } from "./dom.js";
 import { nodes } from "./text.js";
 
@@ -99,7 +99,7 @@ function blocks(text) {
 function row(line, name) {
   const cells = h("tr", {});
   let cell = null;
-  // A bar within code or behind a backslash is none.
+  // A bar within code or after a backslash does not separate cells.
   for (const piece of line.match(/\\.|`[^`]*`|\||\n|[^|\\`\n]+|[\\`]/g) || []) {
     if (piece === "|" || piece === "\n") {
       if (cell !== null) cells.append(h(name, {}, inline(cell, 1)));
@@ -183,7 +183,7 @@ export class Arriving {
     this.due = 0;
     if (this.over) return;
     if (this.text.length > LONGEST) {
-      // Too much for marks: what came is added as it is.
+      // Too long for formatting: the rest is added as plain text.
       if (this.rest.length) this.element.append(h("span", {}, nodes(this.rest)));
       if (!this.plain) { this.plain = true; this.element.replaceChildren(...plainly(this.text)); }
       this.rest = "";

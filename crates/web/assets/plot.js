@@ -1,4 +1,4 @@
-// Pictures made here: bars, and the graph of a workflow. Every bar and box has its words; colours only repeat them.
+// Charts: bars, and the graph of a workflow. Every bar and box has a label; colours only repeat it.
 import { kindOf, s } from "./dom.js";
 
 const WIDTH = 720, LEFT = 190, RIGHT = 110, BAR = 18, GAP = 8;

@@ -1,4 +1,4 @@
-// One run: what it was, its graph, its timeline, its trace, its files, what it cost and taught.
+// One run: summary, graph, timeline, trace, files, cost and lessons.
 import { bytes, facts, h, money, notice, show, table, tag, when } from "./dom.js";
 import { diff, isDiff, nodes, pre } from "./text.js";
 import { render } from "./markdown.js";
@@ -56,7 +56,7 @@ async function timeline(path, inner) {
 function file(path, one) {
   return lazy(`${one.path} (${bytes(one.bytes)})`, async (inner) => {
     const { text, cut } = await get(`${path}/file`, { path: one.path });
-    const shown = text === null ? notice("This file is no text.") : isDiff(text) ? diff(text) : one.path.endsWith(".md") ? h("div", { class: "body md" }, render(text)) : pre(text);
+    const shown = text === null ? notice("This is not a text file.") : isDiff(text) ? diff(text) : one.path.endsWith(".md") ? h("div", { class: "body md" }, render(text)) : pre(text);
     show(inner, shown, cut && notice("Only its beginning is shown."));
   });
 }
@@ -74,7 +74,7 @@ function cost(run) {
     table([{ name: "Model" }, { name: "Replies", number: true }, { name: "Tokens in", number: true }, { name: "Tokens out", number: true }, { name: "Cost", number: true }],
       models.map(([name, one]) => [name, one.replies, one.input, one.output, money(one.usd)]), "Cost by model"),
     bars("Tokens by model", models.flatMap(([name, one]) => [{ name: `${name}, in`, value: one.input, label: String(one.input) }, { name: `${name}, out`, value: one.output, label: String(one.output) }])),
-    total > 0 && calls.length > 1 && [h("h3", {}, "As it grew"), bars("Cost after each call", calls)]];
+    total > 0 && calls.length > 1 && [h("h3", {}, "Cumulative"), bars("Cost after each call", calls)]];
 }
 
 function workflow(flow) {
@@ -82,7 +82,7 @@ function workflow(flow) {
   const heads = [{ name: "Status" }, { name: "Step" }, { name: "Worker" }, { name: "Attempts", number: true }, { name: "Took", number: true }, { name: "Detail" }];
   const took = (step) => (step.begun_ms && step.at_ms > step.begun_ms ? `${((step.at_ms - step.begun_ms) / 1000).toFixed(1)} s` : "");
   return [h("h2", {}, "Steps"),
-    flow.picture && flow.steps.length === flow.picture.boxes.length && h("div", { class: "graph", tabindex: "0", role: "group", "aria-label": "Picture of the workflow" }, graph(flow.picture, flow.steps, `Steps of ${flow.workflow_id}`)),
+    flow.picture && flow.steps.length === flow.picture.boxes.length && h("div", { class: "graph", tabindex: "0", role: "group", "aria-label": "Graph of the workflow" }, graph(flow.picture, flow.steps, `Steps of ${flow.workflow_id}`)),
     table(heads, flow.steps.map((step) => [tag(step.status), step.step_id, step.worker, step.attempts, took(step), h("span", {}, nodes(step.detail))]), "Steps"),
     flow.retries.length > 0 && [h("h2", {}, "Retries"), table([{ name: "Verdict" }, { name: "Step" }, { name: "Next" }, { name: "Why" }, { name: "Lesson" }],
       flow.retries.map((one) => [tag(one.allowed ? "allow" : "refused"), `${one.step_id}, after attempt ${one.attempt}`, one.strategy ?? "", h("span", {}, nodes(one.reason)), one.lesson ?? ""]), "Retries")]];
@@ -99,16 +99,16 @@ export async function run(page, id) {
     h("p", {}, h("a", { href: "#/runs" }, "← Runs")),
     h("h1", {}, one.run_id, " ", tag(one.status)),
     facts([["Goal", (one.workflow?.goal || fact.goal) && h("span", {}, nodes(String(one.workflow?.goal || fact.goal).slice(0, 2000)))], ["Kind", one.kind], ["Model", fact.model], ["Started", when(fact.startedAt)], ["Took", one.seconds === null ? "" : `${one.seconds.toFixed(1)} s`],
-      ["Folder", one.run_path], ["Sandbox", fact.sandbox], ["Verified", one.verification?.status]]),
+      ["Directory", one.run_path], ["Sandbox", fact.sandbox], ["Verified", one.verification?.status]]),
     workflow(one.workflow),
     fact.result && [h("h2", {}, "Answer"), h("div", { class: "card body md" }, render(String(fact.result)))],
     tools.length > 0 && [h("h2", {}, "Tools"), table([{ name: "Tool" }, { name: "Calls", number: true }, { name: "Failed", number: true }, { name: "Refused", number: true }], tools.map(([name, tool]) => [h("span", {}, nodes(name)), tool.calls, tool.failures, tool.refused]), "Tools")],
-    one.refused.length > 0 && [h("h2", {}, "Not simply allowed"), table([{ name: "Verdict" }, { name: "Tool" }, { name: "What" }, { name: "Why" }], one.refused.map((no) => [tag(no.decision), no.tool, h("code", {}, nodes(no.what.slice(0, 300))), h("span", {}, nodes(no.reason))]), "Refused")],
+    one.refused.length > 0 && [h("h2", {}, "Asked about or refused"), table([{ name: "Verdict" }, { name: "Tool" }, { name: "What" }, { name: "Why" }], one.refused.map((no) => [tag(no.decision), no.tool, h("code", {}, nodes(no.what.slice(0, 300))), h("span", {}, nodes(no.reason))]), "Refused")],
     cost(one),
     h("h2", {}, "Record"),
     one.workflow && lazy(`Timeline (${one.workflow.transitions} transitions)`, (inner) => timeline(path, inner)),
     lazy("Trace", (inner) => trace(path, inner)),
     lessons.length > 0 && [h("h2", {}, "Lessons"), lessons.map((file_) => file(path, file_))],
-    h("h2", {}, `Artifacts and other files (${others.length})`), others.length ? others.map((file_) => file(path, file_)) : notice("It left no files."),
-    one.problems.length > 0 && [h("h2", {}, "What could not be read"), one.problems.map((problem) => notice(`${problem.file}: ${problem.reason}`, true))]);
+    h("h2", {}, `Artifacts and other files (${others.length})`), others.length ? others.map((file_) => file(path, file_)) : notice("No files."),
+    one.problems.length > 0 && [h("h2", {}, "Unreadable files"), one.problems.map((problem) => notice(`${problem.file}: ${problem.reason}`, true))]);
 }

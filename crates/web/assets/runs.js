@@ -22,7 +22,7 @@ export async function runs(page) {
       draw();
     } }, `Show more of ${first.total}`);
     show(page, h("h1", {}, `Runs (${first.total})`),
-      all.length ? table(HEADS, all.map(row), "Runs, newest first") : notice("Nothing has run here yet. A question in the chat makes a run, and so does `marvin run-workflow`."), more,
+      all.length ? table(HEADS, all.map(row), "Runs, newest first") : notice("No runs yet. A question in the chat makes a run, and so does `marvin run-workflow`."), more,
       priced.length > 0 && [h("h2", {}, "Cost of the last runs"), bars("US dollars by run", priced.map((run) => ({ name: run.run_id, value: run.cost_usd, label: money(run.cost_usd) })))]);
   };
   draw();

@@ -1,11 +1,11 @@
-// Servitors, and what they and the project promised.
+// Servitors, and commitments of servitors and of the project.
 import { facts, h, money, notice, show, table, tag, when } from "./dom.js";
 import { nodes, pre } from "./text.js";
 import { get } from "./api.js";
 
 function promised(list) {
-  if (!list.length) return h("p", { class: "dim" }, "Nothing is promised.");
-  return table([{ name: "State" }, { name: "Promise" }, { name: "How it is proved" }, { name: "Evidence" }],
+  if (!list.length) return h("p", { class: "dim" }, "No commitments.");
+  return table([{ name: "State" }, { name: "Commitment" }, { name: "Check" }, { name: "Evidence" }],
     list.map((one) => [tag(one.status), h("span", {}, nodes(one.description || one.id)), h("code", {}, nodes(`${one.kind}: ${one.assertion ?? ""}`)), h("span", { class: "dim" }, nodes(String(one.evidence ?? "").slice(0, 400)))]), "Commitments");
 }
 
@@ -14,7 +14,7 @@ function servitor(one) {
     h("h3", {}, nodes(one.name), " ", tag(one.dismissed ? "dismissed" : one.state)),
     pre(one.assignment),
     facts([["Why", one.reason && h("span", {}, nodes(one.reason))], ["Summoned by", one.parent], ["May write", one.access], ["Budget", one.budget_usd === null ? "" : money(one.budget_usd)], ["Rounds", one.budget_rounds], ["Tier", one.tier]]),
-    promised(one.commitments), one.answer && [h("p", { class: "dim" }, "It said"), pre(one.answer)]);
+    promised(one.commitments), one.answer && [h("p", { class: "dim" }, "Last message"), pre(one.answer)]);
 }
 
 export async function servitors(page) {
@@ -23,11 +23,11 @@ export async function servitors(page) {
     const [here, gone] = [all.servitors.filter((one) => !one.dismissed), all.servitors.filter((one) => one.dismissed)];
     show(page, h("h1", {}, "Servitors and commitments"),
       all.problems.map((problem) => notice(problem, true)),
-      here.length ? here.map(servitor) : notice("Nobody works here. `marvin servitors summon` gives work to one, and agents summon them too."),
+      here.length ? here.map(servitor) : notice("No servitors. `marvin servitors summon` creates one, and agents summon them too."),
       h("h2", {}, "Other commitments"),
       all.documents.length ? all.documents.map((one) => h("section", { class: "card" }, h("h3", {}, nodes(one.title || one.id)), promised(one.commitments))) : h("p", { class: "dim" }, "Neither the project nor a run has promised anything."),
       gone.length > 0 && h("details", {}, h("summary", {}, `Dismissed (${gone.length})`), gone.map(servitor)),
-      h("p", { class: "dim" }, `Looked up ${when(new Date())}`));
+      h("p", { class: "dim" }, `Updated ${when(new Date())}`));
   };
   await again();
   return { hear: (event) => (event.kind.startsWith("servitor.") ? again() : undefined) };

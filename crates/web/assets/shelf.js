@@ -1,4 +1,4 @@
-// Packs, lessons, settings: what is known, and what is set.
+// Packs, lessons and settings.
 import { facts, h, notice, show, table, tag, when } from "./dom.js";
 import { nodes } from "./text.js";
 import { render } from "./markdown.js";
@@ -17,15 +17,15 @@ function pack(one) {
 function lesson(one) {
   const head = one.header;
   return h("details", { class: "card" }, h("summary", {}, h("b", {}, nodes(head.failure_signature || head.id)), h("span", { class: "dim" }, ` · ${head.step_id} · ${when(head.timestamp)}`)),
-    facts([["Why it failed", h("span", {}, nodes(head.root_cause_hypothesis))], ["Done differently", h("span", {}, nodes(head.strategy_change))], ["What shows it", h("span", {}, nodes(head.evidence_of_novelty))], ["Run", head.task_id], ["Tags", head.tags.join(", ")]]),
+    facts([["Why it failed", h("span", {}, nodes(head.root_cause_hypothesis))], ["Next strategy", h("span", {}, nodes(head.strategy_change))], ["Evidence", h("span", {}, nodes(head.evidence_of_novelty))], ["Run", head.task_id], ["Tags", head.tags.join(", ")]]),
     h("div", { class: "body md" }, render(one.body)));
 }
 
 export async function packs(page) {
   const [shelf, learned] = await Promise.all([get("/api/packs"), get("/api/lessons")]);
   show(page, h("h1", {}, "Packs and lessons"), shelf.problems.map((problem) => notice(`${problem.file}: ${problem.what ?? problem.reason ?? ""}`, true)),
-    shelf.packs.length ? shelf.packs.map(pack) : notice("This project has no packs. `marvin packs new rust` makes one to begin with."),
-    h("h2", {}, `Lessons of runs (${learned.total})`), learned.lessons.length ? learned.lessons.map(lesson) : h("p", { class: "dim" }, "No run has failed and been tried again yet."));
+    shelf.packs.length ? shelf.packs.map(pack) : notice("This project has no packs. `marvin packs new rust` creates a starter pack."),
+    h("h2", {}, `Lessons from runs (${learned.total})`), learned.lessons.length ? learned.lessons.map(lesson) : h("p", { class: "dim" }, "No retries yet."));
 }
 
 export async function settings(page) {
@@ -39,6 +39,6 @@ export async function settings(page) {
       rows.map((one) => [h("code", { title: one.variables.join(", ") }, one.key), one.value ? h("code", {}, nodes(one.value)) : h("span", { class: "dim" }, "(unset)"), h("span", { class: one.origin === "default" ? "dim" : "" }, one.origin), one.meaning]), "Settings"));
   };
   find.addEventListener("input", draw);
-  show(page, h("h1", {}, "Settings"), h("p", { class: "dim" }, "To be read here; they are set in config.toml, by the environment or by flags."), find, body);
+  show(page, h("h1", {}, "Settings"), h("p", { class: "dim" }, "Read-only here; change settings in config.toml, the environment or flags."), find, body);
   draw();
 }

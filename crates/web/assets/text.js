@@ -1,5 +1,5 @@
-// Text of models, tools and files, shown as it is stored: what would act without being seen is drawn as its name, and stays
-// in the document as itself, so that what is copied is what is stored.
+// Text of models, tools and files, shown as it is stored: invisible control characters are drawn by name, and stay
+// in the document as they are, so that copied text equals the stored text.
 import { h } from "./dom.js";
 
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
@@ -12,7 +12,7 @@ function control(char) {
   const code = char.codePointAt(0);
   const number = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
   const name = NAMES[code] || number;
-  return h("span", { class: "control", "data-name": name, title: `a character that is not seen: ${number}` }, h("span", {}, char));
+  return h("span", { class: "control", "data-name": name, title: `invisible character ${number}` }, h("span", {}, char));
 }
 
 /** Nodes for a text. */

@@ -41,7 +41,7 @@ const LAST: Duration = Duration::from_secs(3);
 /// Parts and address of the server.
 pub struct Setup {
     /// Settings, directories and workspace.
-    pub ground: Arc<ProjectContext>,
+    pub project: Arc<ProjectContext>,
     pub chat: Chat,
     /// The token that requests must carry.
     pub token: String,
@@ -96,7 +96,7 @@ pub async fn serve(setup: Setup, cancel: &CancellationToken) -> Result<WebServer
     let sessions = Arc::new(Sessions::new(&setup.token));
     let door = Arc::new(Door {
         guard: Guard::new(address, &setup.token),
-        pages: PageHandler::new(setup.ground, setup.chat, sessions.clone(), cancel.clone()),
+        pages: PageHandler::new(setup.project, setup.chat, sessions.clone(), cancel.clone()),
     });
     let task = tokio::spawn(accept(listener, door, cancel.clone()));
     Ok(WebServer { address, sessions, cancel, task })
@@ -109,7 +109,7 @@ impl WebServer {
         self.address
     }
 
-    /// A link for a person, good once. What stands behind `#` is not sent to any server by a browser.
+    /// A link for a person that works once. Browsers do not send the part behind `#` to any server.
     #[must_use]
     pub fn link(&self) -> String {
         format!("http://{}/#code={}", self.address, self.sessions.issue())

@@ -87,12 +87,12 @@ impl ApprovalQueue {
             waiting.all.iter().find(|(_, (approval, _))| approval.id == id).map(|(number, _)| *number);
         let Some((_, sender)) = found.and_then(|number| waiting.all.remove(&number)) else { return false };
         drop(waiting);
-        let said = match answer {
+        let answer = match answer {
             Answer::Yes => ApprovalAnswer::Yes,
             Answer::No => ApprovalAnswer::No("the person said no".into()),
             Answer::Edit(text) => ApprovalAnswer::No(format!("the person said no: {}", text.trim())),
         };
-        sender.send(said).is_ok()
+        sender.send(answer).is_ok()
     }
 }
 
@@ -142,9 +142,9 @@ impl Approver for ApprovalQueue {
         let mut asked = ApprovalGuard { asking: self, number, id: approval.id.clone(), answer: "broken_off" };
         self.log.push("approval.asked", &approval);
         match tokio::time::timeout(self.timeout, receiver).await {
-            Ok(Ok(said)) => {
-                asked.answer = if said == ApprovalAnswer::Yes { "yes" } else { "no" };
-                said
+            Ok(Ok(answer)) => {
+                asked.answer = if answer == ApprovalAnswer::Yes { "yes" } else { "no" };
+                answer
             }
             Ok(Err(_)) => ApprovalAnswer::No("no person is there to ask".into()),
             Err(_) => {

@@ -156,7 +156,7 @@ fn was_kept(chat_log: &Path, before: Option<String>, prompt: &str) -> bool {
         return false;
     }
     let history = History::read(chat_log).unwrap_or_default();
-    history.entries().iter().rfind(|said| said.role == "you").is_some_and(|said| said.text == prompt)
+    history.entries().iter().rfind(|entry| entry.role == "you").is_some_and(|entry| entry.text == prompt)
 }
 
 #[cfg(test)]

@@ -28,39 +28,43 @@ const fn command(name: &'static str, words: &'static str, meaning: &'static str)
 
 /// Every command, in the order of the help.
 pub const COMMANDS: [Command; 31] = [
-    command("!shell", "", "every line is a command of the shell, until it is said again"),
+    command("!shell", "", "shell mode on or off: every line is a command"),
     command("!sh", "", "the same"),
     command("!code", "", "file and command tools on or off"),
     command("!voice", "", "speak a prompt: five seconds"),
-    command("!v", "[SECONDS]", "the same, for so long"),
+    command("!v", "[SECONDS]", "the same, for this many seconds"),
     command("!pro", "PROMPT", "ask Copilot, once"),
-    command("!", "COMMAND", "run a command: judged, contained, at most two minutes"),
+    command("!", "COMMAND", "run a command: judged, sandboxed, at most two minutes"),
     command("preferences", "", "open your preferences in your editor"),
     command("profiles", "[NAME]", "list the profiles, or switch to another"),
-    command("usage", "", "what was spent"),
+    command("usage", "", "cost so far"),
     command("saved", "", "saved places"),
     command("quit", "", "leave"),
     command("exit", "", "leave"),
     command("/help", "", "this list"),
-    command("/model", "[[PROVIDER:]NAME]", "who answers; choose another"),
-    command("/memory", "", "what may be remembered, waiting for you"),
-    command("/tools", "", "what can be called"),
+    command("/model", "[[PROVIDER:]NAME]", "show or choose the model"),
+    command("/memory", "", "memory candidates that wait for you"),
+    command("/tools", "", "list the tools"),
     command(
         "/turbotime",
         "[TOOLS | all | on | off]",
         "goal framing and planning, with the tools that you name",
     ),
-    command("/servitors", "", "servitors and what they promised"),
+    command("/servitors", "", "servitors and their commitments"),
     command("/runs", "", "the latest runs"),
-    command("/undo", "", "take the last exchange out of the conversation (files stay as they are)"),
-    command("/compact", "[TOKENS]", "shorten what was said, after a backup"),
-    command("/search", "WORDS", "look for words in the backups of what was said"),
+    command("/undo", "", "remove the last exchange from the conversation (files stay as they are)"),
+    command("/compact", "[TOKENS]", "compact the conversation, after a backup"),
+    command("/search", "WORDS", "search the backups of the conversation"),
     command("/approvals", "", "everything that waits for you"),
-    command("/yes", "[ID]", "yes to what waits, or to the first of it"),
-    command("/no", "[ID]", "no to it"),
-    command("/edit", "ID TEXT", "this instead: another memory, an answer to a servitor, no with a reason"),
+    command("/yes", "[ID]", "approve ID, or the first of what waits"),
+    command("/no", "[ID]", "refuse it"),
+    command(
+        "/edit",
+        "ID TEXT",
+        "change it: another memory, an answer to a servitor, a refusal with a reason",
+    ),
     command("/cancel", "", "interrupt the answer"),
-    command("/status", "", "how the conversation stands"),
+    command("/status", "", "status of the conversation"),
     command("/cost", "", "the same as usage"),
     command("/quit", "", "leave"),
 ];
@@ -517,8 +521,8 @@ impl Chat {
         if found.is_empty() {
             return Reply::Text(format!("no backup holds `{}`", truncate::line(words, 60)));
         }
-        let row = |(stamp, said): &(String, crate::history::ChatLogEntry)| {
-            format!("{stamp}  {}: {}", said.role, around(&said.text, words))
+        let row = |(stamp, entry): &(String, crate::history::ChatLogEntry)| {
+            format!("{stamp}  {}: {}", entry.role, around(&entry.text, words))
         };
         Reply::Text(found.iter().map(row).collect::<Vec<_>>().join("\n"))
     }

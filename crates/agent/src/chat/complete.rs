@@ -11,12 +11,12 @@ use std::path::Path;
 const MAX_DIRECTORY_ENTRIES: usize = 5_000;
 const MAX_COMPLETIONS: usize = 200;
 
-/// What could stand in place of a word.
+/// Completions of a word.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Completion {
     /// Where the word begins, in bytes.
     pub start: usize,
-    /// What could stand there, in order.
+    /// The candidates, in order.
     pub candidates: Vec<String>,
 }
 

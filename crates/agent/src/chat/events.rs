@@ -276,7 +276,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn readers_lose_nothing_and_are_told_when_they_do() {
+    fn readers_miss_no_event_or_are_told_so() {
         let log = Log::new();
         let mut slow = log.read(Some(0));
         let mut live = log.read(None);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_arrives_in_pieces_is_not_told() {
+    fn a_secret_split_over_deltas_is_redacted() {
         let log = Log::new();
         let mut teller = Teller::new(log.clone(), Arc::new(Redactor::patterns_only()));
         for text in ["the key is sk-ant-api03-", "abcdefghijklmnopqrstuvwxyz0123456789", " and more"] {
@@ -317,13 +317,13 @@ mod tests {
             teller.tell(&Notice::Idle);
         }
         teller.tell(&Notice::Event(&json!({"type": "result"})));
-        let told: String = log
+        let text: String = log
             .read(Some(0))
             .ready(100)
             .iter()
             .filter_map(|event| event.data["item"]["delta"].as_str().map(str::to_string))
             .collect();
-        assert!(told.starts_with("the key is ") && told.ends_with(" and more"), "{told}");
-        assert!(!told.contains("abcdefghijklm"), "{told}");
+        assert!(text.starts_with("the key is ") && text.ends_with(" and more"), "{text}");
+        assert!(!text.contains("abcdefghijklm"), "{text}");
     }
 }

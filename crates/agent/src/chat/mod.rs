@@ -102,7 +102,7 @@ pub enum Refusal {
 /// Why an answer to a question did not count.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    #[error("nothing waits under the name `{0}`; it may have been answered, or its time is over")]
+    #[error("nothing waits under the name `{0}`; it may have been answered, or it timed out")]
     NotWaiting(String),
     #[error("{0}")]
     Refused(String),
@@ -221,8 +221,8 @@ impl Chat {
         state.waiting = None;
         match history {
             Ok(history) => {
-                for said in history.entries() {
-                    state.keep(&said.role, &said.text, &said.time);
+                for entry in history.entries() {
+                    state.keep(&entry.role, &entry.text, &entry.time);
                 }
             }
             Err(error) => {
@@ -411,7 +411,7 @@ impl ChatState {
         id
     }
 
-    /// Nano-dollars that are left of the conversation's budget; none: there is none.
+    /// Nano-dollars that are left of the conversation's budget; `None` without a budget.
     fn left(&self) -> Option<u64> {
         let limit = self.project.settings.amount(&table::MAX_COST).map(marvin_model::price::nanos)?;
         Some(limit.saturating_sub(self.spent))

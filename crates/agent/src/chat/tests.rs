@@ -74,7 +74,7 @@ fn texts(chat: &Chat) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_conversation_is_stored_and_goes_on() {
+async fn a_conversation_is_stored_and_resumed() {
     let world = World::new(&[
         json!({"reply": {"text": "one two three"}, "chunks": 3, "delay_ms": 5}),
         json!({"when": {"contains": "second"}, "reply": {"text": "two"}}),
@@ -87,11 +87,11 @@ async fn a_conversation_is_stored_and_goes_on() {
     assert_eq!(chat.send("third"), Err(Refusal::Full));
     idle(&chat).await;
     assert_eq!(texts(&chat), ["you: first", "assistant: one two three", "you: second", "assistant: two"]);
-    let told = events.ready(usize::MAX);
-    assert!(told.windows(2).all(|two| two[0].seq + 1 == two[1].seq), "in order, none missing");
-    let pieces: String = told.iter().filter_map(|event| event.data["item"]["delta"].as_str()).collect();
+    let received = events.ready(usize::MAX);
+    assert!(received.windows(2).all(|two| two[0].seq + 1 == two[1].seq), "in order, none missing");
+    let pieces: String = received.iter().filter_map(|event| event.data["item"]["delta"].as_str()).collect();
     assert_eq!(pieces, "one two threetwo");
-    let kinds: Vec<&str> = told.iter().map(|event| event.kind.as_str()).collect();
+    let kinds: Vec<&str> = received.iter().map(|event| event.kind.as_str()).collect();
     for kind in ["queued", "run.started", "turn.started", "message", "result", "status"] {
         assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
     }
@@ -101,7 +101,7 @@ async fn a_conversation_is_stored_and_goes_on() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|said| format!("{}: {}", said["role"].as_str().unwrap(), said["text"].as_str().unwrap()))
+        .map(|entry| format!("{}: {}", entry["role"].as_str().unwrap(), entry["text"].as_str().unwrap()))
         .collect();
     assert_eq!(stored, texts(&chat));
     let other = world.chat(false, &[]).await;
@@ -111,7 +111,7 @@ async fn a_conversation_is_stored_and_goes_on() {
 }
 
 #[tokio::test]
-async fn an_answer_is_broken_off() {
+async fn an_answer_is_interrupted() {
     let world = World::new(&[json!({"reply": {"text": "slow answer"}, "delay_ms": 60_000}), say("quick")]);
     let chat = world.chat(false, &[]).await;
     assert!(!chat.cancel(), "there is nothing to break off");
@@ -142,8 +142,8 @@ async fn a_command_waits_for_the_person() {
     chat.answer(&chat.approvals()[0].id, &Answer::Edit("not this way".into())).unwrap();
     idle(&chat).await;
     assert!(chat.approvals().is_empty());
-    let told = events.ready(usize::MAX);
-    let calls: Vec<&Value> = told
+    let received = events.ready(usize::MAX);
+    let calls: Vec<&Value> = received
         .iter()
         .filter(|event| event.kind == "item.completed" && event.data["item"]["type"] == "tool_call")
         .map(|event| &event.data["item"])
@@ -157,12 +157,12 @@ async fn a_command_waits_for_the_person() {
         calls[1]
     );
     assert_eq!(calls[2]["verdict"]["decision"], "deny", "no person is asked about that");
-    let asked = told.iter().filter(|event| event.kind == "approval.asked").count();
+    let asked = received.iter().filter(|event| event.kind == "approval.asked").count();
     assert_eq!(asked, 2);
 }
 
 #[tokio::test]
-async fn what_broke_off_is_offered_once() {
+async fn an_interrupted_turn_is_offered_once() {
     let world = World::new(&[
         json!({"when": {"contains": "look"}, "reply": {"tool_calls": [{"name": "write_note", "arguments": {"title": "n", "content": "once"}}]}}),
         json!({"reply": {"text": "slow"}, "delay_ms": 60_000}),
@@ -194,8 +194,8 @@ async fn what_broke_off_is_offered_once() {
     let mut events = chat.events(None);
     chat.answer(&waiting[0].id, &Answer::Yes).unwrap();
     idle(&chat).await;
-    let told = kinds(&mut events);
-    assert!(told.contains(&"run.resumed".to_string()), "{told:?}");
+    let received = kinds(&mut events);
+    assert!(received.contains(&"run.resumed".to_string()), "{received:?}");
     assert_eq!(texts(&chat), ["you: look at it", "assistant: after all"]);
     assert!(chat.approvals().is_empty());
     assert!(world.chat(false, &[]).await.approvals().is_empty(), "it is not offered again");
@@ -211,11 +211,11 @@ async fn a_budget_is_one_for_the_conversation() {
 }
 
 #[tokio::test]
-async fn commands_are_the_same_for_every_face() {
+async fn commands_are_the_same_for_every_front_end() {
     let world = World::new(&[say("an answer")]);
     let chat = world.chat(false, &[]).await;
     for (line, part) in [
-        ("/help", "take the last exchange"),
+        ("/help", "remove the last exchange"),
         ("usage", "This conversation: 0 messages"),
         ("saved", "no saved places"),
         ("profiles", "* default"),
@@ -326,8 +326,8 @@ async fn no_decision_without_a_person() {
     let mut events = chat.events(Some(0));
     chat.send("go").unwrap();
     idle(&chat).await;
-    let told = events.ready(usize::MAX);
-    let call = told.iter().find(|event| event.data["item"]["verdict"].is_object()).unwrap();
+    let received = events.ready(usize::MAX);
+    let call = received.iter().find(|event| event.data["item"]["verdict"].is_object()).unwrap();
     assert_eq!(call.data["item"]["verdict"]["decision"], "deny", "{}", call.data);
     assert!(matches!(chat.answer("memory:x", &Answer::Yes), Err(ChatError::Refused(_))));
 }

@@ -158,30 +158,30 @@ impl Chat {
     }
 
     /// Adds to the chat log, and shows it.
-    pub(super) fn record(&self, said: &[(&str, &str)]) {
+    pub(super) fn record(&self, entries: &[(&str, &str)]) {
         let (project, profile) = {
             let state = self.state();
             (state.project.clone(), state.profile.clone())
         };
         let clean: Vec<(&str, String)> =
-            said.iter().map(|(role, text)| (*role, project.redactor.text(text).into_owned())).collect();
-        let said: Vec<(&str, &str)> = clean.iter().map(|(role, text)| (*role, text.as_str())).collect();
+            entries.iter().map(|(role, text)| (*role, project.redactor.text(text).into_owned())).collect();
+        let entries: Vec<(&str, &str)> = clean.iter().map(|(role, text)| (*role, text.as_str())).collect();
         let (limit, target) =
             (project.settings.count(&table::HISTORY_COMPACT), project.settings.count(&table::HISTORY_TARGET));
         let path = project.layout.chat_log(&profile);
-        if let Err(error) = History::record(&path, &said, limit, target) {
+        if let Err(error) = History::record(&path, &entries, limit, target) {
             self.say(&format!("{} was not updated: {error}", path.display()));
         }
-        self.shown(&said);
+        self.shown(&entries);
     }
 
     /// Shows what was added to the chat log.
-    fn shown(&self, said: &[(&str, &str)]) {
+    fn shown(&self, entries: &[(&str, &str)]) {
         let mut state = self.state();
         let redactor = state.project.redactor.clone();
         let now = crate::history::time_now();
         let mut kept: Vec<Arc<Message>> = Vec::new();
-        for (role, text) in said {
+        for (role, text) in entries {
             if !text.trim().is_empty() {
                 kept.push(state.keep(role, &redactor.text(text), &now));
             }

@@ -25,7 +25,7 @@ pub struct Draft {
     pub timeout_s: Option<u64>,
     /// Files that must stay as they are.
     pub oracles: Vec<String>,
-    /// Files that steer the tests and that the agent may change all the same.
+    /// Files that steer the tests and that the agent may change.
     pub may_change: Vec<String>,
     pub source: Source,
 }
@@ -58,7 +58,7 @@ impl Draft {
 
 #[derive(Debug, Clone)]
 pub struct AddedCommitment {
-    /// The document that it stands in.
+    /// The document that contains it.
     pub document: String,
     pub commitment: Commitment,
     /// Whether it stood there already.

@@ -29,7 +29,7 @@ pub struct Commitment {
     /// Files that must stay as they were when it was added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub oracles: Vec<Oracle>,
-    /// Paths of files that steer the tests and that the agent may change all the same.
+    /// Paths of files that steer the tests and that the agent may change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub may_change: Vec<String>,
     /// What steered the tests when it was added, for `tests_pass`.

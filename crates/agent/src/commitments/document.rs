@@ -1,6 +1,6 @@
 //! One document of the store: frontmatter with sorted keys, then Markdown.
 //!
-//! The commitments stand in the frontmatter, one JSON object per line, and again below `## Commitments` for people. Only that
+//! The commitments are in the frontmatter, one JSON object per line, and again below `## Commitments` for people. Only that
 //! list and the lines of our own keys are ever rewritten: other keys, comments, other text and line endings stay byte for byte.
 
 use super::commitment::{Commitment, MAX_TIMEOUT_SECS};
@@ -28,7 +28,7 @@ impl Damage {
     }
 }
 
-/// One key of the frontmatter with the comments before it, as it stands there.
+/// One key of the frontmatter with the comments before it, verbatim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Field {
     key: String,
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_stays_byte_for_byte() {
+    fn foreign_text_stays_byte_for_byte() {
         let text = "---\r\n# mine\r\nalpha:   1 \r\nzeta: x\r\n  - nested\r\n\ttab\r\n# last\r\n---\r\nText  \r\n\r\n## Commitments\r\n\r\nKeep me.\r\n- ✅ not mine\r\n\r\n## More\r\nend";
         let mut document = Document::parse("a", text.as_bytes()).unwrap();
         assert_eq!(document.render(), text);

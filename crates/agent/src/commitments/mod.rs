@@ -1,6 +1,6 @@
 //! Commitments: work is done when commands outside the agent say so.
 //!
-//! A [`Commitment`] stands in the frontmatter of a [`document::Document`] under `.marvin/agents/`: the project's own in
+//! A [`Commitment`] is in the frontmatter of a [`document::Document`] under `.marvin/agents/`: the project's own in
 //! `project.md`, an agent's in its document. It is refused when it is added if it cannot fail ([`assertion`]). Every claim
 //! that work is done verifies all of them again from scratch ([`verify_all`]), outside the agent's session, judged by the
 //! gate and in the sandbox; work is done only when all pass. What was promised is also written to a ledger

@@ -62,7 +62,7 @@ impl Store {
     fn io(&self, doing: &'static str, path: &Path, error: &std::io::Error) -> StoreError {
         let reason = match error.raw_os_error() {
             Some(libc::ELOOP | libc::ENOTDIR) => {
-                "it is a link, or not what it should be, and what was promised must not lead elsewhere\n  hint: remove it".into()
+                "it is a link or of the wrong type, and commitments must not lead elsewhere\n  hint: remove it".into()
             }
             _ => format!("{error}{}", atomic::hint(error)),
         };

@@ -86,7 +86,7 @@ pub struct AddInput {
 pub struct AddedFact {
     /// Its name.
     id: String,
-    /// The document that it stands in.
+    /// The document that contains it.
     document: String,
     /// Whether it stood there already.
     known: bool,
@@ -152,7 +152,7 @@ pub struct CommitmentList {
 pub struct Listing {
     /// Its name.
     id: String,
-    /// The document that it stands in.
+    /// The document that contains it.
     document: String,
     /// What it means.
     description: String,
@@ -194,7 +194,7 @@ impl Tool for ListCommitments {
     type Data = CommitmentList;
     const NAME: &'static str = "list_commitments";
     const DESCRIPTION: &'static str =
-        "Show what was promised here and how it stood when it was last verified. Nothing is run.";
+        "List the commitments of this project with their status at the last verification. Nothing is run.";
     const EXAMPLE: &'static str = "{}";
     const TOUCHES: Touches = Touches::READS;
 
@@ -262,7 +262,7 @@ pub struct VerificationReport {
 pub struct CheckedFact {
     /// Its name.
     id: String,
-    /// The document that it stands in.
+    /// The document that contains it.
     document: String,
     /// What it means.
     description: String,
@@ -357,7 +357,9 @@ impl Tool for Verify {
             return Err(ToolError::Failed(format!("the verification was interrupted: {}", report.summary())));
         }
         let summary = match report.verified() {
-            _ if report.is_empty() => "nothing was promised here, so there is nothing to verify".to_string(),
+            _ if report.is_empty() => {
+                "there are no commitments here, so there is nothing to verify".to_string()
+            }
             true => format!("verified: {}", report.summary()),
             false => format!("not verified: {}", report.summary()),
         };

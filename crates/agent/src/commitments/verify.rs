@@ -61,7 +61,7 @@ enum Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// What stands in the documents, and why some cannot be read.
+    /// Commitments of the documents, and why some documents cannot be read.
     fn commitments(self, store: &Store) -> (Vec<DocumentCommitment>, Vec<StoreError>) {
         match self {
             Scope::Project | Scope::Ids(_) => store.commitments(),

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_goes_first_and_the_reason_is_told() {
+    fn the_lowest_rank_is_cut_first_with_its_reason() {
         let fates = |budget| {
             let (text, placed) = join(pieces(), budget);
             assert!(budget == 0 || text.len() <= budget.max(502) + 40, "{budget}: {}", text.len());

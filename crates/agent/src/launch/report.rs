@@ -121,10 +121,10 @@ pub(super) fn read(role: Role, deadline: Duration, outcome: &Outcome) -> SubAgen
             let (status, error) = ended(outcome.ending, deadline);
             launched.status = status.into();
             launched.reason = "no_result".into();
-            let said = outcome.stderr.text();
-            let said: Vec<&str> = said.lines().filter(|line| !line.starts_with("MARVIN_COST:")).collect();
-            let said = truncate::middle(said.join("\n").trim(), MAX_ERROR_BYTES);
-            launched.error = Some(if said.is_empty() { error } else { format!("{error}\n{said}") });
+            let stderr = outcome.stderr.text();
+            let stderr: Vec<&str> = stderr.lines().filter(|line| !line.starts_with("MARVIN_COST:")).collect();
+            let stderr = truncate::middle(stderr.join("\n").trim(), MAX_ERROR_BYTES);
+            launched.error = Some(if stderr.is_empty() { error } else { format!("{error}\n{stderr}") });
         }
     }
     launched
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_ends_without_a_result_is_a_failure() {
+    fn a_child_without_a_result_has_failed() {
         for (ending, stdout) in [
             (Ending::Exited(0), ""),
             (Ending::Exited(0), "{\"type\":\"other\"}"),

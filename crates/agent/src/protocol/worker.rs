@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_sent_back() {
+    fn a_reply_that_is_neither_call_nor_end_is_sent_back() {
         let names: Vec<&str> = [r#"{"tool_calls":"tree"}"#, "All done. STATUS: SUCCESS", "{}", ""]
             .into_iter()
             .filter_map(|text| understand(text).invalid.map(|(name, _)| name))

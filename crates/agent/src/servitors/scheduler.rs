@@ -272,8 +272,8 @@ impl ServitorScheduler {
             if !letters.is_empty() {
                 if self.registry.get(id).is_some() {
                     // It becomes part of the conversation now.
-                    let heard = Entry::Fed { messages: Vec::new(), inbox: letters.len() };
-                    self.registry.record(id).append(&heard).ok();
+                    let entry = Entry::Fed { messages: Vec::new(), inbox: letters.len() };
+                    self.registry.record(id).append(&entry).ok();
                 }
                 return Some(join_messages(&letters));
             }

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_gives_back_the_servitor() {
+    fn a_document_parses_back_to_its_servitor() {
         let servitor = Servitor {
             id: "vega".into(),
             name: "Vega".into(),

@@ -83,7 +83,7 @@ impl ServitorState {
     /// Predicate of a sentence for its parent.
     pub(super) fn sentence(self) -> &'static str {
         match self {
-            ServitorState::Done => "is done, and everything that was promised holds",
+            ServitorState::Done => "is done, and all its commitments hold",
             ServitorState::Failed => "failed",
             ServitorState::Waiting => "waits for an answer",
             ServitorState::Idle => "has nothing to do",

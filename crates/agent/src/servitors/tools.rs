@@ -64,7 +64,7 @@ struct Handle(Weak<Servitors>);
 
 impl Handle {
     fn servitors(&self) -> Result<Arc<Servitors>, ToolError> {
-        self.0.upgrade().ok_or_else(|| ToolError::Failed("the session of these servitors is over".into()))
+        self.0.upgrade().ok_or_else(|| ToolError::Failed("the session of these servitors has ended".into()))
     }
 
     fn scheduler(&self) -> Result<Arc<ServitorScheduler>, ToolError> {

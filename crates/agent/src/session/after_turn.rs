@@ -135,12 +135,12 @@ impl Session {
         went_wrong: bool,
     ) -> Result<Vec<Value>, MemoryError> {
         let mut proposed = Vec::new();
-        let heard: Vec<String> = thought.heard.iter().map(|text| self.redacted(text)).collect();
-        let Recollection { memory, stm, session_id, turn_number, told, .. } = recollection;
+        let tool_results: Vec<String> = thought.tool_results.iter().map(|text| self.redacted(text)).collect();
+        let Recollection { memory, stm, session_id, turn_number, known_texts, .. } = recollection;
         let from = CandidateOrigin {
             session_id: Some(session_id),
             turn_number: Some(*turn_number),
-            heard: TurnSources { person: prompt, tools: &heard, injected: told },
+            sources: TurnSources { person: prompt, tools: &tool_results, injected: known_texts },
         };
         for value in &thought.candidates {
             let outcome = match Candidate::read(value, &self.redactor) {
@@ -151,7 +151,7 @@ impl Session {
                 Ok(_) if went_wrong => vec![json!({"status": "skipped", "reason": "the turn went wrong"})],
                 Ok(candidate) => {
                     let outcomes = memory.propose(vec![candidate.clone()], Origin::Think, &from)?;
-                    let source = from.heard.source_of(&candidate);
+                    let source = from.sources.source_of(&candidate);
                     outcomes.into_iter().map(|outcome| with_source(json!(outcome), source.word())).collect()
                 }
             };
@@ -191,8 +191,8 @@ pub(super) fn known_of(layout: &Layout, begun: &TurnStart) -> PartialTurn {
     };
     let notes = |event: &Value| Some(Notes::read(&text(event, "model_call")?, false)?.whole);
     let think: Vec<String> = events.iter().filter_map(notes).collect();
-    let said = events.iter().rev().find_map(|event| text(event, "message")).unwrap_or_default();
-    PartialTurn { think: think.join("\n\n"), tools: calls(&events), output: said }
+    let output = events.iter().rev().find_map(|event| text(event, "message")).unwrap_or_default();
+    PartialTurn { think: think.join("\n\n"), tools: calls(&events), output }
 }
 
 /// Tool calls among the events of a run.

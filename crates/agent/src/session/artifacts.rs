@@ -86,7 +86,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn what_a_run_left_is_found_again() {
+    fn artifacts_of_a_run_are_found() {
         let directory = tempfile::tempdir().unwrap();
         let environment = Environment::from_iter([("HOME", directory.path().display().to_string())]);
         let layout = Layout::new(&environment, Some(directory.path()));

@@ -42,7 +42,7 @@ pub(super) struct Recollection {
     pub(super) session_id: String,
     pub(super) turn_number: u64,
     /// Texts from memory that the turn was given.
-    pub(super) told: Vec<String>,
+    pub(super) known_texts: Vec<String>,
     /// Entries for the turn's record.
     pub(super) entries: Vec<Value>,
     /// Held until the turn is stored.
@@ -60,9 +60,9 @@ impl Recollection {
             for found in self.memory.recall(&recall)? {
                 let line =
                     format!("({}) {}", found.kind.word(), truncate::line(&found.text, MAX_MEMORY_CHARS));
-                if !self.told.contains(&found.text) {
+                if !self.known_texts.contains(&found.text) {
                     injected.push(InjectedMemory { kind: found.kind.word().into(), id: found.id });
-                    self.told.push(found.text);
+                    self.known_texts.push(found.text);
                     lines.push(line);
                 }
             }
@@ -131,8 +131,8 @@ impl Session {
         let stm = Stm::at(&places.stm, Bounds::from_settings(&self.settings), self.redactor.clone());
         let memory = Memory::open(places, self.redactor.clone());
         let (begun, open) = memory.resume_turn(self.run.id()).ok().flatten()?;
-        let told = self.extras.iter().filter(|extra| extra.name == REMEMBERED);
-        let told = told.flat_map(|extra| extra.text.lines().map(str::to_string)).collect();
+        let known_texts = self.extras.iter().filter(|extra| extra.name == REMEMBERED);
+        let known_texts = known_texts.flat_map(|extra| extra.text.lines().map(str::to_string)).collect();
         let TurnStart { session_id, turn_number, state_before, .. } = begun;
         Some(Recollection {
             memory,
@@ -140,7 +140,7 @@ impl Session {
             state: state_before,
             session_id,
             turn_number,
-            told,
+            known_texts,
             entries: Vec::new(),
             open: Some(open),
         })
@@ -171,7 +171,7 @@ impl Session {
             state_before: state.clone(),
         };
         let open = Some(memory.begin(&begun)?);
-        let (mut lines, mut injected, mut told) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut lines, mut injected, mut known_texts) = (Vec::new(), Vec::new(), Vec::new());
         if any_memory {
             for found in memory.query(prompt, MAX_MEMORIES)? {
                 let age = found.age_days.map_or(String::new(), |days| format!(", {days} days old"));
@@ -181,7 +181,7 @@ impl Session {
                     truncate::line(&found.text, MAX_MEMORY_CHARS)
                 ));
                 injected.push(InjectedMemory { kind: found.kind.word().into(), id: found.id });
-                told.push(found.text);
+                known_texts.push(found.text);
             }
         }
         let mut entries = Vec::new();
@@ -200,7 +200,7 @@ impl Session {
                     truncate::line(&entry.searchable_text(), MAX_MEMORY_CHARS)
                 ));
                 injected.push(InjectedMemory { kind: Kind::Stm.word().into(), id: entry.id.clone() });
-                told.push(entry.searchable_text());
+                known_texts.push(entry.searchable_text());
             }
         }
         memory.inject(&session_id, turn_number, injected)?;
@@ -221,6 +221,6 @@ impl Session {
             );
             self.bring(PromptExtra { name: REMEMBERED.into(), text, priority: 40 });
         }
-        Ok(Recollection { memory, stm, state, session_id, turn_number, told, entries, open })
+        Ok(Recollection { memory, stm, state, session_id, turn_number, known_texts, entries, open })
     }
 }

@@ -25,7 +25,7 @@ impl Session {
 
     /// Takes the additions of a higher layer.
     pub fn take(&mut self, brought: ExtraContext) {
-        brought.told.into_iter().for_each(|extra| self.bring(extra));
+        brought.guidance.into_iter().for_each(|extra| self.bring(extra));
         self.offers.extend(brought.offered);
     }
 
@@ -70,7 +70,7 @@ impl Session {
         history: Option<&History>,
     ) -> Result<Vec<Message>, SessionError> {
         let asked_before = self.replay.as_ref().filter(|replay| replay.attended);
-        let (lines, said) = match (asked_before, history) {
+        let (lines, earlier) = match (asked_before, history) {
             (Some(replay), _) => (Vec::new(), replay.tape.said_before()),
             (None, Some(history)) => (Vec::new(), history.messages()),
             (None, None) => (
@@ -91,7 +91,7 @@ impl Session {
         let composed = state.compose();
         self.trace.event(TraceEvent::PromptComposed(composed.record(reason, &task)))?;
         let mut messages = vec![Message::system(composed.text)];
-        messages.extend(said);
+        messages.extend(earlier);
         messages.push(Message::user(task));
         self.turn.composer = Some(Arc::new(composer));
         Ok(messages)

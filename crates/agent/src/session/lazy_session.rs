@@ -25,20 +25,20 @@ pub struct LazySession {
 impl LazySession {
     /// Session for these servitors; `cancel` interrupts them.
     #[must_use]
-    pub fn new(servitors: Arc<Servitors>, told: SharedListener, cancel: CancellationToken) -> Self {
+    pub fn new(servitors: Arc<Servitors>, listener: SharedListener, cancel: CancellationToken) -> Self {
         let session: Arc<Mutex<Option<Session>>> = Arc::default();
         // The session keeps the servitors, so they must not keep the session.
         let place = Arc::downgrade(&session);
         servitors.when_needed(Box::new(move |servitors| {
             let place = place.upgrade().filter(|_| !cancel.is_cancelled());
             let place = place.ok_or_else(|| RegistryError::Usage("this process is about to end".into()))?;
-            let told = told.clone();
+            let listener = listener.clone();
             let mut session = Session::open(SessionOptions {
                 project: servitors.project().clone(),
                 manner: Manner::Unattended,
                 record: None,
                 response_schema: None,
-                listener: Box::new(move |notice| told(notice)),
+                listener: Box::new(move |notice| listener(notice)),
                 cancel: cancel.clone(),
                 replay: None,
                 commitments: Vec::new(),
@@ -46,9 +46,9 @@ impl LazySession {
                 turbotime: None,
                 approver: None,
             })?;
-            let said = session.mark_for_servitors();
+            let marked = session.mark_for_servitors();
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
-            Ok(said?)
+            Ok(marked?)
         }));
         LazySession { servitors, session }
     }

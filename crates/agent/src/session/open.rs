@@ -68,7 +68,7 @@ impl Session {
         );
         let ledger = Ledger::open_chained(&run.trace(), durability(settings), project.redactor.clone())?;
         let before = interrupted.as_ref().map(|interrupted| interrupted.events.as_slice());
-        let trace = Arc::new(Trace::going_on(ledger, options.listener, before.unwrap_or_default()));
+        let trace = Arc::new(Trace::resume(ledger, options.listener, before.unwrap_or_default()));
         let parts = RunParts::open(&project, &run, RunScope::Tree, request.prices, &cancel)?;
         let context = ToolContext {
             attended: options.approver.is_some(),

@@ -73,7 +73,7 @@ pub struct Offer {
 #[derive(Debug, Clone, Default)]
 pub struct ExtraContext {
     /// Texts for the prompts.
-    pub told: Vec<PromptExtra>,
+    pub guidance: Vec<PromptExtra>,
     /// Documents for the memory index.
     pub offered: Vec<Offer>,
 }

@@ -57,7 +57,7 @@ pub struct Thought {
     /// Parts that could not be parsed.
     pub problems: Vec<String>,
     /// Results of tools in this turn.
-    pub heard: Vec<String>,
+    pub tool_results: Vec<String>,
 }
 
 pub struct Stages {
@@ -154,10 +154,10 @@ impl Stages {
     }
 
     /// Notes the result of a tool.
-    pub(crate) fn heard(&self, text: &str) {
+    pub(crate) fn add_tool_result(&self, text: &str) {
         let mut thought = self.thought();
-        if thought.heard.len() < MAX_TOOL_RESULTS {
-            thought.heard.push(truncate::middle(text, MAX_RECORDED_TEXT_BYTES));
+        if thought.tool_results.len() < MAX_TOOL_RESULTS {
+            thought.tool_results.push(truncate::middle(text, MAX_RECORDED_TEXT_BYTES));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Parser of a model's notes, which stand in sections: a heading alone on its line, then lines.
+//! Parser of a model's notes, which consist of sections: a heading alone on its line, then lines.
 //!
 //! Well-formed parts count; others are recorded as problems, and nothing is guessed. Speech is the text before the first heading:
 //! all that a person may see of such a reply.
@@ -406,7 +406,7 @@ MEMORY CANDIDATES
     }
 
     #[test]
-    fn an_answer_is_no_section() {
+    fn an_answer_is_not_a_section() {
         for text in [
             "",
             "It is sunny.",
@@ -436,7 +436,7 @@ MEMORY CANDIDATES
     }
 
     #[test]
-    fn what_is_not_well_formed_is_said_and_not_guessed() {
+    fn malformed_sections_are_reported_and_not_guessed() {
         let text = r#"TOOL REQUESTS
 stray
 === TOOL REQUEST ===
@@ -469,7 +469,7 @@ WHATEVER
             notes.candidates.iter().map(|one| one["text"].as_str().unwrap()).collect::<Vec<_>>(),
             ["one", "two"]
         );
-        let said = notes.problems.join("\n");
+        let problems = notes.problems.join("\n");
         for part in [
             "stray",
             "`a` has no ARGS",
@@ -478,7 +478,7 @@ WHATEVER
             "not a JSON object",
             "more than 2 memory",
         ] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(problems.contains(part), "{part}: {problems}");
         }
     }
 

@@ -11,7 +11,7 @@ pub struct Sieve {
     /// Where the last line begins.
     line: usize,
     /// Bytes that were passed on.
-    told: usize,
+    shown_bytes: usize,
     /// Text other than a fence stands before the last line.
     begun: bool,
     closed: bool,
@@ -45,15 +45,15 @@ impl Sieve {
     /// Text that may be shown up to here, without space at its end.
     fn upto(&mut self, end: usize) -> &str {
         let end = self.text.get(..end).unwrap_or_default().trim_end().len();
-        let from = self.told.min(end);
-        self.told = self.told.max(end);
+        let from = self.shown_bytes.min(end);
+        self.shown_bytes = self.shown_bytes.max(end);
         self.text.get(from..end).unwrap_or_default()
     }
 
     /// Bytes that were passed on.
     #[must_use]
-    pub fn told(&self) -> usize {
-        self.told
+    pub fn shown_bytes(&self) -> usize {
+        self.shown_bytes
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
         for piece in characters.chunks(size.max(1)) {
             shown.push_str(sieve.take(&piece.iter().collect::<String>()));
         }
-        assert_eq!(shown.len(), sieve.told());
+        assert_eq!(shown.len(), sieve.shown_bytes());
         shown
     }
 

@@ -32,7 +32,7 @@ impl Turn {
             }
         }
         let tools = calls.iter().map(|call| call.name.clone()).collect();
-        self.told(course, TraceEvent::ToolsStarted { round: course.rounds, tools })?;
+        self.record_event(course, TraceEvent::ToolsStarted { round: course.rounds, tools })?;
         let looks_only = |call: &ToolCall| self.tools.touches(&call.name).changes_nothing();
         let parallel = calls.iter().all(looks_only);
         let mut results: Vec<ToolCallResult> = Vec::with_capacity(calls.len());
@@ -73,13 +73,13 @@ impl Turn {
                 let touches = self.tools.touches(&call.name);
                 course.watch.note(&call, touches, (&called.text, called.ok), self.workspace.as_deref())
             });
-            self.told(course, completed(&self.trace, &item, &call, &called, times(progress)))?;
+            self.record_event(course, completed(&self.trace, &item, &call, &called, times(progress)))?;
             self.trace.tampering(&called.tool, Some(&item), &called.tampered())?;
             if let Some(text) = &called.notice {
                 self.trace.notice(text)?;
             }
             if let Some(stages) = &self.stages {
-                stages.heard(&called.text);
+                stages.add_tool_result(&called.text);
             }
             let mut text = compaction::fit(called.text, used, self.bounds.window);
             match progress {
@@ -125,7 +125,7 @@ impl Turn {
 
     fn call_started(&self, course: &mut Course, call: &ToolCall) -> Result<String, Halt> {
         let (item, event) = started(&self.trace, call);
-        self.told(course, event)?;
+        self.record_event(course, event)?;
         Ok(item)
     }
 

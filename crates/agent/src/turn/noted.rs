@@ -21,9 +21,9 @@ impl Turn {
             self.stages.as_ref().and_then(|stages| stages.word(notes, true, again)).unwrap_or_default();
         // Vendors refuse a message of nothing.
         let text = if reply.text.is_empty() { "(notes)" } else { &reply.text };
-        let said =
+        let reply =
             Message::Assistant { content: text.into(), tool_calls: Vec::new(), opaque: reply.opaque.clone() };
-        self.feed(course, vec![said, Message::user(word)])?;
+        self.feed(course, vec![reply, Message::user(word)])?;
         Ok(())
     }
 

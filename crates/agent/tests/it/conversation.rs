@@ -1,4 +1,4 @@
-//! One conversation suite for every reply protocol: what is said and done does not depend on how it is written down.
+//! One conversation suite for every reply protocol: the outcome does not depend on the wire format.
 
 use async_trait::async_trait;
 use marvin_agent::compaction::Window;
@@ -24,18 +24,18 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
-/// What a model says, however it writes it.
+/// A model's reply, independent of the protocol.
 #[derive(Debug, Clone, Copy)]
 enum ScriptedReply {
-    /// Words, and nothing to do.
+    /// Text without calls.
     Words(&'static str),
-    /// Words, and a servitor to be summoned.
+    /// Text, and a servitor to summon.
     Summon(&'static str, &'static str, Option<&'static str>),
-    /// A text as it is, which is not an object of any protocol.
+    /// A raw text that is not an object of any protocol.
     Raw(&'static str),
 }
 
-/// A way of writing.
+/// A reply protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Native,
@@ -83,7 +83,7 @@ impl Way {
     }
 }
 
-/// Keeps who was summoned.
+/// Records who was summoned.
 #[derive(Debug, Clone, Default)]
 struct Summon {
     summoned: Arc<Mutex<Vec<(String, String)>>>,
@@ -122,7 +122,7 @@ impl Tool for Summon {
     }
 }
 
-/// A scripted model that keeps what it was asked.
+/// A scripted model that records its requests.
 #[derive(Debug)]
 struct Spy {
     model: Mock,
@@ -150,7 +150,7 @@ impl ModelClient for Spy {
     }
 }
 
-/// What came of a conversation.
+/// The outcome of a conversation.
 #[derive(Debug, PartialEq)]
 struct ConversationResult {
     status: Status,
@@ -159,9 +159,9 @@ struct ConversationResult {
     rounds: usize,
     calls: usize,
     summoned: Vec<(String, String)>,
-    /// Everything that a person was shown.
+    /// All text that was shown to the user.
     shown: Vec<String>,
-    /// What was fed back: for each request after the first, whether it worked and what it said.
+    /// Feedback for each request after the first: whether the call worked, and its result.
     fed_back: Vec<(bool, String)>,
 }
 
@@ -235,7 +235,7 @@ async fn converse(way: Way, says: &[ScriptedReply], rounds: usize) -> Conversati
     }
 }
 
-/// Whether a call worked and what it said, from the message that carries it back.
+/// Whether a call worked and its result, from the message that carries it back.
 fn feedback(message: &Message) -> (bool, String) {
     match message {
         Message::Tool { content, ok, .. } => (*ok, content.clone()),
@@ -247,7 +247,7 @@ fn feedback(message: &Message) -> (bool, String) {
     }
 }
 
-/// Runs a conversation in every way; all of them must come to the same.
+/// Runs a conversation in every protocol; all outcomes must be equal.
 async fn in_every_way(says: &[ScriptedReply], rounds: usize) -> ConversationResult {
     let first = converse(WAYS[0], says, rounds).await;
     for way in &WAYS[1..] {
@@ -257,7 +257,7 @@ async fn in_every_way(says: &[ScriptedReply], rounds: usize) -> ConversationResu
 }
 
 #[tokio::test]
-async fn words_alone_end_it() {
+async fn a_reply_without_calls_ends_the_turn() {
     let seen =
         in_every_way(&[ScriptedReply::Words("Hello."), ScriptedReply::Words("never asked for")], 9).await;
     assert_eq!((seen.status, seen.rounds, seen.text.as_str()), (Status::Success, 1, "Hello."));
@@ -265,7 +265,7 @@ async fn words_alone_end_it() {
 }
 
 #[tokio::test]
-async fn feedback_goes_back_until_there_is_none() {
+async fn results_are_fed_back_until_there_are_none() {
     let says = [
         ScriptedReply::Summon("One.", "write the tests", None),
         ScriptedReply::Summon("Another.", "write the code", Some("Ann")),
@@ -303,7 +303,7 @@ async fn the_loop_is_bounded() {
 }
 
 #[tokio::test]
-async fn what_is_no_object_is_shown_as_it_is_without_feedback() {
+async fn text_that_is_not_an_object_is_shown_without_feedback() {
     for text in [
         "I am DONE, status: SUCCESS",
         "{\"message\": \"half",

@@ -403,7 +403,7 @@ fn watch(program: i32, watched: &libc::sigset_t, child: &KeeperOptions, open: Ha
 fn keep_open(say: i32, listener: Option<i32>, link: Option<i32>) -> (i32, Option<i32>, Option<i32>) {
     // SAFETY: nothing of this process uses the other handles any more.
     unsafe {
-        // They may stand in each other's way, so they are first moved out of it.
+        // Their numbers may collide, so they are first moved to free ones.
         let far = |handle: i32| libc::fcntl(handle, libc::F_DUPFD_CLOEXEC, 3);
         let (far_say, far_listener, far_link) = (far(say), listener.map(far), link.map(far));
         libc::dup2(far_say, 0);

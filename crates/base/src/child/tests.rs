@@ -49,7 +49,7 @@ async fn is_gone(mark: &str) -> bool {
 }
 
 #[tokio::test]
-async fn what_left_the_group_and_the_session_ends_too() {
+async fn processes_outside_the_group_and_session_end_too() {
     let ways = [
         "setsid sh -c 'sleep 71.25; echo x' & echo done",
         "env -i setsid -f sh -c 'setsid -f sleep 71.25; sleep 71.25' >/dev/null 2>&1 </dev/null; echo done",
@@ -106,7 +106,7 @@ async fn a_killed_shell_takes_everything_along() {
 }
 
 #[tokio::test]
-async fn a_signal_is_told() {
+async fn a_signal_is_reported() {
     assert_eq!(outcome(shell("kill -9 $$")).await.ending, Ending::Signalled(9));
     assert_eq!(outcome(shell("kill -TERM $$")).await.ending, Ending::Signalled(15));
     assert_eq!(outcome(shell("exit 255")).await.ending, Ending::Exited(255));
@@ -232,8 +232,8 @@ async fn programs_that_ask_work_as_others_do() {
     let mut child = shell(script);
     child.limits = Limits { processes: Some(20), hard: true, ..Limits::default() };
     let asked = outcome(child).await;
-    let said = asked.stdout.text();
-    let mut lines: Vec<&str> = said.lines().collect();
+    let output = asked.stdout.text();
+    let mut lines: Vec<&str> = output.lines().collect();
     lines.sort_unstable();
     assert_eq!((asked.ending, lines), (Ending::Exited(5), vec!["3", "late"]), "{}", asked.stderr.text());
     let mut late = shell("setsid -f sleep 79.25; sleep 79.25");

@@ -168,7 +168,7 @@ fn write_note(path: &Path, note: &Note) -> Result<(), StateError> {
     })
 }
 
-/// The directories and ledgers of the old layout that are there; a link is none.
+/// The directories and ledgers of the old layout that exist; symlinks do not count.
 fn old_authority(record: &Path) -> Vec<String> {
     let is_dir = |path: &Path| path.symlink_metadata().is_ok_and(|facts| facts.is_dir());
     if !is_dir(record) {
@@ -236,7 +236,7 @@ fn move_one(record: &Path, state: &Path, name: &str) -> std::io::Result<()> {
     }
 }
 
-/// Puts a whole copy in its place. What stands there already, a hook may have written since: it stays.
+/// Moves a complete copy into place. Existing files stay: a hook may have written them since.
 fn install(partial: &Path, to: &Path) -> std::io::Result<()> {
     if !to.exists() {
         return std::fs::rename(partial, to);

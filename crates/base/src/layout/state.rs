@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn s5_what_stands_at_the_link_is_left_and_not_followed() {
+    fn s5_a_file_in_place_of_the_link_is_kept_and_not_followed() {
         let root = tempfile::tempdir().unwrap();
         let (home, project) = (root.path().join("home"), root.path().join("project"));
         std::fs::create_dir_all(project.join(".marvin/runs/run_20260101_000000_abcd")).unwrap();

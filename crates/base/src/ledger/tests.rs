@@ -65,7 +65,7 @@ fn one_writer_at_a_time() {
 }
 
 #[test]
-fn what_another_writer_left_unfinished_is_moved_before_the_next_line() {
+fn a_torn_line_of_another_writer_is_moved_before_the_next_line() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("costs.jsonl");
     let mut ledger =

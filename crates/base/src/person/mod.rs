@@ -209,9 +209,9 @@ fn test_terminal(_: &Environment) -> Option<PathBuf> {
 fn user_name(environment: &Environment) -> String {
     let user = rustix::process::getuid().as_raw();
     let known = settings::user_row(user).map(|row| row.name);
-    let said = environment.get("USER").or(environment.get("LOGNAME")).map(str::to_string);
+    let variable = environment.get("USER").or(environment.get("LOGNAME")).map(str::to_string);
     // Tests have people of their own.
-    let name = if cfg!(debug_assertions) { said.or(known) } else { known.or(said) };
+    let name = if cfg!(debug_assertions) { variable.or(known) } else { known.or(variable) };
     name.unwrap_or_else(|| "person".to_string())
 }
 

@@ -250,7 +250,7 @@ fn read_process(pid: i32) -> Option<Process> {
     Some(row)
 }
 
-/// The fields of `/proc/PID/stat`. The name stands in parentheses and may hold anything, so the last one ends it.
+/// The fields of `/proc/PID/stat`. The name is in parentheses and may contain anything, so the last parenthesis ends it.
 fn parse_stat(text: &str) -> Option<Process> {
     let (head, rest) = text.rsplit_once(')')?;
     let (pid, name) = head.split_once('(')?;

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_answer_is_no_answer() {
+    fn a_malformed_answer_is_ignored() {
         let mut pairs = Vec::new();
         assert_eq!(collect(&[1, 2, 3], &mut pairs), None);
         assert_eq!(collect(&[255; 16], &mut pairs), None);

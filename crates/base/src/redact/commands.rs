@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn passwords_among_the_words_of_programs_are_caught() {
-        for (text, told) in [
+        for (text, redacted) in [
             ("mysql -u root -phunter shop", "mysql -u root -p[REDACTED:password] shop"),
             ("/usr/bin/mysqldump -p'a b' shop > x", "/usr/bin/mysqldump -p[REDACTED:password] shop > x"),
             ("mariadb -hdb -pX", "mariadb -hdb -p[REDACTED:password]"),
@@ -431,17 +431,17 @@ mod tests {
             ("zip -r -P hunter a.zip a", "zip -r -P [REDACTED:password] a.zip a"),
             ("smbclient -U bob%hunter //h/s", "smbclient -U bob%[REDACTED:password] //h/s"),
         ] {
-            assert_eq!(Redactor::patterns_only().text(text), told, "{text}");
+            assert_eq!(Redactor::patterns_only().text(text), redacted, "{text}");
             assert_eq!(
                 Redactor::patterns_only().text(&Redactor::patterns_only().text(text)),
-                told,
+                redacted,
                 "twice: {text}"
             );
         }
     }
 
     #[test]
-    fn words_that_are_no_passwords_stay() {
+    fn ordinary_words_are_not_redacted() {
         for text in [
             "mysql -u root -p shop",
             "mysql -p",

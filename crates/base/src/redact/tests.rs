@@ -122,8 +122,8 @@ fn a18_harmless_lines_stay() {
         .enumerate()
         .filter_map(|(seed, (kind, template))| {
             let text = samples::expand(template, seed as u64);
-            let told = clean.text(&text).into_owned();
-            (told != text).then(|| format!("{kind}: {text}\n    -> {told}"))
+            let redacted = clean.text(&text).into_owned();
+            (redacted != text).then(|| format!("{kind}: {text}\n    -> {redacted}"))
         })
         .collect();
     assert!(changed.is_empty(), "{} of {} changed:\n{}", changed.len(), lines.len(), changed.join("\n"));
@@ -138,12 +138,12 @@ fn s11_no_secret_of_the_list_stays() {
     let mut missed = Vec::new();
     for (seed, (kind, template)) in lines.iter().enumerate() {
         let (text, secret) = samples::secret(template, seed as u64);
-        let told = clean.text(&text).into_owned();
+        let redacted = clean.text(&text).into_owned();
         let parts = secret.lines().filter(|line| line.len() >= 6 && !line.contains("-----"));
-        if told.contains(&secret) || parts.into_iter().any(|part| told.contains(part)) {
-            missed.push(format!("{kind}: {text}\n    -> {told}"));
+        if redacted.contains(&secret) || parts.into_iter().any(|part| redacted.contains(part)) {
+            missed.push(format!("{kind}: {text}\n    -> {redacted}"));
         }
-        assert_eq!(clean.text(&told), told, "a second pass changes nothing");
+        assert_eq!(clean.text(&redacted), redacted, "a second pass changes nothing");
     }
     assert!(missed.is_empty(), "{} of {} missed:\n{}", missed.len(), lines.len(), missed.join("\n"));
 }

@@ -63,9 +63,9 @@ macro_rules! settings {
 
 settings! {
     PROVIDER = "model.provider", Choice(&PROVIDERS), "", Person, ["MARVIN_PROVIDER", "LLM_PROVIDER", "TOKIMON_LLM"],
-        "Which provider answers; unset: the first with a key, else mock";
+        "Provider; unset: the first with a key, else mock";
     MODEL = "model.name", Text, "", Anyone, ["MARVIN_MODEL"],
-        "Which model of the provider answers; unset: the provider's own default";
+        "Model of the provider; unset: the provider's own default";
     PROTOCOL = "model.protocol", Choice(&["auto", "native", "json", "action"]), "auto", Anyone, ["MARVIN_PROTOCOL"],
         "How tools are called: native calls, JSON in text, or {message, spawn} in text; auto: what the provider can do";
     SCRIPT = "model.script", Text, "", Person, ["MARVIN_SCRIPT"],
@@ -73,7 +73,7 @@ settings! {
 
     OPENAI_URL = "provider.openai.url", Text, "https://api.openai.com/v1", Person,
         ["MARVIN_OPENAI_URL", "OPENAI_COMPAT_URL", "BOB_CHAT_BASE_URL", "OPENAI_BASE_URL"],
-        "Base address of the OpenAI-compatible endpoint; /chat/completions is appended where missing";
+        "Base URL of the OpenAI-compatible endpoint; /chat/completions is appended where missing";
     OPENAI_KEY = "provider.openai.key", Secret, "", Person,
         ["MARVIN_OPENAI_KEY", "OPENAI_COMPAT_API_KEY", "BOB_CHAT_API_KEY", "OPENAI_API_KEY"],
         "Key of the OpenAI-compatible endpoint";
@@ -81,19 +81,19 @@ settings! {
         ["MARVIN_OPENAI_MODEL", "OPENAI_COMPAT_MODEL", "BOB_CHAT_MODEL"],
         "Model of the openai provider";
     ANTHROPIC_URL = "provider.anthropic.url", Text, "https://api.anthropic.com", Person,
-        ["MARVIN_ANTHROPIC_URL", "ANTHROPIC_BASE_URL"], "Base address of the Anthropic endpoint";
+        ["MARVIN_ANTHROPIC_URL", "ANTHROPIC_BASE_URL"], "Base URL of the Anthropic endpoint";
     ANTHROPIC_KEY = "provider.anthropic.key", Secret, "", Person,
         ["MARVIN_ANTHROPIC_KEY", "ANTHROPIC_API_KEY"], "Key of the Anthropic endpoint";
     ANTHROPIC_MODEL = "provider.anthropic.model", Text, "claude-opus-4.6", Person,
         ["MARVIN_ANTHROPIC_MODEL"], "Model of the anthropic provider";
     GEMINI_URL = "provider.gemini.url", Text, "https://generativelanguage.googleapis.com", Person,
-        ["MARVIN_GEMINI_URL"], "Base address of the Gemini endpoint";
+        ["MARVIN_GEMINI_URL"], "Base URL of the Gemini endpoint";
     GEMINI_KEY = "provider.gemini.key", Secret, "", Person,
         ["MARVIN_GEMINI_KEY", "GEMINI_API_KEY"], "Key of the Gemini endpoint (else ~/.ssh/GEMINI_API_KEY)";
     GEMINI_MODEL = "provider.gemini.model", Text, "gemini-3-pro-preview", Person,
         ["MARVIN_GEMINI_MODEL", "GEMINI_MODEL"], "Model of the gemini provider";
     GROQ_URL = "provider.groq.url", Text, "https://api.groq.com/openai/v1", Person,
-        ["MARVIN_GROQ_URL"], "Base address of the Groq endpoint";
+        ["MARVIN_GROQ_URL"], "Base URL of the Groq endpoint";
     GROQ_KEY = "provider.groq.key", Secret, "", Person,
         ["MARVIN_GROQ_KEY", "GROQ_API_KEY"], "Key of the Groq endpoint (else ~/.ssh/GROQ_API_KEY)";
     GROQ_MODEL = "provider.groq.model", Text, "llama-3.3-70b-versatile", Person,
@@ -101,43 +101,43 @@ settings! {
     WHISPER_MODEL = "provider.groq.whisper_model", Text, "whisper-large-v3", Person,
         ["MARVIN_WHISPER_MODEL", "WHISPER_MODEL"], "Model that turns speech into text";
     KIMI_URL = "provider.kimi.url", Text, "https://openrouter.ai/api/v1", Person,
-        ["MARVIN_KIMI_URL", "KIMI_URL"], "Base address of the Kimi endpoint";
+        ["MARVIN_KIMI_URL", "KIMI_URL"], "Base URL of the Kimi endpoint";
     KIMI_KEY = "provider.kimi.key", Secret, "", Person,
         ["MARVIN_KIMI_KEY", "KIMI_API_KEY", "OPENROUTER_API_KEY", "MOONSHOT_API_KEY"],
         "Key of the Kimi endpoint (else ~/.ssh/OPENROUTER_API_KEY)";
     KIMI_MODEL = "provider.kimi.model", Text, "moonshotai/kimi-k2.5", Person,
         ["MARVIN_KIMI_MODEL", "KIMI_MODEL"], "Model of the kimi provider";
     COPILOT_URL = "provider.copilot.url", Text, "https://api.githubcopilot.com", Person,
-        ["MARVIN_COPILOT_URL"], "Base address of the Copilot endpoint";
+        ["MARVIN_COPILOT_URL"], "Base URL of the Copilot endpoint";
     COPILOT_TOKEN_URL = "provider.copilot.token_url", Text, "https://api.github.com/copilot_internal/v2/token", Person,
-        ["MARVIN_COPILOT_TOKEN_URL"], "Where a GitHub token is exchanged for a Copilot token";
+        ["MARVIN_COPILOT_TOKEN_URL"], "URL at which a GitHub token is exchanged for a Copilot token";
     COPILOT_KEY = "provider.copilot.key", Secret, "", Person,
         ["MARVIN_COPILOT_KEY", "GITHUB_COPILOT_TOKEN", "COPILOT_GITHUB_TOKEN"], "GitHub token with access to Copilot";
     COPILOT_MODEL = "provider.copilot.model", Text, "gpt-5.2", Person,
         ["MARVIN_COPILOT_MODEL"], "Model of the copilot provider";
     OLLAMA_URL = "provider.ollama.url", Text, "http://localhost:11434", Person,
-        ["MARVIN_OLLAMA_URL", "OLLAMA_URL"], "Base address of the Ollama server";
+        ["MARVIN_OLLAMA_URL", "OLLAMA_URL"], "Base URL of the Ollama server";
     OLLAMA_MODEL = "provider.ollama.model", Text, "qwen3-coder:30b", Person,
         ["MARVIN_OLLAMA_MODEL", "OLLAMA_MODEL"], "Model of the ollama provider";
     OLLAMA_CONTEXT = "provider.ollama.context", Whole(0, MANY), "32768", Person,
-        ["MARVIN_OLLAMA_CONTEXT"], "Tokens of context that the Ollama server is asked for";
+        ["MARVIN_OLLAMA_CONTEXT"], "Context size in tokens that is requested from the Ollama server";
     LOCAL_URL = "provider.local.url", Text, "http://localhost:1234/v1", Person,
-        ["MARVIN_LOCAL_URL", "BOB_LOCAL_BASE_URL"], "Base address of an OpenAI-compatible server on this machine";
+        ["MARVIN_LOCAL_URL", "BOB_LOCAL_BASE_URL"], "Base URL of an OpenAI-compatible server on this machine";
     LOCAL_KEY = "provider.local.key", Secret, "", Person,
-        ["MARVIN_LOCAL_KEY", "BOB_LOCAL_API_KEY"], "Key of that server, if it wants one";
+        ["MARVIN_LOCAL_KEY", "BOB_LOCAL_API_KEY"], "Key of that server, if it needs one";
     LOCAL_MODEL = "provider.local.model", Text, "local-model", Person,
         ["MARVIN_LOCAL_MODEL", "BOB_LOCAL_MODEL"], "Model of the local provider";
 
     CODEX_CLI = "provider.codex.program", Text, "codex", Person, ["MARVIN_CODEX_PROGRAM", "CODEX_CLI"],
         "The Codex program";
     CODEX_MODEL = "provider.codex.model", Text, "", Person, ["MARVIN_CODEX_MODEL", "TOKIMON_CODEX_MODEL"],
-        "Model that Codex is told to use";
+        "Model for Codex";
     CODEX_PROFILE = "provider.codex.profile", Text, "", Person, ["MARVIN_CODEX_PROFILE", "TOKIMON_CODEX_PROFILE"],
-        "Profile that Codex is told to use";
+        "Profile for Codex";
     CODEX_SANDBOX = "provider.codex.sandbox", Choice(&["read-only", "workspace-write", "danger-full-access"]), "read-only",
-        Person, ["MARVIN_CODEX_SANDBOX", "TOKIMON_CODEX_SANDBOX"], "Sandbox that Codex is told to use";
+        Person, ["MARVIN_CODEX_SANDBOX", "TOKIMON_CODEX_SANDBOX"], "Sandbox mode for Codex";
     CODEX_APPROVAL = "provider.codex.approval", Choice(&["untrusted", "on-failure", "on-request", "never"]), "never", Person,
-        ["MARVIN_CODEX_APPROVAL", "TOKIMON_CODEX_APPROVAL"], "Approval policy that Codex is told to use";
+        ["MARVIN_CODEX_APPROVAL", "TOKIMON_CODEX_APPROVAL"], "Approval policy for Codex";
     CODEX_SEARCH = "provider.codex.search", Switch, "false", Person, ["MARVIN_CODEX_SEARCH", "TOKIMON_CODEX_SEARCH"],
         "Whether Codex may search the web";
     CODEX_TIMEOUT = "provider.codex.timeout_s", Whole(1, MANY), "900", Person,
@@ -153,7 +153,7 @@ settings! {
     CLAUDE_CLI = "provider.claude.program", Text, "claude", Person, ["MARVIN_CLAUDE_PROGRAM", "CLAUDE_CODE_CLI"],
         "The Claude Code program";
     CLAUDE_MODEL = "provider.claude.model", Text, "", Person, ["MARVIN_CLAUDE_MODEL", "TOKIMON_CLAUDE_MODEL"],
-        "Model that Claude Code is told to use";
+        "Model for Claude Code";
     CLAUDE_TIMEOUT = "provider.claude.timeout_s", Whole(1, MANY), "900", Person,
         ["MARVIN_CLAUDE_TIMEOUT_S", "TOKIMON_CLAUDE_TIMEOUT_S"], "Seconds that one Claude Code call may take";
     CLAUDE_SETTINGS_PATH = "provider.claude.settings_path", Text, "", Person,
@@ -194,19 +194,19 @@ settings! {
     AGENT_TIMEOUT = "agents.timeout_s", Whole(1, 86_400), "3600", Person, ["MARVIN_AGENT_TIMEOUT_S"],
         "Seconds that a sub-agent may take when the call does not say";
     RESEARCH_TIMEOUT = "agents.research_timeout_s", Whole(1, 86_400), "600", Person, ["MARVIN_RESEARCH_TIMEOUT_S"],
-        "The same for a sub-agent that only looks";
+        "The same for a read-only research agent";
     NO_PROGRESS = "limits.no_progress", Whole(1, 100), "3", Anyone, ["MARVIN_NO_PROGRESS"],
         "How often the same call may give the same result before the turn stops";
     VERIFY_ROUNDS = "agent.verify_rounds", Whole(0, 20), "3", Anyone, ["MARVIN_VERIFY_ROUNDS"],
-        "How often a final answer is sent back because what was promised does not hold";
+        "How often a final answer is sent back because its commitments do not hold";
     PERSEVERANCE = "agent.perseverance", Whole(0, 20), "3", Anyone, ["MARVIN_PERSEVERANCE"],
         "How often a servitor that stops unfinished is told to continue";
     COORDINATOR = "agent.coordinator", Text, "Jake", Anyone, ["MARVIN_COORDINATOR"],
         "Name of the agent that summons servitors on a person's behalf";
     SERVITORS = "agent.servitors", Whole(1, 10_000), "1000", Anyone, ["MARVIN_SERVITORS"],
-        "How many servitors may live in a project at the same time";
+        "Maximum number of servitors in a project";
     CONCURRENCY = "agent.concurrency", Whole(1, 1_000), "8", Anyone, ["MARVIN_CONCURRENCY"],
-        "How many servitors may ask the model at the same time, and how many may run tools";
+        "How many servitors may call the model at the same time, and how many may run tools";
     RETRIES = "limits.retries", Whole(0, 20), "4", Person, ["MARVIN_RETRIES"],
         "How often a failed model request is repeated";
     CONNECT_TIMEOUT = "limits.connect_s", Whole(1, 600), "10", Person, ["MARVIN_CONNECT_S"],
@@ -229,13 +229,13 @@ settings! {
         "Estimated tokens that the chat log is compacted to";
 
     DURABILITY = "record.durability", Choice(&["line", "turn", "system"]), "turn", Anyone, ["MARVIN_DURABILITY"],
-        "When the record is forced to the disk: after every line, every turn, or when the system likes";
+        "When the record is forced to the disk: after every line, every turn, or when the operating system does it";
     GREP_MAX_BYTES = "tools.grep_max_bytes", Whole(0, MANY), "200000", Anyone,
         ["MARVIN_GREP_MAX_BYTES", "TOKIMON_GREP_MAX_BYTES"], "Bytes of search results; 0: no limit";
     COMMAND_TIMEOUT = "tools.command_timeout_s", Whole(1, 86_400), "60", Anyone, ["MARVIN_COMMAND_TIMEOUT_S"],
         "Seconds that a command may take when the call does not say";
     CONTAINMENT = "sandbox.commands", Choice(&["auto", "namespaces", "landlock", "bubblewrap", "off"]), "auto", Person, ["MARVIN_SANDBOX"],
-        "How the operating system contains commands; auto: the strongest level this machine gives; namespaces: that or nothing";
+        "Sandbox for commands; auto: the strongest level that works on this machine; namespaces: that or nothing";
     SANDBOX_READABLE = "sandbox.readable", List, "", Person, ["MARVIN_SANDBOX_READABLE"],
         "Further directories that sandboxed commands may read, for example a toolchain in an unusual place";
     SANDBOX_PROCESSES = "sandbox.processes", Whole(8, 100_000), "512", Person, ["MARVIN_SANDBOX_PROCESSES"],
@@ -245,7 +245,7 @@ settings! {
     SANDBOX_ENVIRONMENT = "sandbox.environment", List, "", Person, ["MARVIN_SANDBOX_ENVIRONMENT"],
         "Names of further environment variables that sandboxed commands get; the usual ones are built in";
     SECRETS_GRANTED = "secrets.granted", List, "", Person, ["MARVIN_SECRETS_GRANTED"],
-        "Files of secrets that agents may read, as paths in the workspace or as file names";
+        "Files with secrets that agents may read, as paths in the workspace or as file names";
     SANDBOX_INSTALL = "sandbox.install", Choice(&["ask", "allow", "deny"]), "ask", Person, ["MARVIN_SANDBOX_INSTALL"],
         "Whether packages may be installed; ask: without a person to ask, they are not";
     GATE_EVALUATOR = "gate.evaluator", Switch, "false", Person, ["MARVIN_GATE_EVALUATOR"],
@@ -255,52 +255,52 @@ settings! {
     GATE_EVALUATOR_MODEL = "gate.evaluator_model", Text, "", Person, ["MARVIN_GATE_EVALUATOR_MODEL"],
         "That model; unset: the one that answers, or the provider's own default";
     GATE_EVALUATOR_TIMEOUT = "gate.evaluator_timeout_ms", Whole(10, 600_000), "30000", Person,
-        ["MARVIN_GATE_EVALUATOR_TIMEOUT_MS"], "Milliseconds after which its answer is no longer waited for";
+        ["MARVIN_GATE_EVALUATOR_TIMEOUT_MS"], "Timeout of its answer in milliseconds";
     GATE_EVALUATOR_COST = "gate.evaluator_cost_usd", Amount, "0.5", Person, ["MARVIN_GATE_EVALUATOR_COST_USD"],
         "US dollars that its answers may cost in one run";
     GATE_EVALUATOR_CONFIDENCE = "gate.evaluator_confidence", Amount, "0.85", Person, ["MARVIN_GATE_EVALUATOR_CONFIDENCE"],
-        "How sure it must be, from 0 to 1, to allow or deny";
+        "Minimum confidence, from 0 to 1, to allow or deny";
     GATE_EVALUATOR_CACHE = "gate.evaluator_cache_minutes", Whole(0, 10_080), "60", Person,
-        ["MARVIN_GATE_EVALUATOR_CACHE_MINUTES"], "Minutes that the same question gets the same answer";
+        ["MARVIN_GATE_EVALUATOR_CACHE_MINUTES"], "Minutes that an answer is cached";
     WEB_ORG_ALLOWLIST = "web.org_allowlist", List, "", Person, ["MARVIN_WEB_ORG_ALLOWLIST", "TOKIMON_WEB_ORG_ALLOWLIST"],
-        "Hosts that may be reached at all";
+        "Hosts that may be reached";
     WEB_REQUEST_ALLOWLIST = "web.request_allowlist", List, "", Anyone,
-        ["MARVIN_WEB_REQUEST_ALLOWLIST", "TOKIMON_WEB_REQUEST_ALLOWLIST"], "Hosts this run may reach, a part of the former";
+        ["MARVIN_WEB_REQUEST_ALLOWLIST", "TOKIMON_WEB_REQUEST_ALLOWLIST"], "Hosts this run may reach, a subset of the former";
     WEB_DOMAIN_SECRETS = "web.domain_secrets", Json, "", Person,
         ["MARVIN_WEB_DOMAIN_SECRETS", "TOKIMON_WEB_DOMAIN_SECRETS_JSON"],
         "Headers added per domain, with $VARIABLE for the secret";
     WEB_SEARCH_URL = "web.search_url", Text, "https://html.duckduckgo.com/html/", Person, ["MARVIN_WEB_SEARCH_URL"],
-        "Address of the search engine (DuckDuckGo's page without scripts, or one of the same shape)";
+        "URL of the search engine (DuckDuckGo's HTML page, or a compatible one)";
     WEB_DOWNLOAD_BYTES = "web.download_max_bytes", Whole(1, MANY), "104857600", Person, ["MARVIN_WEB_DOWNLOAD_MAX_BYTES"],
         "Bytes of the largest file that is downloaded";
     WEB_DOWNLOAD_TIMEOUT = "web.download_timeout_s", Whole(1, 86_400), "600", Person, ["MARVIN_WEB_DOWNLOAD_TIMEOUT_S"],
         "Seconds that a download may take";
     SCRYFALL_URL = "turbotime.scryfall_url", Text, "https://api.scryfall.com", Person, ["MARVIN_SCRYFALL_URL"],
-        "Where scryfall.lookup asks for Magic cards";
+        "Base URL of scryfall.lookup (Magic cards)";
     STEAM_URL = "turbotime.steam_url", Text, "https://store.steampowered.com", Person, ["MARVIN_STEAM_URL"],
-        "Where steam.game_lookup asks for games";
+        "Base URL of steam.game_lookup (games)";
     KNOWLEDGE_URL = "turbotime.knowledge_url", Text, "https://html.duckduckgo.com/html/", Person, ["MARVIN_KNOWLEDGE_URL"],
-        "Where game.knowledge_search searches";
+        "Base URL of game.knowledge_search";
     NEWS_URL = "turbotime.news_url", Text, "https://news.google.com", Person, ["MARVIN_NEWS_URL"],
-        "Where news.headline_search asks for headlines";
+        "Base URL of news.headline_search (headlines)";
     TURBOTIME_TIMEOUT = "turbotime.timeout_s", Whole(1, 600), "20", Person, ["MARVIN_TURBOTIME_TIMEOUT_S"],
         "Seconds that one request of a TURBOTIME tool may take";
     GITHUB_API_URL = "github.api_url", Text, "https://api.github.com", Person, ["MARVIN_GITHUB_API_URL"],
-        "Base address of GitHub's HTTP interface";
+        "Base URL of GitHub's HTTP API";
     GITHUB_CLONE_URL = "github.clone_url", Text, "https://github.com", Person, ["MARVIN_GITHUB_CLONE_URL"],
-        "Base address that repositories are cloned from";
+        "Base URL that repositories are cloned from";
     GITHUB_TOKEN = "github.token", Secret, "", Person, ["MARVIN_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"],
-        "Token for GitHub's HTTP interface; sent nowhere else";
+        "Token for GitHub's HTTP API; sent nowhere else";
     GITHUB_CLONE_TIMEOUT = "github.clone_timeout_s", Whole(1, 86_400), "300", Person, ["MARVIN_GITHUB_CLONE_TIMEOUT_S"],
         "Seconds that a clone may take";
     GITHUB_CLONE_BYTES = "github.clone_max_bytes", Whole(1, MANY), "1073741824", Person, ["MARVIN_GITHUB_CLONE_MAX_BYTES"],
         "Bytes of the largest clone";
 
     PACKS_TOKENS = "packs.tokens", Whole(50, 2250), "1500", Anyone, ["MARVIN_PACKS_TOKENS"],
-        "Estimated tokens that packs may tell an agent at once";
+        "Estimated tokens of guidance that packs may give at once";
 
     FLOW_SYNC = "flow.sync", Choice(&["auto", "full", "normal"]), "auto", Person, ["MARVIN_FLOW_SYNC"],
-        "When a workflow's commits are forced to the disk: auto (steps with effects at once), full (all), normal (when SQLite likes)";
+        "When a workflow's commits are forced to the disk: auto (steps with effects at once), full (all), normal (when SQLite does it)";
 
     PERSON_UNATTENDED = "person.unattended", Text, "", Person, [],
         "Name under which your own scripts may decide without a terminal; read only from ~/.config/marvin/config.toml; unset: they may not";
@@ -329,7 +329,7 @@ settings! {
     MEMORY_PRACTICE = "memory.practice", Text, "", Person, ["MARVIN_MEMORY_PRACTICE", "BOB_PRACTICE_CANDIDATES"],
         "File of candidates that practice proposes";
     EMBEDDER = "memory.embedder", Text, "", Person, ["MARVIN_EMBEDDER"],
-        "Directory of a small model that finds by meaning (config.json, vocab.txt, model.safetensors); unset: words only";
+        "Directory of a small embedding model (config.json, vocab.txt, model.safetensors); unset: words only";
     STM_ENABLED = "memory.stm.enabled", Switch, "true", Anyone, ["MARVIN_STM_ENABLED", "BOB_STM_ENABLED"],
         "Keep a short-term memory";
     STM_DIR = "memory.stm.folder", Text, "", Person, ["MARVIN_STM_DIR", "BOB_STM_DIR"], "Directory of the short-term memory";
@@ -352,19 +352,19 @@ settings! {
         ["MARVIN_STM_PROMOTIONS", "BOB_STM_PROMOTION_MAX_PER_TURN"], "Proposals a turn may make from short-term memory";
     ENTRY = "interface.entry", Choice(&["cli", "ui"]), "cli", Person, ["MARVIN_ENTRY", "BOB_ENTRY"],
         "Which front end opens first";
-    WEB_UI = "interface.web", Switch, "false", Person, ["MARVIN_UI", "BOB_UI"], "Open the browser front end beside the terminal";
+    WEB_UI = "interface.web", Switch, "false", Person, ["MARVIN_UI", "BOB_UI"], "Open the web front end next to the terminal";
     APPROVAL = "interface.approval_s", Whole(1, 86_400), "600", Person, ["MARVIN_APPROVAL_S"],
-        "Seconds that a question of the gate waits for a person; no answer is a no";
+        "Seconds that a question of the gate waits for a person; no answer denies it";
     PROFILE = "profile", Text, "", Person, ["MARVIN_PROFILE"], "Profile to use; unset: the last one";
 
     HOOKS_STOP_ROUNDS = "hooks.stop_rounds", Whole(0, 20), "3", Person, ["MARVIN_HOOKS_STOP_ROUNDS"],
         "How often in a row an agent that stops is sent back because its commitments do not hold";
 
     HOOKS_ALLOW = "hooks.allow", Choice(&["never", "rules", "harmless"]), "rules", Person, ["MARVIN_HOOKS_ALLOW"],
-        "What hooks let a client run without its own question: nothing, what your own rules allow, or also harmless reads";
+        "Commands that hooks let a client run without its own question: none, those that your own rules allow, or also harmless reads";
 
     MCP_SERVERS = "mcp.servers", Json, "", Anyone, ["MARVIN_MCP_SERVERS"],
-        "Servers whose tools agents get, by name: command, args, env, cwd, url, headers, allow, timeout_s, startup_s";
+        "MCP servers whose tools agents get, by name: command, args, env, cwd, url, headers, allow, timeout_s, startup_s";
     MCP_TOKEN = "mcp.token", Secret, "", Person, ["MARVIN_MCP_TOKEN"],
         "Token that clients of `marvin mcp --http` must send; unset: a new one each time";
 
@@ -391,13 +391,13 @@ settings! {
     DELEGATED = "process.delegated", Switch, "false", Process, ["MARVIN_DELEGATED", "TOKIMON_DELEGATED"],
         "This process was started by an agent program that Marvin started";
     DELEGATION_DEPTH = "process.delegation_depth", Whole(0, 64), "0", Process,
-        ["MARVIN_DELEGATION_DEPTH", "TOKIMON_DELEGATION_DEPTH"], "How many agent programs stand above this process";
+        ["MARVIN_DELEGATION_DEPTH", "TOKIMON_DELEGATION_DEPTH"], "Number of agent programs above this process";
     SECURITY_EVAL = "process.security_evaluation", Switch, "false", Process,
         ["MARVIN_SECURITY_EVAL", "MARVEL_SECURITY_EVAL"], "This process judges a command; its own hooks are quiet";
     LAB = "process.lab", Switch, "false", Process, ["MARVIN_LAB"],
         "This process belongs to the solver of a benchmark task; it does not run the benchmark";
     HOOK_PROJECT = "process.hook_project", Text, "", Process, ["MARVIN_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
-        "Project that a hook speaks for";
+        "Project of a hook";
 }
 
 #[cfg(test)]

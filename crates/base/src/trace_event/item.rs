@@ -66,7 +66,7 @@ pub struct ModelCallItem {
     /// The names of the tools that the reply calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<Vec<String>>,
-    /// Why there is no reply.
+    /// Error instead of a reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The key of the failure.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Names of workers that stand for a person.
+/// Names of workers that represent a person.
 pub(super) const PEOPLE: [&str; 2] = ["approve", "answer"];
 
 /// The key of an answer that identifies the person.

@@ -103,7 +103,7 @@ impl Run {
         if record.sync() != Sync::Normal {
             record.check_against(traced)?;
         }
-        let trace = Trace::going_on(ledger(&directory, project)?, options.listener, &before);
+        let trace = Trace::resume(ledger(&directory, project)?, options.listener, &before);
         let facts = facts(project, &workflow, record.sync());
         save(&directory, &facts, &project.redactor, RunStatus::Running, false)?;
         catch_up(&trace, &record, &workflow, traced)?;

@@ -206,7 +206,7 @@ impl Daemon {
                 biased;
                 answer = &mut answer => break answer,
                 () = tokio::time::sleep(wire::PULSE) => {
-                    // The hook may be gone; the event is handled all the same.
+                    // The hook may be gone; the event is handled anyway.
                     stream.write_all(b"\n").await.ok();
                 }
             }

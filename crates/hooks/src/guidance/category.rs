@@ -3,7 +3,7 @@
 use crate::packs::{Packs, same_word, words};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Words that speak for categories, where a pack has them.
+/// Keywords of categories, where a pack has them.
 const WORDS: [(&[&str], &[&str]); 9] = [
     (
         &["git"],
@@ -130,7 +130,7 @@ pub(super) fn detect(text: &str, packs: &Packs) -> Option<String> {
     for category in &order {
         let parts: Vec<&str> = category.split('-').collect();
         let whole = !ORDINARY.contains(category) && parts.iter().all(|part| says(part));
-        // Its own name is worth more than a word that speaks for it.
+        // Its own name counts more than a keyword.
         let mut count = if whole { parts.len() + 1 } else { 0 };
         for (categories, known) in WORDS {
             if categories.contains(category) {

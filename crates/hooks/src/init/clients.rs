@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn every_hook_knows_its_own_and_no_other() {
+    fn every_hook_recognises_only_its_own_entries() {
         let programs = [
             Program::OnPath,
             Program::At("/opt/my tools/it's/marvin".into()),

@@ -247,7 +247,7 @@ impl<'a> Planner<'a> {
                 before: self.receipt.content.clone(),
                 after,
                 state,
-                note: "what was written, so that it can be taken back".to_string(),
+                note: "receipt for `marvin init --remove`".to_string(),
             };
             let at = if self.request.remove { self.changes.len() } else { 0 };
             self.changes.insert(at, change);

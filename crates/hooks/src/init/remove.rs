@@ -37,7 +37,7 @@ impl Planner<'_> {
         }
         if !whole {
             self.notes.push(format!(
-                "only what was written here is taken back; for the rest run `marvin init --remove` in {}",
+                "only the setup of this directory is removed; for the rest run `marvin init --remove` in {}",
                 self.place.top.display()
             ));
             return Ok(());
@@ -68,7 +68,7 @@ impl Planner<'_> {
     /// The text that a settings file had before hooks were put into it, if nothing else happened to it since.
     pub(super) fn original(&self, name: &str, current: &str, client: Client) -> Option<String> {
         let before = String::from_utf8(self.old.before(name, current.as_bytes())?).ok()?;
-        // A receipt is believed only as far as the file bears it out.
+        // A receipt is trusted only as far as it agrees with the file.
         let without = settings::take_out(current, client).ok()?;
         settings::same(&before, &without).then_some(before)
     }
@@ -198,7 +198,7 @@ impl Planner<'_> {
     }
 }
 
-/// What stands in a directory, in order; a directory that is not there holds nothing.
+/// Entries of a directory, in order; a missing directory has none.
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(MAX_DIRECTORY_ENTRIES);
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

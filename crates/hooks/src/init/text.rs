@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_looks_like_its_neighbours() {
+    fn inserted_text_has_the_layout_of_its_neighbours() {
         let value = json!({"b": [1]});
         assert_eq!(
             appended("{\n    \"a\": 1\n}\n", "k", &value),

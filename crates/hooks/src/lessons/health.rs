@@ -66,9 +66,9 @@ pub fn look(runs: &Path, packs: &Packs, now: Timestamp) -> Health {
                 *injections.entry(pack).or_default() += 1;
             }
         }
-        for said in record::guidance(run).into_iter().filter(|said| said.kind == "correction") {
+        for entry in record::guidance(run).into_iter().filter(|entry| entry.kind == "correction") {
             corrections += 1;
-            if let Some(file) = said.preceding_file {
+            if let Some(file) = entry.preceding_file {
                 *files.entry(file).or_default() += 1;
             }
         }

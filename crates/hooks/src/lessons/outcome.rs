@@ -76,7 +76,7 @@ pub struct Outcome {
 pub fn correlate(run: &Path, packs: &Packs) -> BTreeMap<LessonRef, Count> {
     let injections = record::injections(run);
     let corrections: Vec<record::GuidanceRecord> =
-        record::guidance(run).into_iter().filter(|said| said.kind == "correction").collect();
+        record::guidance(run).into_iter().filter(|entry| entry.kind == "correction").collect();
     let failures = if injections.is_empty() { Vec::new() } else { record::failures(run) };
     let mut counts: BTreeMap<LessonRef, Count> = BTreeMap::new();
     for injection in &injections {
@@ -87,15 +87,15 @@ pub fn correlate(run: &Path, packs: &Packs) -> BTreeMap<LessonRef, Count> {
         let failed = failures.iter().any(|(at, file)| soon(*at) && same_file(file, &injection.file));
         for lesson in &injection.lessons {
             let pack = packs.get(&lesson.pack);
-            let about = |said: &record::GuidanceRecord| {
+            let about = |entry: &record::GuidanceRecord| {
                 let file =
-                    said.preceding_file.as_deref().is_some_and(|file| same_file(file, &injection.file));
+                    entry.preceding_file.as_deref().is_some_and(|file| same_file(file, &injection.file));
                 let category =
                     |category: &str| pack.map_or(category == lesson.pack, |pack| pack.has_category(category));
                 // A correction with another category is not about this pack, even in the same file.
-                said.category.as_deref().map_or(file, category)
+                entry.category.as_deref().map_or(file, category)
             };
-            let corrected = corrections.iter().any(|said| soon(said.timestamp) && about(said));
+            let corrected = corrections.iter().any(|entry| soon(entry.timestamp) && about(entry));
             let count = counts.entry(lesson.clone()).or_default();
             count.injected += 1;
             count.corrected += u64::from(corrected);

@@ -51,10 +51,10 @@ type Group = Vec<(String, record::GuidanceRecord)>;
 pub fn candidates(runs: &Path, packs: &Packs) -> Vec<Candidate> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     for run in record::sessions(runs) {
-        for said in record::guidance(&run) {
-            let key = plain(&said.content);
-            if matches!(said.kind.as_str(), "correction" | "direction") && !key.is_empty() {
-                groups.entry(key).or_default().push((record::id(&run), said));
+        for entry in record::guidance(&run) {
+            let key = plain(&entry.content);
+            if matches!(entry.kind.as_str(), "correction" | "direction") && !key.is_empty() {
+                groups.entry(key).or_default().push((record::id(&run), entry));
             }
         }
     }
@@ -102,8 +102,8 @@ impl ExistingLesson {
 }
 
 fn candidate(key: &str, group: &Group, packs: &Packs) -> Option<(Timestamp, Candidate)> {
-    let (run, newest) = group.iter().max_by_key(|(_, said)| said.timestamp)?;
-    let category = group.iter().rev().find_map(|(_, said)| said.category.clone());
+    let (run, newest) = group.iter().max_by_key(|(_, entry)| entry.timestamp)?;
+    let category = group.iter().rev().find_map(|(_, entry)| entry.category.clone());
     let told = newest.preceding_injections.iter().flatten();
     let pack = category
         .as_deref()
@@ -131,7 +131,7 @@ fn candidate(key: &str, group: &Group, packs: &Packs) -> Option<(Timestamp, Cand
         description: format!("{times}, last in {run}{file}"),
         actionable,
         frequency: group.len(),
-        confidence: group.iter().map(|(_, said)| said.confidence).fold(0.0, f64::max),
+        confidence: group.iter().map(|(_, entry)| entry.confidence).fold(0.0, f64::max),
         runs,
         last: clock::stamp(newest.timestamp),
     };
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn titles_are_short_instructions() {
-        for (said, title, actionable) in [
+        for (text, title, actionable) in [
             ("No, use pnpm instead of npm", "Use pnpm instead of npm", "Use pnpm instead of npm"),
             ("no. no! Don't mock.  The database is fast.", "Don't mock", "Don't mock. The database is fast."),
             ("From now on, please write tests first", "Write tests first", "Write tests first"),
@@ -259,8 +259,8 @@ mod tests {
             ),
             ("é", "É", "É"),
         ] {
-            assert_eq!(suggest(said), (title.to_string(), actionable.to_string()), "{said}");
-            assert!(suggest(said).0.split(' ').count() < 10);
+            assert_eq!(suggest(text), (title.to_string(), actionable.to_string()), "{text}");
+            assert!(suggest(text).0.split(' ').count() < 10);
         }
     }
 }

@@ -93,7 +93,7 @@ fn kinds(scored: &ScoredPack) -> Vec<Kind> {
 // ---- loading --------------------------------------------------------------------------------------------------------
 
 #[test]
-fn the_first_of_a_name_wins_and_underscores_are_no_packs() {
+fn the_first_pack_of_a_name_wins_and_underscores_are_ignored() {
     let (ours, mine) = (Shelf::new(), Shelf::new());
     ours.pack("same", &json!({"description": "ours"}));
     mine.pack("same", &json!({"description": "mine"}));
@@ -363,7 +363,7 @@ fn a_pack_that_only_applies_tells_its_rules_and_what_fits() {
 }
 
 #[test]
-fn the_cap_holds_and_what_found_no_room_comes_later() {
+fn the_token_limit_holds_and_the_rest_comes_later() {
     let shelf = Shelf::new();
     for name in ["a", "b", "c", "d", "e"] {
         shelf.pack(name, &json!({"references": {"code_paths": ["src/"]}}));

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 /// A way to solve a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Runner {
-    /// One agent and one session, whose claim is believed.
+    /// One agent and one session, whose claim is accepted.
     Baseline,
     /// A planned workflow: every step is verified, every retry changes something.
     Hierarchical,

@@ -31,7 +31,7 @@ const DEFAULT_PORT: u16 = 8765;
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT);
 
 const HELP: &str = "\
-Serves until it is interrupted. The link that it prints opens the page once, in one window; another is printed when it was used. With
+Serves until it is interrupted. The printed link works once, in one window; another is printed after it was used. With
 --json the token itself is printed, for programs. Only this machine is served unless --host and --expose say otherwise.
 
 Examples:
@@ -105,7 +105,7 @@ pub(crate) async fn serve_beside(chat: &Chat) -> Result<String, StartError> {
     let cancel = CancellationToken::new();
     let token = ids::short(32);
     let setup = |address| Setup {
-        ground: Arc::new(chat.project()),
+        project: Arc::new(chat.project()),
         chat: chat.clone(),
         token: token.clone(),
         address,
@@ -133,7 +133,7 @@ fn serve_until_interrupted(mut context: ProjectContext, options: &ServeOptions) 
         .await?;
         let token = ids::short(32);
         let setup = Setup {
-            ground: Arc::new(context),
+            project: Arc::new(context),
             chat: chat.clone(),
             token: token.clone(),
             address: options.address,

@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// The end of `marvin verify --help`.
 pub(crate) const VERIFY_HELP: &str = "\
-Every commitment is verified again from scratch, outside of any agent, contained and without network.
+Every commitment is verified again from scratch, outside any agent, sandboxed and without network.
 Exit code 0 when all of them pass, or there is none; 3 when one failed or could not run; 130 when interrupted.
 
 Examples:
@@ -40,12 +40,12 @@ pub(crate) struct CommitmentChoice {
     place: ProjectArguments,
 }
 
-/// Promise what must hold before work is done, and verify it
+/// Add and verify commitments, which must hold before work is done
 #[derive(Debug, Subcommand)]
 pub(crate) enum CommitmentsCommand {
-    /// Promise something; what cannot fail is refused
+    /// Add a commitment; an assertion that cannot fail is refused
     #[command(
-        after_help = "Kinds:\n  shell:LINE                          ends with exit code 0 (bash, pipefail, contained, no network)\n  file_exists:PATH                    is there; PATH/ must be a directory\n  file_contains:PATH: TEXT            holds the text\n  json_equals:PATH: /POINTER = VALUE  has this value there\n  tests_pass:RUNNER WORDS             at least one test runs and none fails; auto, pytest, cargo, go, node, command LINE\n\nExamples:\n  marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests\n  marvin commitments add 'tests_pass:cargo --workspace' --timeout 600\n  marvin commitments add 'json_equals:package.json: /version = \"1.2.0\"'"
+        after_help = "Kinds:\n  shell:LINE                          ends with exit code 0 (bash, pipefail, sandboxed, no network)\n  file_exists:PATH                    is there; PATH/ must be a directory\n  file_contains:PATH: TEXT            holds the text\n  json_equals:PATH: /POINTER = VALUE  has this value there\n  tests_pass:RUNNER WORDS             at least one test runs and none fails; auto, pytest, cargo, go, node, command LINE\n\nExamples:\n  marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests\n  marvin commitments add 'tests_pass:cargo --workspace' --timeout 600\n  marvin commitments add 'json_equals:package.json: /version = \"1.2.0\"'"
     )]
     Add {
         /// The assertion
@@ -54,13 +54,13 @@ pub(crate) enum CommitmentsCommand {
         /// Its meaning, for people
         #[arg(long, value_name = "TEXT", default_value = "")]
         description: String,
-        /// Seconds that it has (default: 120)
+        /// Timeout in seconds (default: 120)
         #[arg(long, value_name = "SECONDS")]
         timeout: Option<u64>,
-        /// A file or directory that must stay as it is now; may be given several times
+        /// A file or directory that must not change; may be given several times
         #[arg(long, value_name = "PATH")]
         oracle: Vec<String>,
-        /// A file that steers the tests and that agents may change all the same; may be given several times
+        /// A file that steers the tests and that agents may change; may be given several times
         #[arg(long, value_name = "PATH")]
         may_change: Vec<String>,
         /// The document of an agent (default: the project's own)
@@ -69,7 +69,7 @@ pub(crate) enum CommitmentsCommand {
         #[command(flatten)]
         place: ProjectArguments,
     },
-    /// Show what was promised and how it stood when it was last verified
+    /// List commitments with their status at the last verification
     #[command(
         after_help = "Nothing is run.\n\nExamples:\n  marvin commitments list\n  marvin commitments list --json | jq -r '.commitments[].id'"
     )]
@@ -91,12 +91,12 @@ pub(crate) enum CommitmentsCommand {
         #[command(flatten)]
         place: ProjectArguments,
     },
-    /// Take a promise back (a person's decision)
+    /// Drop a commitment (a person's decision)
     #[command(
         after_help = "Examples:\n  marvin commitments drop c-1a2b3c\n  marvin commitments drop c-1a2b3c --yes"
     )]
     Drop(CommitmentChoice),
-    /// Take the files that a commitment is judged by as they are now (a person's decision)
+    /// Accept the current files that a commitment is judged by (a person's decision)
     #[command(
         after_help = "Examples:\n  marvin commitments rehash c-1a2b3c\n  marvin commitments rehash c-1a2b3c --yes"
     )]

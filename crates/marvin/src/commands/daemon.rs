@@ -20,25 +20,25 @@ const START_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of the log that are shown.
 const LOG_TAIL_BYTES: u64 = 16 * 1024;
 
-/// Look after the daemons that answer hooks: start, stop, list, status, log, restart, cleanup
+/// Manage the daemons that answer hooks: start, stop, list, status, log, restart, cleanup
 #[derive(Debug, Subcommand)]
 #[command(
     after_help = "A hook starts the daemon of its project by itself, and it ends with the last session.\n\nExamples:\n  marvin daemon status\n  marvin daemon list --json | jq -r '.[].project'\n  marvin daemon log --follow"
 )]
 pub(crate) enum DaemonCommand {
-    /// Start the daemon of this project, unless it runs
+    /// Start this project's daemon, unless it runs
     Start(DaemonPlace),
-    /// End the daemon of this project; the next hook starts it again
+    /// Stop this project's daemon; the next hook starts it again
     Stop(DaemonPlace),
-    /// End the daemon of this project and start it again
+    /// Restart this project's daemon
     Restart(DaemonPlace),
-    /// Show how the daemon of this project is
+    /// Show the status of this project's daemon
     Status(DaemonPlace),
-    /// Show the log of the daemon of this project
+    /// Show the log of this project's daemon
     Log {
         #[command(flatten)]
         place: DaemonPlace,
-        /// Keep showing what is logged, until interrupted
+        /// Follow the log until interrupted
         #[arg(long, short)]
         follow: bool,
     },
@@ -48,7 +48,7 @@ pub(crate) enum DaemonCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remove what dead daemons left behind
+    /// Remove files of dead daemons
     Cleanup {
         /// As JSON
         #[arg(long)]

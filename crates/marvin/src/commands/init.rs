@@ -16,8 +16,8 @@ const HELP: &str = "\
 Settings are merged: other keys, other hooks, order and layout stay. A second run changes nothing. What is written is
 listed file by file; `--remove` takes back exactly that, and keeps what you changed.
 
-Without --client: those whose directory (.claude, .codex) or program is here; where there is none, both.
-Exit codes: 1 nothing was changed, since a file cannot be read; 4 something was left for you to fix.
+Without --client: every client whose directory (.claude, .codex) or program is found; if none is, both.
+Exit codes: 1 nothing was changed, because a file cannot be read; 4 you have to fix something.
 
 Examples:
   marvin init
@@ -32,7 +32,7 @@ pub(crate) struct InitArguments {
     /// The client
     #[arg(long, value_enum, value_name = "CLIENT")]
     client: Option<ClientChoice>,
-    /// Take back what was written
+    /// Undo the setup
     #[arg(long)]
     remove: bool,
     /// Show what would change, and write nothing
@@ -169,11 +169,11 @@ fn show(plan: &Plan, arguments: &InitArguments) -> Result<(), Failure> {
         }
     }
     let last = match (plan.changes_anything(), arguments.dry_run, arguments.remove) {
-        (false, _, true) => "There is nothing of Marvin's to take back.",
-        (false, _, false) => "Everything is in place; nothing was changed.",
-        (true, true, _) => "Nothing was written: this is what would change.",
-        (true, false, true) => "Taken back.",
-        (true, false, false) => "Ready. `marvin init --remove` takes it back.",
+        (false, _, true) => "Marvin is not set up here; nothing was removed.",
+        (false, _, false) => "Already set up; nothing was changed.",
+        (true, true, _) => "Dry run: nothing was written.",
+        (true, false, true) => "Removed.",
+        (true, false, false) => "Ready. `marvin init --remove` undoes this.",
     };
     text.push_str(last);
     output::line(&output::visible(&text))?;

@@ -48,7 +48,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = LIST_HELP)]
 pub(crate) struct ListTasksArguments {
-    /// Print the task as its solver is told it
+    /// Print the instructions that a solver gets
     #[arg(long, value_name = "ID")]
     show: Option<String>,
     /// As JSON
@@ -77,7 +77,7 @@ pub(crate) struct BenchArguments {
     /// Stop an attempt at a task after this many seconds; 0: no limit
     #[arg(long, value_name = "SECONDS", value_parser = parse_deadline)]
     deadline: Option<Deadline>,
-    /// The directory for reports and artifacts (default: a new run of the project, else of yours)
+    /// The directory for reports and artifacts (default: a new run of the project, else of the user)
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// As JSON
@@ -85,7 +85,7 @@ pub(crate) struct BenchArguments {
     json: bool,
 }
 
-/// Have one task of the benchmark suite solved, and grade the result
+/// Run one task of the benchmark suite, and grade the result
 #[derive(Debug, Args)]
 #[command(after_help = TASK_HELP)]
 pub(crate) struct RunTaskArguments {
@@ -95,7 +95,7 @@ pub(crate) struct RunTaskArguments {
     /// The runner that solves it
     #[arg(long, value_name = "NAME", default_value = "baseline", value_parser = Runner::find)]
     runner: Runner,
-    /// Leave the workspace where it is, and say where
+    /// Keep the workspace, and print its path
     #[arg(long)]
     keep: bool,
     #[command(flatten)]
@@ -106,16 +106,16 @@ pub(crate) struct RunTaskArguments {
 #[derive(Debug, Args)]
 #[command(after_help = SUITE_HELP)]
 pub(crate) struct RunSuiteArguments {
-    /// Only these tasks, with commas between
+    /// Only these tasks, separated by commas
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     tasks: Vec<String>,
-    /// These runners, with commas between
+    /// These runners, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "baseline,hierarchical", value_parser = Runner::find)]
     runners: Vec<Runner>,
-    /// How often each task is run by each runner
+    /// Repetitions of each task by each runner
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// How many attempts run at the same time; more than one makes wall times longer
+    /// Number of parallel attempts; more than one makes wall times longer
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     concurrency: u32,
     #[command(flatten)]

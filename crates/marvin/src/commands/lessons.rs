@@ -26,15 +26,15 @@ pub(crate) struct Consent {
     project: ProjectArguments,
 }
 
-/// Keep lessons: what agents learned from corrections
+/// Manage lessons, which agents learn from corrections
 #[derive(Debug, Subcommand)]
 pub(crate) enum LessonsCommand {
-    /// Show what people said in sessions and could become a lesson
+    /// Show corrections and directions that could become lessons
     #[command(
-        after_help = "Corrections and directions of all runs, without what is a lesson already. Nothing is written.\n\nExamples:\n  marvin lessons reflect\n  marvin lessons reflect --json | jq '.candidates[] | select(.frequency > 1)'"
+        after_help = "Corrections and directions of all runs that are not lessons yet. Nothing is written.\n\nExamples:\n  marvin lessons reflect\n  marvin lessons reflect --json | jq '.candidates[] | select(.frequency > 1)'"
     )]
     Reflect(ProjectArguments),
-    /// Make lessons of what `reflect` shows: shows the change, then asks
+    /// Turn candidates of `reflect` into lessons: shows the change, then asks
     #[command(
         after_help = "Without a terminal and without --yes nothing is written, and the exit code is 4.\n\nExamples:\n  marvin lessons promote 1a2b3c4d\n  marvin lessons promote 1a2b3c4d --pack testing --title 'No mocks of the database'\n  marvin lessons promote --all --yes"
     )]
@@ -42,16 +42,16 @@ pub(crate) enum LessonsCommand {
         /// Ids of candidates, as `reflect` shows them
         #[arg(value_name = "ID", required_unless_present = "all")]
         ids: Vec<String>,
-        /// All that belong to a pack
+        /// All candidates of a pack
         #[arg(long, conflicts_with = "ids")]
         all: bool,
-        /// The pack; else the one that covers it
+        /// The pack (default: the one that covers it)
         #[arg(long, value_name = "PACK")]
         pack: Option<String>,
-        /// Another title; only for one at a time
+        /// Another title; only with one candidate
         #[arg(long, value_name = "TITLE", conflicts_with = "all")]
         title: Option<String>,
-        /// Another instruction; only for one at a time
+        /// Another instruction; only with one candidate
         #[arg(long, value_name = "TEXT", conflicts_with = "all")]
         actionable: Option<String>,
         #[command(flatten)]
@@ -64,7 +64,7 @@ pub(crate) enum LessonsCommand {
     Health(ProjectArguments),
     /// Turn useful lessons into guardrails and archive stale ones: shows the change, then asks
     #[command(
-        after_help = "A lesson that was told 5 times with a utility of 0.8 becomes a guardrail; one that was told less than 3 times, and not for 90 days,\nmoves to lessons.archive.jsonl. Without a terminal and without --yes nothing is written, and the exit code is 4.\n\nExamples:\n  marvin lessons evolve\n  marvin lessons evolve --pack testing --yes"
+        after_help = "A lesson that was given 5 times with a utility of 0.8 becomes a guardrail; one that was given less than 3 times, and not for 90 days,\nmoves to lessons.archive.jsonl. Without a terminal and without --yes nothing is written, and the exit code is 4.\n\nExamples:\n  marvin lessons evolve\n  marvin lessons evolve --pack testing --yes"
     )]
     Evolve {
         /// Only this pack
@@ -90,10 +90,10 @@ pub(crate) enum LessonsCommand {
         /// The reason
         #[arg(long, value_name = "TEXT", default_value = "")]
         description: String,
-        /// Its category; else the pack's name
+        /// Its category (default: the pack's name)
         #[arg(long, value_name = "CATEGORY")]
         category: Option<String>,
-        /// Even if the pack has a similar lesson
+        /// Write it even if the pack has a similar lesson
         #[arg(long)]
         force: bool,
         #[command(flatten)]

@@ -27,10 +27,10 @@ use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// See how far the pipeline of a project is, resume it, and explain its phases
+/// Show the progress of a project's pipeline, resume it, and explain its phases
 #[derive(Debug, Subcommand)]
 pub(crate) enum PipelineCommand {
-    /// Show how far the pipeline of a project is, with cost and time of each phase
+    /// Show the progress of a project's pipeline, with cost and time of each phase
     #[command(
         after_help = "Examples:\n  marvin pipeline status\n  marvin pipeline status --working-dir app --json | jq -r .after"
     )]
@@ -51,13 +51,13 @@ pub(crate) enum PipelineCommand {
 /// Resume at the first phase that is not complete
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes are those of an unattended run: 0 everything was proved, 1 a phase failed, 3 something does not hold, 4 a person is needed, 6 the budget is spent.\n\nExamples:\n  marvin pipeline resume\n  marvin pipeline resume --max-cost 5\n  marvin pipeline resume --trust record    pipeline_state was changed; the record counts\n  marvin pipeline resume --trust 1b        do everything after 1b again"
+    after_help = "Exit codes are those of an unattended run: 0 everything was verified, 1 a phase failed, 3 a commitment does not hold, 4 a person is needed, 6 the budget is spent.\n\nExamples:\n  marvin pipeline resume\n  marvin pipeline resume --max-cost 5\n  marvin pipeline resume --trust record    pipeline_state was changed; the record counts\n  marvin pipeline resume --trust 1b        do everything after 1b again"
 )]
 pub(crate) struct ResumePipelineArguments {
     #[command(flatten)]
     place: ProjectArguments,
-    /// What counts where `pipeline_state` and the record of the run disagree: `record`, or the last phase that stands
-    /// (everything after it is done again; `none`: everything)
+    /// Source of truth where `pipeline_state` and the run's record disagree: `record`, or the last phase to keep
+    /// (everything after it is repeated; `none`: everything)
     #[arg(long, value_name = "record|PHASE|none", value_parser = parse_trust)]
     trust: Option<Trust>,
     /// The provider (default: the first with a key, else the built-in mock)
@@ -308,7 +308,7 @@ fn status(place: &ProjectArguments) -> Result<Exit, Failure> {
         Ok(says) => {
             let word = |phase: Option<Phase>| phase.map_or("nothing", Phase::name);
             let problem = format!(
-                "pipeline_state says {}, but by the record the last phase that is over is {}\n  hint: `marvin pipeline resume --trust record` resumes with what the record says",
+                "pipeline_state says {}, but by the record the last closed phase is {}\n  hint: `marvin pipeline resume --trust record` resumes from the record",
                 word(says),
                 word(known.closed)
             );
@@ -428,7 +428,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_trusted_is_a_phase_or_the_record() {
+    fn trust_takes_a_phase_or_record() {
         assert_eq!(parse_trust("record").unwrap(), Trust::Record);
         assert_eq!(parse_trust("1b").unwrap(), Trust::After(Some(Phase::Design)));
         assert_eq!(parse_trust("none").unwrap(), Trust::After(None));

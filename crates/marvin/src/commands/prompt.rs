@@ -9,12 +9,12 @@ use marvin_base::Exit;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Show what an agent is told, and what it is made of
+/// Show an agent's prompt and its pieces
 #[derive(Debug, Subcommand)]
 pub(crate) enum PromptCommand {
     /// Print the system message of a role, exactly as a model would get it here
     #[command(
-        after_help = "With --json: the message, its hash, and every piece with its size, whether it went in, and why not.\n\nExamples:\n  marvin prompt show --role Reviewer\n  marvin prompt show --role Implementer --step build --working-dir ~/src/app\n  marvin prompt show --json | jq '.pieces[] | select(.state != \"included\")'"
+        after_help = "With --json: the message, its hash, and every piece with its size, whether it is included, and why not.\n\nExamples:\n  marvin prompt show --role Reviewer\n  marvin prompt show --role Implementer --step build --working-dir ~/src/app\n  marvin prompt show --json | jq '.pieces[] | select(.state != \"included\")'"
     )]
     Show {
         /// The role: Chat, Coder, Coordinator, Servitor, Research, Planner, Implementer, Debugger, Reviewer, TestTriager, TestWriter, SkillBuilder, Evaluator

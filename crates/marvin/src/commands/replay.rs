@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Run a recorded run again and show the first point at which it differs
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The run must have been made with --record. Models and tools answer from the recording; nothing is touched.\n\nExamples:\n  marvin --non-interactive --prompt 'list files' --record tape\n  marvin replay run_20260203_040506_1a2b"
+    after_help = "The run must have been made with --record. Models and tools answer from the recording; nothing is changed.\n\nExamples:\n  marvin --non-interactive --prompt 'list files' --record tape\n  marvin replay run_20260203_040506_1a2b"
 )]
 pub(crate) struct ReplayArguments {
     /// The run's directory or id

@@ -26,7 +26,7 @@ pub(crate) struct SchemaArguments {
 enum RecordFile {
     /// run.json
     Run,
-    /// Lines of trace.jsonl, but for those of hooks
+    /// Lines of trace.jsonl, except those of hooks
     Trace,
     /// config.toml
     Config,

@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Summon a servitor; it is written down and works when servitors are run
+/// Summon a servitor; it works when servitors are run
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  marvin servitors summon 'Write the parser' --commitment 'shell:pytest -q tests/parse' --oracle tests\n  marvin servitors summon 'Look for dead code' --name Vega --access readonly --rounds 20"
@@ -36,10 +36,10 @@ pub(crate) struct SummonArguments {
     /// An assertion that must hold before it is done, for example 'shell:pytest -q'; may be given several times
     #[arg(long, value_name = "KIND:ASSERTION")]
     commitment: Vec<String>,
-    /// A file or directory that the commitments judge by and that must stay as it is; may be given several times
+    /// A file or directory that the commitments are judged by and that must not change; may be given several times
     #[arg(long, value_name = "PATH", requires = "commitment")]
     oracle: Vec<String>,
-    /// A file that steers the tests and that it may change all the same; may be given several times
+    /// A file that steers the tests and that it may change; may be given several times
     #[arg(long, value_name = "PATH", requires = "commitment")]
     may_change: Vec<String>,
     /// The tier of its model
@@ -58,10 +58,10 @@ pub(crate) struct SummonArguments {
     place: ProjectArguments,
 }
 
-/// Run all servitors that have something to do to their end
+/// Run all servitors that have work, to their end
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Work that was interrupted by a crash resumes where its record ends; no call is made twice.\nExit code 0 when all are done, 3 when what one claims does not hold, 1 when one failed, 4 when one waits for an answer.\n\nExamples:\n  marvin servitors run\n  marvin servitors run --max-cost 5 --json"
+    after_help = "Work that was interrupted by a crash resumes where its record ends; no call is made twice.\nExit code 0 when all are done, 3 when a claim does not hold, 1 when one failed, 4 when one waits for an answer.\n\nExamples:\n  marvin servitors run\n  marvin servitors run --max-cost 5 --json"
 )]
 pub(crate) struct RunArguments {
     #[command(flatten)]
@@ -81,7 +81,7 @@ pub(crate) enum ServitorsCommand {
         after_help = "Examples:\n  marvin servitors list\n  marvin servitors list --all --json | jq -r '.[].id'"
     )]
     List {
-        /// Dismissed ones too
+        /// Include dismissed ones
         #[arg(long)]
         all: bool,
         #[command(flatten)]
@@ -106,7 +106,7 @@ pub(crate) enum ServitorsCommand {
         #[command(flatten)]
         place: ProjectArguments,
     },
-    /// Dismiss a servitor and all that it summoned; the documents stay, the names are free
+    /// Dismiss a servitor and its own servitors; the documents stay, the names become free
     #[command(after_help = "Examples:\n  marvin servitors dismiss vega")]
     Dismiss {
         /// Its id or name

@@ -32,10 +32,10 @@ pub(crate) struct TurnArguments {
     /// The question, in words (asks once and exits)
     #[arg(value_name = "WORDS", conflicts_with = "non_interactive")]
     pub(crate) words: Vec<String>,
-    /// Talk line by line, without a screen of its own (for screen readers and pipes)
+    /// Use line mode (for screen readers and pipes)
     #[arg(long, conflicts_with_all = ["non_interactive", "curses"])]
     pub(crate) plain: bool,
-    /// Talk in a screen of its own; `marvin` alone does this in a terminal
+    /// Use the full-screen terminal front end; `marvin` alone does this in a terminal
     #[arg(long, conflicts_with = "non_interactive")]
     pub(crate) curses: bool,
     /// Run unattended: prompt from --prompt, --prompt-file or standard input, answer on standard output
@@ -74,17 +74,17 @@ pub(crate) struct TurnArguments {
     /// Same as --output-format json
     #[arg(long, conflicts_with = "output_format")]
     pub(crate) json: bool,
-    /// A JSON schema that the final answer must have
+    /// A JSON schema that the final answer must match
     #[arg(long, value_name = "FILE")]
     pub(crate) output_schema: Option<PathBuf>,
     /// An assertion that must hold before the answer counts, for example 'shell:pytest -q'; may be given several times (exit code 3
     /// when it does not hold)
     #[arg(long, value_name = "KIND:ASSERTION", action = ArgAction::Append)]
     pub(crate) commitment: Vec<String>,
-    /// A file or directory that the commitments judge by and that must stay as it is; may be given several times
+    /// A file or directory that the commitments are judged by and that must not change; may be given several times
     #[arg(long, value_name = "PATH", action = ArgAction::Append, requires = "commitment")]
     pub(crate) oracle: Vec<String>,
-    /// A file that steers the tests (conftest.py, package.json, node_modules …) and that the agent may change all the same;
+    /// A file that steers the tests (conftest.py, package.json, node_modules …) and that the agent may change;
     /// may be given several times
     #[arg(long, value_name = "PATH", action = ArgAction::Append, requires = "commitment")]
     pub(crate) may_change: Vec<String>,

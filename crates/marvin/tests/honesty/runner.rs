@@ -1,13 +1,13 @@
 //! Plays scripted agents that lie, and others that are honest, against the real program. The tests and the benchmark
 //! `honesty` both use this.
 //!
-//! A case is a directory to begin with (`project.json` and the case's own `files`), what was promised (`commitments`,
-//! `oracles`), what the model does (`steps`: a text is said, `{"tool": arguments}` is called, `json` is said as an object,
-//! `fail` fails) and what it claims at the end, again and again.
+//! A case is an initial directory (`project.json` and the case's own `files`), commitments (`commitments`,
+//! `oracles`), the model's replies (`steps`: a text is a reply, `{"tool": arguments}` a call, `json` a reply as an object,
+//! `fail` an error) and its final claim, which it repeats.
 //!
 //! A case with a `project` begins with one of `projects.json`, which also has the commitments, the oracles, the programs that it
-//! `needs` and the `fix` that an honest agent would make. `plants` are files that the agent writes by a script, `script` what that
-//! script does besides: so nothing depends on what the file tools refuse.
+//! `needs` and the `fix` that an honest agent would make. `plants` are files that the agent writes by a script, `script` is what
+//! the script does in addition: so nothing depends on what the file tools refuse.
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -19,35 +19,32 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// The script by which an agent of a case writes its files.
 const PLANT: &str = "plant-files.sh";
 
-/// What the program said of a case.
+/// The program's verdict on a case.
 #[derive(Debug)]
 pub(crate) struct Verdict {
-    /// Its name.
     pub(crate) name: String,
-    /// The exit code.
     pub(crate) exit: i32,
-    /// The exit code that was expected.
     pub(crate) expected: i32,
     /// The result.
     pub(crate) result: Value,
-    /// What it said besides.
+    /// The program's stderr.
     pub(crate) stderr: String,
 }
 
 impl Verdict {
-    /// Was the claim accepted?
+    /// Whether the claim was accepted.
     pub(crate) fn accepted(&self) -> bool {
         self.exit == 0 || self.text("/status") == "success"
     }
 
-    /// Was it refused to listen on loopback, as sandboxes without a network of their own do?
+    /// Whether listening on loopback was refused, as in sandboxes without their own network.
     pub(crate) fn lacks_loopback(&self) -> bool {
-        let said = self.result.to_string();
+        let result = self.result.to_string();
         self.name.contains("server")
-            && (said.contains("PermissionError") || said.contains("EPERM") || said.contains("EACCES"))
+            && (result.contains("PermissionError") || result.contains("EPERM") || result.contains("EACCES"))
     }
 
-    /// Is everything as it should be: the exit code, and a verification that says the same?
+    /// Whether the exit code and the verification are as expected.
     pub(crate) fn agrees(&self) -> bool {
         let proof = self.text("/verification/status");
         self.exit == self.expected && (proof == "passed") == (self.exit == 0) && proof != "none"
@@ -62,7 +59,7 @@ impl Verdict {
 pub(crate) fn cases(directory: &Path, suite: &str) -> Result<Vec<Value>, String> {
     match read(&directory.join(format!("{suite}.json")))? {
         Value::Array(cases) => Ok(cases),
-        _ => Err(format!("{suite}.json is no list")),
+        _ => Err(format!("{suite}.json is not a list")),
     }
 }
 
@@ -71,7 +68,7 @@ fn read(path: &Path) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Why a case cannot be played on this machine; none when it can.
+/// Why a case cannot be played on this machine; `None` when it can.
 pub(crate) fn missing(suites: &Path, case: &Value) -> Result<Option<String>, String> {
     let whole = whole(suites, case)?;
     let missing = texts(&whole, "needs").into_iter().find(|need| !is_there(need));
@@ -93,7 +90,7 @@ pub(crate) fn projects(suites: &Path) -> Result<Vec<String>, String> {
     Ok(with_fix.map(|(name, _)| name.clone()).collect())
 }
 
-/// `PATH` with the toolchains in front that the build installed.
+/// `PATH` with the toolchains that the build installed in front.
 fn path() -> std::ffi::OsString {
     let mut path = std::ffi::OsString::new();
     for place in TOOLCHAINS.get().into_iter().flatten() {
@@ -104,7 +101,7 @@ fn path() -> std::ffi::OsString {
     path
 }
 
-/// Whether a program is there, asked once.
+/// Whether a program is installed; cached.
 fn is_there(need: &str) -> bool {
     static KNOWN: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +109,7 @@ fn is_there(need: &str) -> bool {
         let words: &[&str] = match need {
             "pytest" => &["python3", "-m", "pytest", "--version"],
             "go" => &["go", "version"],
-            // A server on loopback; inside the sandbox it may still be refused, which the case then says itself.
+            // A server on loopback; inside the sandbox it may still be refused, which the case then reports.
             "loopback" => &["python3", "-c", "import socket; socket.socket().bind(('127.0.0.1', 0))"],
             other => &[other, "--version"],
         };
@@ -128,14 +125,14 @@ fn is_there(need: &str) -> bool {
     })
 }
 
-/// A case with what it takes from its project.
+/// A case merged with its project.
 fn whole(suites: &Path, case: &Value) -> Result<Value, String> {
     let Some(name) = case.get("project").and_then(Value::as_str) else { return Ok(case.clone()) };
     let projects = read(&suites.join("projects.json"))?;
-    let mut whole = projects.get(name).cloned().ok_or_else(|| format!("there is no project {name}"))?;
+    let mut whole = projects.get(name).cloned().ok_or_else(|| format!("no project {name}"))?;
     for (key, value) in case.as_object().into_iter().flatten() {
         match (key.as_str(), whole.get_mut("files"), value) {
-            // Files of the case stand beside those of the project.
+            // The case's files are added to the project's.
             ("files", Some(Value::Object(files)), Value::Object(own)) => files.extend(own.clone()),
             _ => put(&mut whole, key, value.clone()),
         }
@@ -193,7 +190,7 @@ pub(crate) fn play(program: &Path, suites: &Path, case: &Value, directory: &Path
     fs::write(&script, script_of(case, plant.is_some())).map_err(|error| wrong(error.to_string()))?;
     let mut command = Command::new(program);
     command
-        .args(["--non-interactive", "--prompt", "Mend the sum.", "--json", "--script"])
+        .args(["--non-interactive", "--prompt", "Fix the sum.", "--json", "--script"])
         .arg(&script)
         .current_dir(&project)
         .env_clear()
@@ -212,7 +209,7 @@ pub(crate) fn play(program: &Path, suites: &Path, case: &Value, directory: &Path
     for path in texts(case, "may_change") {
         command.args(["--may-change", &path]);
     }
-    // Compilers are found in the home directory of whoever runs this.
+    // Compilers are installed in the real home directory.
     for (name, place) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
         let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(place));
         if let Some(value) =
@@ -255,7 +252,7 @@ fn write_all(directory: &Path, files: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A script can be run.
+/// A script must be executable.
 fn executable(path: &Path, text: &str) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     if text.starts_with("#!") { fs::set_permissions(path, fs::Permissions::from_mode(0o755)) } else { Ok(()) }

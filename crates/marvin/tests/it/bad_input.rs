@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// Runs it to its end, which must be this code with one message that holds every one of `words`.
+/// Runs it; it must exit with this code and one message that contains all `words`.
 fn fails(marvin: Marvin, code: i32, words: &[&str]) -> ProgramOutput {
     let ended = marvin.run().exits(code);
     let message = ended.message();
@@ -20,7 +20,7 @@ fn ask(world: &World) -> Marvin {
 }
 
 #[test]
-fn flags_that_make_no_sense() {
+fn invalid_flags_are_refused() {
     let world = World::new();
     let cases: [(&[&str], &[&str]); 12] = [
         (&["--no-such-flag"], &["--no-such-flag"]),
@@ -49,7 +49,7 @@ fn flags_that_make_no_sense() {
 }
 
 #[test]
-fn prompts_that_are_none() {
+fn empty_prompts_are_refused() {
     let world = World::new();
     let bare = || world.marvin(["--non-interactive"]);
     fails(bare(), 2, &["empty"]).cost();
@@ -64,7 +64,7 @@ fn prompts_that_are_none() {
 }
 
 #[test]
-fn a_nul_is_only_a_character() {
+fn a_nul_byte_in_a_prompt_is_an_ordinary_character() {
     let world = World::new();
     let script = world.script(&[json!({"when": {"contains": "a\u{0}b"}, "reply": {"text": "c\u{0}d"}})]);
     let ended =
@@ -85,7 +85,7 @@ fn a_very_long_prompt_arrives_whole() {
 }
 
 #[test]
-fn providers_and_keys_that_are_not_there() {
+fn missing_providers_and_keys_are_named() {
     let world = World::new();
     fails(ask(&world).args(["--provider", "opnai"]), 2, &["opnai", "did you mean `openai`", "anthropic"])
         .cost();
@@ -109,7 +109,7 @@ fn providers_and_keys_that_are_not_there() {
 }
 
 #[test]
-fn settings_that_are_wrong() {
+fn invalid_settings_are_refused() {
     let world = World::new();
     let user = world.user().join("config.toml");
     let cases = [
@@ -151,7 +151,7 @@ fn settings_that_are_wrong() {
 }
 
 #[test]
-fn scripts_that_cannot_be_played() {
+fn unreadable_scripts_are_refused() {
     let world = World::new();
     fails(ask(&world).args(["--script", "missing.jsonl"]), 2, &["missing.jsonl", "No such file"]).cost();
     world.write("bad.jsonl", "# fine\n{\"reply\":{\"text\":\"ok\"}}\n{\"replay\":{}}\n");
@@ -162,7 +162,7 @@ fn scripts_that_cannot_be_played() {
 }
 
 #[test]
-fn directories_that_are_not_to_be_worked_in() {
+fn invalid_working_directories_are_refused() {
     let world = World::new();
     let home = world.home().display().to_string();
     fails(ask(&world).args(["--working-dir", "missing"]), 2, &["missing", "no such directory"]).cost();
@@ -184,7 +184,7 @@ fn directories_that_are_not_to_be_worked_in() {
 }
 
 #[test]
-fn a_server_where_it_must_not_or_cannot_listen() {
+fn a_server_refuses_addresses_it_must_not_or_cannot_bind() {
     let world = World::new();
     let script = world.script(&[say("x")]);
     let serve = |address: &str| world.marvin(["model-server", "--script", &script, "--listen", address]);
@@ -196,7 +196,7 @@ fn a_server_where_it_must_not_or_cannot_listen() {
 }
 
 #[test]
-fn tools_called_wrongly() {
+fn invalid_tool_calls_are_refused() {
     let world = World::new();
     let tool = |name: &str, arguments: &str| world.marvin(["tools", "call", name, "--args", arguments]);
     fails(tool("read_fil", "{}"), 2, &["read_fil", "Did you mean `read_file`"]);
@@ -214,7 +214,7 @@ fn tools_called_wrongly() {
 }
 
 #[test]
-fn runs_that_cannot_be_replayed() {
+fn damaged_runs_cannot_be_replayed() {
     let world = World::new();
     fails(world.marvin(["replay", "run_nothing"]), 2, &["run_nothing", ".local/state/marvin/projects"]);
     world.play(&[say("x")], &[]).run().exits(0);
@@ -231,7 +231,7 @@ fn runs_that_cannot_be_replayed() {
 }
 
 #[test]
-fn schemas_that_are_none() {
+fn invalid_schemas_are_refused() {
     let world = World::new();
     fails(ask(&world).args(["--output-schema", "missing.json"]), 2, &["missing.json"]).cost();
     world.write("bad.json", "{");
@@ -254,7 +254,7 @@ fn shell(world: &World, line: &str) -> ProgramOutput {
 }
 
 #[test]
-fn a_standard_output_that_cannot_be_written() {
+fn an_unwritable_stdout_is_an_error() {
     for (stream, reason) in [("> /dev/full", "disk is full"), (">&-", "it is closed")] {
         let world = World::new();
         world.script(&[json!({"reply": {"text": "hello"}, "repeat": true})]);
@@ -277,7 +277,7 @@ fn a_standard_output_that_cannot_be_written() {
 }
 
 #[test]
-fn a_standard_error_that_cannot_be_written_changes_nothing() {
+fn an_unwritable_stderr_changes_nothing() {
     let world = World::new();
     let line = "\"$MARVIN\" --non-interactive --prompt help 2> /dev/full";
     assert!(shell(&world, line).exits(0).text().contains("built-in model"));
@@ -285,7 +285,7 @@ fn a_standard_error_that_cannot_be_written_changes_nothing() {
 }
 
 #[test]
-fn a_reader_that_goes_away() {
+fn a_closed_pipe_ends_the_turn() {
     let world = World::new();
     let script: Vec<Value> = (0..40)
         .map(|n| {
@@ -298,7 +298,7 @@ fn a_reader_that_goes_away() {
     running.close_stdout();
     let ended = running.end().exits(1);
     assert!(ended.message().contains("its reader went away"), "{}", ended.whole());
-    assert!(ended.cost()["llm_turns"].as_u64().unwrap() < 40, "it stops, since nobody sees what it does");
+    assert!(ended.cost()["llm_turns"].as_u64().unwrap() < 40, "it must stop when its reader is gone");
     assert_eq!(world.trace().last().unwrap()["type"], "result");
     let ended = shell(
         &world,
@@ -307,7 +307,7 @@ fn a_reader_that_goes_away() {
     assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
 }
 
-/// A shell line in a mount namespace of its own, or `None` where this is not allowed.
+/// A shell line in its own mount namespace, or `None` where namespaces are not allowed.
 pub(crate) fn with_mounts(world: &World, line: &str) -> Option<ProgramOutput> {
     for flags in ["-m", "-rm"] {
         let mut probe = Command::new("unshare");
@@ -321,7 +321,7 @@ pub(crate) fn with_mounts(world: &World, line: &str) -> Option<ProgramOutput> {
 }
 
 #[test]
-fn a_disk_that_fills_up() {
+fn a_disk_that_fills_up_during_a_run() {
     let long =
         json!({"reply": {"text": "word ".repeat(700), "tool_calls": [{"name": "tree", "arguments": {}}]}});
     for format in ["text", "json", "stream-json"] {
@@ -369,19 +369,19 @@ fn a_disk_that_is_full_from_the_start() {
         ended.whole()
     );
     ended.cost();
-    // A user directory without room costs the lifetime count, not the work.
+    // A full user directory loses the lifetime count, not the work.
     let line = "mount -t tmpfs -o size=16k tmpfs ../home && head -c 100000 /dev/zero > ../home/filler 2> /dev/null; \
          MARVIN_STATE_DIR=\"$PWD/../tmp/state\" \"$MARVIN\" --non-interactive --prompt help";
     let ended = with_mounts(&world, line).unwrap().exits(0);
-    let told = ended.stderr.lines().any(|line| {
+    let warned = ended.stderr.lines().any(|line| {
         line.starts_with("note: ") && line.contains("usage.json") && line.contains("not updated")
     });
-    assert!(told, "{}", ended.whole());
+    assert!(warned, "{}", ended.whole());
     ended.cost();
 }
 
 #[test]
-fn a_directory_that_is_read_only() {
+fn a_read_only_project_directory_is_reported() {
     let world = World::new();
     let line = "mkdir -p ../home/.local/state && mount -t tmpfs tmpfs ../home/.local/state && \
          mount -o remount,ro ../home/.local/state && \"$MARVIN\" --non-interactive --prompt x";
@@ -402,9 +402,9 @@ fn a_directory_that_is_read_only() {
 }
 
 #[test]
-fn records_that_somebody_broke() {
+fn damaged_records_are_reported() {
     let world = World::new();
-    // The record's place is taken by a file; the person's files are damaged.
+    // A file is in the place of the record directory; the user's files are damaged.
     world.write_state("runs", "a file");
     fails(ask(&world), 1, &["/runs"]).cost();
     fs::remove_file(world.state().join("runs")).unwrap();
@@ -434,13 +434,13 @@ fn refusals_reach_the_model_and_not_the_exit_code() {
 }
 
 #[test]
-fn bytes_that_are_no_text() {
+fn bytes_that_are_not_utf8_are_refused() {
     use std::os::unix::ffi::OsStrExt;
     let world = World::new();
     let broken = std::ffi::OsStr::from_bytes(b"a\xffb");
     let ended = world.marvin(["--non-interactive", "--prompt"]).args([broken]).run().exits(2);
     assert!(ended.message().contains("UTF-8"), "{}", ended.whole());
-    // A variable that nobody asks for may be anything; the doctor mentions it.
+    // A variable that Marvin does not read may hold any bytes; the doctor mentions it.
     let hello = world.script(&[say("hello")]);
     ask(&world).args(["--script", &hello]).env("ODD", broken).run().exits(0).quiet();
     let report = world.marvin(["doctor", "--json"]).env("ODD", broken).run().exits(0);
@@ -453,7 +453,7 @@ fn bytes_that_are_no_text() {
 }
 
 #[test]
-fn recordings_that_cannot_be_made() {
+fn recordings_that_cannot_be_written_are_errors() {
     let world = World::new();
     world.write("taken", "a file");
     fails(ask(&world).args(["--record", "taken/here"]), 1, &["taken/here"]).cost();

@@ -1,4 +1,4 @@
-//! Everything besides a turn, and a person's single question.
+//! Commands other than a non-interactive turn, and `marvin QUESTION`.
 
 use crate::support::{ProgramOutput, World, call, commands_run, json_file, ledger, put, runs_below, say};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 const PLANTED: &str = "sk-planted-0123456789abcdef";
 
-/// Gives a program something on standard input; `None` where the program is not installed.
+/// Runs a program with text on stdin; `None` where it is not installed.
 fn pipe_into(program: &str, arguments: &[&str], text: &str) -> Option<ProgramOutput> {
     let started = Command::new(program)
         .args(arguments)
@@ -78,7 +78,7 @@ fn config_shows_every_setting_and_where_it_came_from() {
 }
 
 #[test]
-fn the_schema_of_the_settings_fits_the_settings() {
+fn the_settings_schema_accepts_the_settings() {
     let world = World::new();
     let schema: Value =
         serde_json::from_str(world.marvin(["config", "--schema"]).run().exits(0).text()).unwrap();
@@ -136,17 +136,17 @@ fn doctor_names_keys_and_never_shows_them() {
         assert!(names.contains(&name), "{name} is not among {names:?}");
     }
     for check in report["checks"].as_array().unwrap() {
-        assert_eq!(check["state"] == "ok", check["mend"].is_null(), "every problem has its mend: {check}");
+        assert_eq!(check["state"] == "ok", check["mend"].is_null(), "every problem has a fix: {check}");
     }
     let providers = report["providers"].as_array().unwrap();
     assert_eq!(providers.len(), 11);
     for provider in providers {
         assert!(
-            provider["ready"] == true || provider["mend"].as_str().is_some_and(|mend| !mend.is_empty()),
+            provider["ready"] == true || provider["mend"].as_str().is_some_and(|fix| !fix.is_empty()),
             "{provider}"
         );
     }
-    // A mistake in the settings is a finding of the doctor, not its end.
+    // Invalid settings are a finding of the doctor; it still reports everything else.
     put(&world.user().join("config.toml"), "[limits]\nround = 1");
     let sick = doctor(&["--json"]).exits(1).json();
     let settings =
@@ -155,7 +155,7 @@ fn doctor_names_keys_and_never_shows_them() {
 }
 
 #[test]
-fn doctor_says_what_is_missing() {
+fn doctor_lists_missing_programs() {
     let world = World::new();
     let empty = world.root().join("tmp");
     let report = world.marvin(["doctor", "--json"]).env("PATH", &empty).run().exits(1).json();
@@ -239,7 +239,7 @@ fn tools_are_listed_explained_and_called() {
         .run()
         .exits(0);
     assert!(tree.text().contains("b.txt"));
-    // Every call has its record, where its work was.
+    // Every call is recorded in the project it worked in.
     assert!(!world.runs().is_empty());
     let runs = runs_below(&elsewhere.join(".marvin/runs"));
     assert_eq!(runs.len(), 1);
@@ -279,7 +279,7 @@ fn commands_are_judged_and_contained() {
         "curl http://example.org/",
     ] {
         let refused = run(line).exits(5).json();
-        assert_eq!(refused["verdict"]["decision"], "deny", "{line}: nobody is there to ask");
+        assert_eq!(refused["verdict"]["decision"], "deny", "{line}: no person can be asked");
     }
     assert_eq!(world.read("a.txt"), "hello from a file\n");
 }
@@ -304,7 +304,7 @@ fn completions_and_man_page_are_well_formed() {
 }
 
 #[test]
-fn alone_it_shows_that_it_works_and_what_to_do_next() {
+fn without_arguments_it_shows_status_and_next_steps() {
     let world = World::new();
     let ended = world.marvin::<&str>([]).run().exits(0).quiet();
     assert!(ended.text().contains("42.1648128 km"), "a real tool was called: {}", ended.text());
@@ -326,7 +326,7 @@ fn alone_it_shows_that_it_works_and_what_to_do_next() {
 }
 
 #[test]
-fn a_persons_questions_are_one_conversation() {
+fn questions_of_one_user_share_a_conversation() {
     let world = World::new();
     let script = world.script(&[
         json!({"when": {"contains": "my name is Ann"}, "reply": {"text": "Hello Ann."}}),
@@ -344,14 +344,14 @@ fn a_persons_questions_are_one_conversation() {
     assert_eq!(ask(&["my", "name", "is", "Ann"]).text(), "Hello Ann.\n");
     assert_eq!(ask(&["who am I?"]).text(), "You are Ann.\n");
     let log = json_file(&world.user().join("profiles/default/chat_log.json"));
-    let said: Vec<(&str, &str)> = log
+    let entries: Vec<(&str, &str)> = log
         .as_array()
         .unwrap()
         .iter()
         .map(|entry| (entry["role"].as_str().unwrap(), entry["text"].as_str().unwrap()))
         .collect();
     assert_eq!(
-        said,
+        entries,
         [
             ("you", "my name is Ann"),
             ("assistant", "Hello Ann."),
@@ -366,7 +366,7 @@ fn a_persons_questions_are_one_conversation() {
     let texts: Vec<&str> =
         messages.iter().skip(1).map(|message| message["content"].as_str().unwrap()).collect();
     assert_eq!(texts, ["my name is Ann", "Hello Ann.", "who am I?"]);
-    // Conversation has the assistant's tools; files need a working directory.
+    // A conversation has the assistant's tools; file tools need a working directory.
     assert!(!second["request"]["tools"].as_array().unwrap().contains(&json!("create_file")));
     assert!(
         !world.project().join(".marvin").exists() && !world.state().exists(),
@@ -375,7 +375,7 @@ fn a_persons_questions_are_one_conversation() {
 }
 
 #[test]
-fn colour_is_never_a_matter() {
+fn piped_output_has_no_escape_sequences() {
     let world = World::new();
     for variables in [&[][..], &[("NO_COLOR", "1")], &[("CLICOLOR_FORCE", "1"), ("FORCE_COLOR", "1")]] {
         for arguments in [&["doctor"][..], &["--help"], &["--no-such-flag"], &["config"], &["tools", "list"]]
@@ -391,9 +391,9 @@ fn colour_is_never_a_matter() {
 }
 
 #[test]
-fn version_and_help_need_nothing() {
+fn version_and_help_need_no_settings() {
     let world = World::new();
-    // Settings that are wrong do not stand in the way of a look.
+    // They work even with invalid settings.
     put(&world.user().join("config.toml"), "nonsense");
     for flag in ["--version", "-V"] {
         let ended = world.marvin([flag]).run().exits(0).quiet();
@@ -412,7 +412,7 @@ fn version_and_help_need_nothing() {
 }
 
 #[test]
-fn the_model_server_says_where_it_is_and_stops_politely() {
+fn the_model_server_prints_its_address_and_stops_on_a_signal() {
     let world = World::new();
     let server = world.server(&[say("hello"), json!({"fail": {"kind": "timeout"}})]);
     assert!(server.address().starts_with("http://127.0.0.1:"));
@@ -423,7 +423,7 @@ fn the_model_server_says_where_it_is_and_stops_politely() {
             .env("MARVIN_RETRIES", "0")
     };
     assert_eq!(ask().run().exits(0).text(), "hello\n");
-    // It stops even while a request waits for an answer that never comes.
+    // It stops even while a request waits for a reply that never comes.
     let waiting = ask().args(["--output-format", "stream-json"]).start();
     let socket = server.socket().to_string();
     let stopped = server.stop().exits(0).quiet();
@@ -466,7 +466,7 @@ fn a_coding_turn_uses_every_kind_of_tool() {
 }
 
 #[test]
-fn the_list_of_tools_is_what_an_agent_would_be_offered() {
+fn tools_list_shows_the_tools_an_agent_is_offered() {
     let world = World::new();
     let names = |name: &str, value: &str| {
         world.marvin(["tools", "list"]).env(name, value).run().exits(0).text().to_string()

@@ -1,4 +1,4 @@
-//! Kill the process anywhere: every record parses, and nothing that was acknowledged is lost.
+//! Kills at random moments: every record still parses, and no acknowledged line is lost.
 
 use crate::support::{World, call, commands_run, files_below, json_file, put, say, until};
 use rustix::process::Signal;
@@ -9,10 +9,10 @@ use std::time::Duration;
 
 const KILLS: u64 = 200;
 const WORKERS: u64 = 4;
-/// A whole run prints about this many lines.
+/// About as many lines as an uninterrupted run prints.
 const LINES: u64 = 40;
 
-/// A moment of a run: after so many lines, and then so long. However busy the machine is, kills fall all over the run.
+/// A moment of a run: after this many lines, plus a delay. Kills spread over the whole run even on a busy machine.
 #[derive(Debug)]
 struct Moment {
     lines: u64,
@@ -20,7 +20,7 @@ struct Moment {
 }
 
 impl Moment {
-    /// One kill in eight falls somewhere into the start, before there is anything to hear.
+    /// One kill in eight falls into the start, before the first line.
     fn number(number: u64) -> Moment {
         let (lines, micros) = (random(2 * number), random(2 * number + 1));
         match number % 8 {
@@ -54,14 +54,14 @@ fn script() -> Vec<Value> {
     script
 }
 
-/// Whole lines that a reader got from the program before it died.
+/// Complete lines that the reader received before the program died.
 fn acknowledged(bytes: &[u8]) -> Vec<&str> {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let text = std::str::from_utf8(&bytes[..whole]).unwrap();
     text.lines().filter(|line| !line.contains("\"type\":\"item.updated\"")).collect()
 }
 
-/// Every ledger parses but for a torn end; gives the lines of the traces.
+/// Checks that every ledger parses except for a torn end; returns the lines of the traces.
 fn check_records(directory: &Path, seed: &str) -> Vec<String> {
     let mut traced = Vec::new();
     for path in files_below(directory) {
@@ -71,7 +71,7 @@ fn check_records(directory: &Path, seed: &str) -> Vec<String> {
             assert!(contents.damaged.is_empty(), "{seed}: {}: {:?}", path.display(), contents.damaged);
         }
         if name == "trace.jsonl" {
-            // What a reader hears is the line without the hash that links it to the one before.
+            // The stream has the line without the hash that links it to the previous one.
             let contents = marvin_base::ledger::read_chained(&path).unwrap();
             let begun = path.with_file_name("run.json").exists();
             assert!(begun || contents.entries.is_empty(), "{seed}: a trace without run.json");
@@ -84,7 +84,7 @@ fn check_records(directory: &Path, seed: &str) -> Vec<String> {
     traced
 }
 
-/// Kills one run and looks at what it left.
+/// Kills one run and checks its files.
 fn kill_once(world: &World, script: &str, number: u64) -> usize {
     let moment = Moment::number(number);
     let seed = format!("kill {number} at {moment:?}");
@@ -93,28 +93,28 @@ fn kill_once(world: &World, script: &str, number: u64) -> usize {
     let mut running = world
         .marvin(["--non-interactive", "--prompt", "go", "--output-format", "stream-json", "--record", "tape"])
         .args(["--script", script])
-        // The disk's own pace adds nothing here: what the kernel has taken survives the death of a process.
+        // Syncing adds nothing here: data that the kernel has accepted survives the death of a process.
         .env("MARVIN_DURABILITY", if number.is_multiple_of(2) { "turn" } else { "system" })
         .directory(&directory)
         .start();
-    let mut heard: Vec<u8> = Vec::new();
+    let mut streamed: Vec<u8> = Vec::new();
     for _ in 0..moment.lines {
         let Some(line) = running.line() else { break };
-        heard.extend_from_slice(line.as_bytes());
-        heard.push(b'\n');
+        streamed.extend_from_slice(line.as_bytes());
+        streamed.push(b'\n');
     }
     std::thread::sleep(moment.then);
     running.signal(Signal::KILL);
     let ended = running.end();
     assert!(!ended.stderr.contains("panicked"), "{seed}: {}", ended.stderr);
 
-    heard.extend_from_slice(&ended.stdout);
-    let heard = acknowledged(&heard);
+    streamed.extend_from_slice(&ended.stdout);
+    let streamed = acknowledged(&streamed);
     let traced = check_records(&world.state_of(&directory), &seed);
-    for line in &heard {
-        assert!(traced.iter().any(|kept| kept == line), "{seed}: heard but not kept: {line}");
+    for line in &streamed {
+        assert!(traced.iter().any(|kept| kept == line), "{seed}: streamed but not recorded: {line}");
     }
-    // What the record says was done is done, and whole.
+    // Everything that the record reports as done is done completely.
     for line in traced.iter().filter(|line| line.contains("\"tool\":\"create_file\"")) {
         let event: Value = serde_json::from_str(line).unwrap_or_default();
         if let (Some(true), Some(path)) =
@@ -123,7 +123,7 @@ fn kill_once(world: &World, script: &str, number: u64) -> usize {
             assert_eq!(fs::read_to_string(directory.join(path)).unwrap().len(), 1_800, "{seed}: {path}");
         }
     }
-    // No half-written file stands under its own name, acknowledged or not.
+    // No half-written file has its final name, acknowledged or not.
     for path in files_below(&directory).into_iter().filter(|path| path.parent() == Some(directory.as_path()))
     {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -140,14 +140,14 @@ fn kill_once(world: &World, script: &str, number: u64) -> usize {
     assert_eq!(ended.code, Some(0), "{seed}: {}", ended.whole());
     assert!(ended.text().ends_with("fine\n"), "{seed}");
     check_records(&world.state_of(&directory), &seed);
-    heard.len()
+    streamed.len()
 }
 
 #[test]
-fn two_hundred_kills_lose_nothing() {
+fn two_hundred_kills_lose_no_acknowledged_line() {
     let world = World::new();
     let script = world.script(&script());
-    let heard: Vec<usize> = std::thread::scope(|scope| {
+    let lines_before_kill: Vec<usize> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..WORKERS)
             .map(|worker| {
                 let (world, script) = (&world, script.as_str());
@@ -159,10 +159,10 @@ fn two_hundred_kills_lose_nothing() {
             .collect();
         workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
     });
-    assert_eq!(heard.len() as u64, KILLS);
-    // The test is worth something only if kills fell into the middle of runs.
-    let middle = heard.iter().filter(|lines| (3..34).contains(*lines)).count();
-    assert!(middle > 100, "only {middle} kills fell into a run: {heard:?}");
+    assert_eq!(lines_before_kill.len() as u64, KILLS);
+    // The test proves something only if kills fell into the middle of runs.
+    let middle = lines_before_kill.iter().filter(|lines| (3..34).contains(*lines)).count();
+    assert!(middle > 100, "only {middle} kills fell into a run: {lines_before_kill:?}");
     check_records(&world.user(), "the user directory");
 }
 
@@ -185,7 +185,7 @@ fn a_killed_parent_leaves_no_child() {
         if !commands_run(&world) {
             return;
         }
-        // A length of sleep that nobody else sleeps.
+        // A sleep duration that no other process uses.
         let length = format!("300.{}{}", std::process::id(), signal.as_raw());
         world.write("Makefile", &format!("wait:\n\tsleep {length}; true\n"));
         let script = [call("run_command", json!({"command": "make wait", "timeout": 250})), say("never")];

@@ -1,5 +1,5 @@
-//! Kill a workflow anywhere, again and again, and take it up: no finished step runs again, no effect is applied twice, none is
-//! lost, and in the end everything stands as if nothing had happened.
+//! Workflows killed at random moments and resumed: no finished step runs again, no effect is applied twice or lost, and the
+//! final state equals that of an uninterrupted run.
 
 use crate::support::{Marvin, ProgramOutput, World, commands_run, json_file};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Kills of the usual run of the tests; `cargo xtask crash-matrix` makes more.
+/// Kills in an ordinary test run; `cargo xtask crash-matrix` makes more.
 const KILLS: u64 = 60;
 const WORKERS: u64 = 4;
 
@@ -22,9 +22,9 @@ fn random(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Leaves its key in a file, once for each time that it is done.
+/// Appends its key to a file, once per execution.
 const ONCE: &str = "echo \"$MARVIN_STEP $MARVIN_STEP_KEY\" >> effects.txt; echo \"out of $MARVIN_STEP\"";
-/// The same, but looks whether it was done under its key: it may be done again.
+/// The same, but idempotent: it checks for its key first, so it may run again.
 const KEYED: &str = "grep -qs \"$MARVIN_STEP_KEY\" effects.txt || echo \"$MARVIN_STEP $MARVIN_STEP_KEY\" >> effects.txt; echo \"out of $MARVIN_STEP\"";
 
 fn command(id: &str, after: &[&str], keyed: bool) -> Value {
@@ -37,7 +37,7 @@ fn echo(id: &str, after: &[&str], from: Option<&str>) -> Value {
     json!({"id": id, "worker": "Echo", "depends_on": after, "inputs": {"value": value}})
 }
 
-/// A step that fails in its first way and succeeds in its second; it leaves an effect each time.
+/// A step whose first strategy fails and whose second succeeds; each leaves an effect.
 fn tried_twice(id: &str, after: &[&str], keyed: bool) -> Value {
     let mut step = command(id, after, keyed);
     let line = step["inputs"]["command"].as_str().unwrap().to_string();
@@ -73,14 +73,14 @@ fn shapes() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// One workflow in a directory of its own.
+/// One workflow in its own directory.
 struct Case<'a> {
     world: &'a World,
     directory: PathBuf,
     seed: String,
 }
 
-/// What is the same however often it was broken off: where steps stand, what they gave, and how they were tried.
+/// State that does not depend on interruptions: step statuses, outputs and attempts.
 fn essence(state: &Value, but: &BTreeSet<String>) -> Value {
     let mut steps = BTreeMap::new();
     for (id, step) in state["state"]["steps"].as_object().unwrap() {
@@ -117,7 +117,7 @@ impl Case<'_> {
         crate::support::runs_below(&self.directory.join(".marvin/runs")).pop()
     }
 
-    /// Starts it, waits for so many lines of talk and then so long, and kills it.
+    /// Starts it, waits for this many lines and then this long, and kills it.
     fn kill(&self, words: &[&str], lines: u64, then: Duration) {
         let mut command = self.marvin(words).into_command();
         let mut child =
@@ -140,7 +140,7 @@ impl Case<'_> {
         text.lines().map(str::to_string).collect()
     }
 
-    /// A person looks at what there is, and says it.
+    /// Decides as a person would, by looking at the effects.
     fn settle(&self, ended: &ProgramOutput, path: &str, settled: &mut BTreeSet<String>) {
         for waiting in ended.json()["waiting"].as_array().unwrap() {
             assert_eq!(waiting["kind"], "unknown", "{}: {}", self.seed, ended.whole());
@@ -175,7 +175,7 @@ impl Case<'_> {
         }
     }
 
-    /// Goes on until it is over; gives the steps that a person settled.
+    /// Resumes until it is finished; returns the steps that a person had to decide.
     fn finish(&self, path: &Path) -> (ProgramOutput, BTreeSet<String>) {
         let mut settled = BTreeSet::new();
         let path = path.display().to_string();
@@ -217,7 +217,7 @@ fn kill_once(world: &World, number: u64, whole: &BTreeMap<&str, (Value, usize, u
     let (after, then) = moment(0);
     case.kill(&["run-workflow", "w.json", "--concurrency", "3"], after, then);
     let Some(path) = case.run_path().filter(|path| path.join("run.sqlite").exists()) else {
-        // Nothing was begun, so there is nothing to take up.
+        // Nothing was begun, so there is nothing to resume.
         assert!(case.effects().is_empty(), "{}: effects without a run", case.seed);
         return false;
     };
@@ -227,7 +227,7 @@ fn kill_once(world: &World, number: u64, whole: &BTreeMap<&str, (Value, usize, u
         case.kill(&["resume-run", "--run-path", &shown, "--concurrency", "3"], after, then);
     }
     if case.marvin(&["inspect-run", "--run-path", &shown, "--json"]).run().code != Some(0) {
-        // Killed before the specification was committed: nothing was begun, and that is said.
+        // Killed before the specification was written: nothing was begun, and the message says so.
         assert!(case.effects().is_empty(), "{}: effects without a record", case.seed);
         let ended = case.marvin(&["resume-run", "--run-path", &shown]).run();
         assert!(matches!(ended.code, Some(1 | 2)), "{}: {}", case.seed, ended.whole());
@@ -250,7 +250,7 @@ fn kill_once(world: &World, number: u64, whole: &BTreeMap<&str, (Value, usize, u
     true
 }
 
-/// The steps that are over, with the transition that says so.
+/// Finished steps, each with the transition that finished it.
 fn finished(path: &Path) -> BTreeMap<u32, i64> {
     let (_, _, folded) = marvin_flow::record::Record::look(path).unwrap();
     let over =
@@ -259,7 +259,7 @@ fn finished(path: &Path) -> BTreeMap<u32, i64> {
 }
 
 #[test]
-fn a_workflow_that_is_killed_anywhere_ends_as_if_it_had_not_been() {
+fn a_workflow_that_is_killed_anywhere_ends_as_an_uninterrupted_one() {
     let world = World::new();
     if !commands_run(&world) {
         return;

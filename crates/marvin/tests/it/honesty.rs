@@ -1,4 +1,4 @@
-//! Agents that claim success falsely, and agents that do the work: no lie is accepted, and no work is turned down.
+//! Agents that claim success falsely, and agents that do the work: every lie is refused, and no work is rejected.
 
 #[path = "../honesty/runner.rs"]
 mod runner;
@@ -13,7 +13,7 @@ fn suites() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/honesty")
 }
 
-/// Every which case of the long suites is played here; `cargo xtask bench honesty` plays all of them.
+/// Sampling rate of the long suites; `cargo xtask bench honesty` plays all cases.
 const SAMPLE: usize = 8;
 
 /// Plays every case of a suite, two at a time.
@@ -23,7 +23,7 @@ fn played(suite: &str) -> Vec<Verdict> {
     played_cases(cases)
 }
 
-/// Plays some cases of a suite: those that this machine can play.
+/// Plays a part of a suite: the cases that this machine can play.
 fn sampled(suite: &str) -> Vec<Verdict> {
     if let Some(python) = std::env::var_os("MARVIN_TEST_PYTHON") {
         set_toolchains(vec![python.into()]);
@@ -69,7 +69,7 @@ fn complaints(verdicts: &[Verdict]) -> String {
 }
 
 #[test]
-fn no_lie_is_accepted() {
+fn false_claims_are_refused() {
     if !commands_run(&World::new()) {
         return;
     }
@@ -81,7 +81,7 @@ fn no_lie_is_accepted() {
 }
 
 #[test]
-fn no_honest_work_is_turned_down() {
+fn honest_work_is_accepted() {
     if !commands_run(&World::new()) {
         return;
     }
@@ -93,7 +93,7 @@ fn no_honest_work_is_turned_down() {
 }
 
 #[test]
-fn s8_no_cheat_at_verification_is_accepted() {
+fn s8_cheats_at_verification_are_refused() {
     if !commands_run(&World::new()) {
         return;
     }
@@ -105,7 +105,7 @@ fn s8_no_cheat_at_verification_is_accepted() {
 }
 
 #[test]
-fn s8_no_honest_project_is_turned_down() {
+fn s8_honest_projects_are_accepted() {
     if !commands_run(&World::new()) {
         return;
     }
@@ -119,7 +119,7 @@ fn s8_no_honest_project_is_turned_down() {
 }
 
 #[test]
-fn s8_every_project_has_cheats_of_its_own() {
+fn s8_every_project_has_its_own_cheats() {
     let cheats = cases(&suites(), "cheats").unwrap();
     for project in projects(&suites()).unwrap() {
         let count = cheats.iter().filter(|case| case["project"] == project.as_str()).count();
@@ -148,7 +148,7 @@ fn s8_a_change_that_the_task_allows_is_reported() {
     assert!(evidence.contains("`run.sh` was changed, which the task allows"), "{evidence}");
 }
 
-// ---- the prove stage of a turn ----------------------------------------------------------------------------------------
+// ---- verification of a turn -------------------------------------------------------------------------------------------
 
 const FILE: &str = "file_exists:a.txt";
 
@@ -192,7 +192,7 @@ fn a_turn_without_commitments_says_so() {
 }
 
 #[test]
-fn a_bound_that_ends_the_turn_is_never_success_and_says_what_was_not_verified() {
+fn a_turn_ended_by_a_limit_is_not_a_success_and_lists_unverified_commitments() {
     let world = World::new();
     let script = [make(), say("unreached")];
     let ended =
@@ -213,7 +213,7 @@ fn a_bound_that_ends_the_turn_is_never_success_and_says_what_was_not_verified() 
 }
 
 #[test]
-fn a_commitment_that_proves_nothing_ends_it_before_anything_is_sent() {
+fn a_vacuous_commitment_is_refused_before_anything_is_sent() {
     let world = World::new();
     for (commitment, says) in [
         ("shell:pytest -q || true", "masks"),
@@ -234,14 +234,14 @@ fn a_commitment_that_proves_nothing_ends_it_before_anything_is_sent() {
 }
 
 #[test]
-fn the_promises_of_a_turn_end_with_it_and_stay_in_its_run() {
+fn commitments_of_a_turn_end_with_it_and_stay_in_its_run() {
     let world = World::new();
     world.play(&[say("Done.")], &["--commitment", FILE]).env("MARVIN_VERIFY_ROUNDS", "0").run().exits(3);
     let run = world.run();
     let kept = std::fs::read_to_string(run.join("agent.md")).unwrap();
     assert!(kept.contains("file_exists: a.txt") && kept.contains("❌"), "{kept}");
     assert_eq!(json_file(&run.join("run.json"))["verification"]["status"], "failed");
-    // They are no part of what must hold in the project.
+    // They do not become commitments of the project.
     world.marvin(["verify"]).run().exits(0);
 }
 

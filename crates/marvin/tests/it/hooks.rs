@@ -1,4 +1,4 @@
-//! Hooks: what Claude Code and Codex are answered, what is told, learned, proved and kept.
+//! Hooks of Claude Code and Codex: answers, guidance, learning, verification and records.
 
 use crate::support::{PROGRAM_TIMEOUT, ProgramOutput, World, json_file, ledger, put, until};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// A session of a client in a project that Marvin knows.
+/// A client's session in a project with `.marvin`.
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) client: &'static str,
@@ -21,7 +21,7 @@ impl Scene {
     pub(crate) fn for_client(client: &'static str) -> Self {
         let world = World::new();
         fs::create_dir_all(world.project().join(".marvin")).unwrap();
-        // Most scenes want to see an `allow`; what is answered without this setting has tests of its own.
+        // Most tests need an `allow`; the default setting has tests of its own.
         put(&world.user().join("config.toml"), "[hooks]\nallow = \"harmless\"\n");
         Scene { world, client, session: "s-1".into() }
     }
@@ -36,14 +36,14 @@ impl Scene {
         put(&directory.join("lessons.jsonl"), &lines);
     }
 
-    /// What a client tells of an event.
-    pub(crate) fn told(&self, facts: &Value) -> Value {
-        let mut told = json!({
+    /// The JSON that a client sends with an event.
+    pub(crate) fn payload(&self, facts: &Value) -> Value {
+        let mut payload = json!({
             "session_id": self.session, "cwd": self.world.project(), "permission_mode": "default",
             "transcript_path": "/nowhere", "field_of_tomorrow": {"a": [1]},
         });
-        told.as_object_mut().unwrap().extend(facts.as_object().unwrap().clone());
-        told
+        payload.as_object_mut().unwrap().extend(facts.as_object().unwrap().clone());
+        payload
     }
 
     pub(crate) fn raw(&self, event: &str, input: impl Into<Vec<u8>>) -> ProgramOutput {
@@ -56,7 +56,7 @@ impl Scene {
     }
 
     pub(crate) fn hook(&self, event: &str, facts: &Value) -> Value {
-        self.raw(event, self.told(facts).to_string()).exits(0).quiet().json()
+        self.raw(event, self.payload(facts).to_string()).exits(0).quiet().json()
     }
 
     pub(crate) fn bash(&self, command: &str) -> Value {
@@ -80,7 +80,7 @@ impl Scene {
         self.hook("UserPromptSubmit", &json!({"prompt": words}))
     }
 
-    /// The files of the daemons, by how they end.
+    /// Files of the daemons with this suffix.
     pub(crate) fn daemon_files(&self, ending: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.world.root().join("tmp")).into_iter().flatten().flatten();
         let directories = entries.map(|entry| entry.path()).filter(|path| path.is_dir());
@@ -97,7 +97,7 @@ impl Scene {
         text.lines().next().unwrap().parse().unwrap()
     }
 
-    /// Processes whose temporary directory is this scene's: all that it started.
+    /// Processes whose temporary directory is this scene's: everything it started.
     pub(crate) fn processes(&self) -> Vec<i32> {
         let mark = format!("TMPDIR={}\0", self.world.root().join("tmp").display());
         let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -140,22 +140,22 @@ fn reason(answer: &Value) -> String {
 }
 
 #[test]
-fn a_command_is_judged_and_the_verdict_explains_itself() {
+fn a_command_is_judged_and_the_verdict_has_a_reason() {
     let scene = Scene::new();
     assert_eq!(scene.decision("cargo test"), "nothing");
     let denied = scene.bash("rm -rf ~");
     assert_eq!(decision(&denied), "deny");
     assert!(reason(&denied).contains("home directory") && reason(&denied).contains("[marvin: "), "{denied}");
     assert_eq!(scene.decision("some-program --unknown"), "ask");
-    // Every spelling of the event, and every one who asks.
-    let told = json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf ~"}, "agent_id": "a1", "agent_type": "x"});
-    assert_eq!(decision(&scene.hook("pre-tool-use", &told)), "deny");
-    let asked = scene.hook("PermissionRequest", &told);
+    // Every spelling of the event, from the agent and from sub-agents.
+    let payload = json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf ~"}, "agent_id": "a1", "agent_type": "x"});
+    assert_eq!(decision(&scene.hook("pre-tool-use", &payload)), "deny");
+    let asked = scene.hook("PermissionRequest", &payload);
     assert_eq!(asked["hookSpecificOutput"]["decision"]["behavior"], "deny");
     let allowed = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}});
     let asked = scene.hook("permission-request", &allowed);
     assert_eq!(asked["hookSpecificOutput"]["decision"], json!({"behavior": "allow"}));
-    // The record has every verdict, and whose call it was.
+    // The record has every verdict and the agent that made the call.
     let trace = scene.world.trace();
     let verdicts: Vec<&str> =
         trace.iter().filter_map(|event| event["verdict"]["decision"].as_str()).collect();
@@ -166,7 +166,7 @@ fn a_command_is_judged_and_the_verdict_explains_itself() {
     assert_eq!(metrics["byDecision"], json!({"allow": 2, "deny": 3, "ask": 1}));
 }
 
-/// Answers to lines under a value of `hooks.allow`, and with a rule of the person for `make lint`.
+/// Answers to lines under a value of `hooks.allow`, with a user rule for `make lint`.
 fn answers(setting: &str, lines: &[&str]) -> Vec<String> {
     let scene = Scene::new();
     let config = if setting.is_empty() { String::new() } else { format!("[hooks]\nallow = \"{setting}\"\n") };
@@ -177,7 +177,7 @@ fn answers(setting: &str, lines: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a1_a_hook_lifts_no_question_of_the_client_that_it_may_not_lift() {
+fn a1_hooks_allow_limits_which_questions_are_lifted() {
     let lines = ["ls", "make lint", "make", "./x.sh", "make lint && ./x.sh", "ls && make lint", "rm -rf ~"];
     let expected = |ls: &str, rule: &str, both: &str| {
         [ls, rule, "nothing", "nothing", "nothing", both, "deny"].map(str::to_string).to_vec()
@@ -189,7 +189,7 @@ fn a1_a_hook_lifts_no_question_of_the_client_that_it_may_not_lift() {
 }
 
 #[test]
-fn a2_rules_of_the_client_that_ask_are_left_in_force() {
+fn a2_ask_rules_of_the_client_stay_in_force() {
     let scene = Scene::new();
     assert_eq!(scene.decision("ls"), "allow");
     let rules = scene.world.project().join(".claude/settings.local.json");
@@ -201,7 +201,7 @@ fn a2_rules_of_the_client_that_ask_are_left_in_force() {
 }
 
 #[test]
-fn a1_what_a_client_would_be_told_is_explained() {
+fn a1_explain_shows_the_answer_a_client_would_get() {
     let scene = Scene::new();
     let explained = |client: &str, line: &str| {
         scene.world.marvin(["gate", "explain", "--client", client, "--json", line]).run().exits(0).json()["answer"].clone()
@@ -249,17 +249,17 @@ fn s12_a_search_through_the_home_directory_is_asked_about() {
 }
 
 #[test]
-fn a_person_is_asked_and_a_model_is_told_what_to_do_instead() {
+fn the_user_gets_a_reason_and_the_model_an_alternative() {
     let scene = Scene::new();
     for daemon in [false, true] {
-        let told =
-            scene.told(&json!({"tool_name": "Bash", "tool_input": {"command": "some-program --unknown"}}));
+        let payload =
+            scene.payload(&json!({"tool_name": "Bash", "tool_input": {"command": "some-program --unknown"}}));
         let asked = |attended: &str| {
             let hook = scene.world.marvin(["hook", "PreToolUse", "--client", "claude"]);
             let hook = hook
                 .env("CLAUDE_CODE_SESSION_ATTENDED", attended)
                 .env("CLAUDE_PROJECT_DIR", scene.world.project());
-            reason(&hook.input(told.to_string()).run().exits(0).json())
+            reason(&hook.input(payload.to_string()).run().exits(0).json())
         };
         assert!(asked("0").contains("Say in your answer"), "{daemon} {}", asked("0"));
         assert!(!asked("1").contains("Say in your answer"), "{daemon}");
@@ -284,7 +284,7 @@ fn codex_gets_only_keys_that_it_knows() {
 }
 
 #[test]
-fn files_are_judged_by_what_they_are() {
+fn file_tools_are_judged_by_the_kind_of_file() {
     let scene = Scene::new();
     let write = |path: &Path| {
         decision(&scene.hook("PreToolUse", &json!({"tool_name": "Write", "tool_input": {"file_path": path}})))
@@ -309,13 +309,13 @@ fn files_are_judged_by_what_they_are() {
 }
 
 #[test]
-fn every_event_gets_an_answer_that_the_client_takes() {
+fn every_event_gets_a_valid_answer() {
     for client in ["claude", "codex"] {
         let scene = Scene::for_client(client);
         for event in marvin_hooks::event::Event::ALL {
             let facts = json!({"hook_event_name": event.name(), "prompt": "hello", "tool_name": "Read",
                 "tool_input": {"file_path": "a.rs"}, "tool_response": "x", "source": "startup", "reason": "r"});
-            let ended = scene.raw(event.kebab(), scene.told(&facts).to_string()).exits(0).quiet();
+            let ended = scene.raw(event.kebab(), scene.payload(&facts).to_string()).exits(0).quiet();
             if event.name() == "PreCompact" && client == "claude" {
                 assert!(ended.text().starts_with("Keep in the summary"), "{}", ended.whole());
                 continue;
@@ -330,7 +330,7 @@ fn every_event_gets_an_answer_that_the_client_takes() {
             }
         }
         assert_eq!(scene.hook("an-event-of-tomorrow", &json!({"x": 1})), json!({}));
-        // The end of a session is among the events, and what comes after it goes on in the same run.
+        // The end of a session is among the events; later events are recorded in the same run.
         let trace = scene.world.trace();
         let kinds: Vec<&str> = trace.iter().filter_map(|event| event["type"].as_str()).collect();
         for event in marvin_hooks::event::Event::ALL {
@@ -340,12 +340,12 @@ fn every_event_gets_an_answer_that_the_client_takes() {
     }
 }
 
-/// What the real programs sent, where the recordings lie beside the project.
+/// Payloads of the real programs, where the recordings are next to the project.
 #[test]
-fn recorded_payloads_are_read() {
+fn recorded_payloads_are_parsed() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/hooks");
     if !directory.is_dir() {
-        println!("skipped: there are no recordings in {}", directory.display());
+        println!("skipped: no recordings in {}", directory.display());
         return;
     }
     let mut seen = 0;
@@ -370,7 +370,7 @@ fn recorded_payloads_are_read() {
 }
 
 #[test]
-fn packs_are_told_once_again_after_compaction_and_after_a_crash_not_again() {
+fn guidance_is_given_once_and_repeated_after_compaction_but_not_after_a_crash() {
     let scene = Scene::new();
     let lesson = json!({"timestamp": "2026-01-01T00:00:00Z", "category": "api", "title": "Name the field",
         "description": "d", "actionable": "Say which field is wrong."});
@@ -387,15 +387,15 @@ fn packs_are_told_once_again_after_compaction_and_after_a_crash_not_again() {
     assert_eq!(context(&scene.edit("src/api/a.ts")), "");
     let other = context(&scene.edit("src/api/b.ts"));
     assert!(other.contains("Say which field") && !other.contains("Return typed"), "{other}");
-    // The daemon dies: another one knows what was told.
+    // The daemon dies: the next one knows which guidance was given.
     kill(scene.daemon(), rustix::process::Signal::KILL);
     assert_eq!(context(&scene.edit("src/api/b.ts")), "");
-    // A sub-agent begins knowing nothing.
+    // A sub-agent begins without guidance.
     let path = scene.world.project().join("src/api/b.ts");
-    let told = json!({"tool_name": "Read", "tool_input": {"file_path": path}, "agent_id": "a1"});
-    assert!(context(&scene.hook("PreToolUse", &told)).contains("Return typed errors."));
-    // After compaction it is told again, and a snapshot lies in the run.
-    scene.raw("PreCompact", scene.told(&json!({"trigger": "auto"})).to_string()).exits(0);
+    let payload = json!({"tool_name": "Read", "tool_input": {"file_path": path}, "agent_id": "a1"});
+    assert!(context(&scene.hook("PreToolUse", &payload)).contains("Return typed errors."));
+    // After compaction it is given again, and the run has a snapshot.
+    scene.raw("PreCompact", scene.payload(&json!({"trigger": "auto"})).to_string()).exits(0);
     let again = context(&scene.hook("SessionStart", &json!({"source": "compact"})));
     assert!(again.contains("api"), "{again}");
     assert!(context(&scene.edit("src/api/a.ts")).contains("Say which field is wrong."));
@@ -415,7 +415,7 @@ fn packs_are_told_once_again_after_compaction_and_after_a_crash_not_again() {
 }
 
 #[test]
-fn a_pack_that_changes_is_read_again() {
+fn a_changed_pack_is_read_again() {
     let scene = Scene::new();
     scene.pack("api", &json!({"sensitive_paths": ["src/**"]}), "First.\n", &[]);
     scene.world.write("src/a.ts", "x");
@@ -423,12 +423,12 @@ fn a_pack_that_changes_is_read_again() {
     scene.daemon();
     scene.pack("api", &json!({"sensitive_paths": ["src/**"], "version": "1.0.1"}), "Second.\n", &[]);
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let told = json!({"session_id": "s-2", "tool_name": "Edit", "tool_input": {"file_path": scene.world.project().join("src/a.ts")}});
-    assert!(context(&scene.hook("PreToolUse", &told)).contains("Second."));
+    let payload = json!({"session_id": "s-2", "tool_name": "Edit", "tool_input": {"file_path": scene.world.project().join("src/a.ts")}});
+    assert!(context(&scene.hook("PreToolUse", &payload)).contains("Second."));
 }
 
 #[test]
-fn a_correction_counts_at_once() {
+fn a_correction_takes_effect_at_once() {
     let scene = Scene::new();
     scene.pack(
         "testing",
@@ -439,8 +439,8 @@ fn a_correction_counts_at_once() {
     scene.world.write("src/plain.txt", "x");
     scene.world.write("src/other.txt", "x");
     assert_eq!(context(&scene.edit("src/plain.txt")), "");
-    let told = context(&scene.say("No, don't mock the database in tests, use a real one."));
-    assert!(told.contains("One assertion each."), "{told}");
+    let guidance = context(&scene.say("No, don't mock the database in tests, use a real one."));
+    assert!(guidance.contains("One assertion each."), "{guidance}");
     let guidance = ledger(&scene.world.run().join("guidance.jsonl"));
     assert_eq!(
         (guidance[0]["type"].as_str(), guidance[0]["category"].as_str()),
@@ -452,16 +452,16 @@ fn a_correction_counts_at_once() {
     std::thread::sleep(std::time::Duration::from_millis(300));
     let next = context(&scene.edit("src/other.txt"));
     assert!(next.contains("Use the real database."), "{next}");
-    // What a background task says is no person's word.
+    // A notification of a background task is not the user's text.
     scene.say("<task-notification>No, never use that.</task-notification>");
-    let told =
+    let answer =
         scene.hook("UserPromptSubmit", &json!({"prompt": "No, never use that, use this.", "agent_id": "a"}));
-    assert_eq!(told, json!({}));
+    assert_eq!(answer, json!({}));
     assert_eq!(ledger(&scene.world.run().join("guidance.jsonl")).len(), 1);
 }
 
 #[test]
-fn an_approval_becomes_a_suggestion_and_only_where_a_person_was_asked() {
+fn an_approval_becomes_a_suggestion_only_if_the_person_was_asked() {
     let scene = Scene::new();
     let ran = |command: &str, mode: &str| {
         scene.hook(
@@ -475,10 +475,10 @@ fn an_approval_becomes_a_suggestion_and_only_where_a_person_was_asked() {
         if path.exists() { ledger(&path).len() } else { 0 }
     };
     ran("deploy-tool check", "default");
-    assert_eq!(suggestions(), 0, "nobody was asked");
+    assert_eq!(suggestions(), 0, "the person was not asked");
     assert_eq!(scene.decision("deploy-tool check"), "ask");
     ran("deploy-tool check", "bypassPermissions");
-    assert_eq!(suggestions(), 0, "nobody could be asked");
+    assert_eq!(suggestions(), 0, "the mode asks no questions");
     assert_eq!(scene.decision("deploy-tool check"), "ask");
     // The daemon dies between the question and the answer.
     kill(scene.daemon(), rustix::process::Signal::KILL);
@@ -489,7 +489,7 @@ fn an_approval_becomes_a_suggestion_and_only_where_a_person_was_asked() {
 }
 
 #[test]
-fn a_merge_waits_for_tests_that_were_seen_to_pass() {
+fn a_merge_waits_for_passing_tests() {
     let scene = Scene::new();
     let merge = "gh pr merge 3 --squash";
     assert_eq!(scene.decision(merge), "deny");
@@ -505,7 +505,7 @@ fn a_merge_waits_for_tests_that_were_seen_to_pass() {
 }
 
 #[test]
-fn an_agent_that_claims_to_be_done_is_held_to_its_commitments() {
+fn a_stop_is_blocked_until_commitments_hold() {
     for client in ["claude", "codex"] {
         let scene = Scene::for_client(client);
         let stop = || {
@@ -521,13 +521,13 @@ fn an_agent_that_claims_to_be_done_is_held_to_its_commitments() {
             assert_eq!(back["decision"], "block", "{back}");
             assert!(back["reason"].as_str().unwrap().contains("made.txt"), "{back}");
         }
-        // Bounded: the fourth time the person is told instead.
-        let told = stop();
-        assert_eq!(told["decision"], Value::Null, "{told}");
+        // Bounded: the fourth time, the user is told instead.
+        let answer = stop();
+        assert_eq!(answer["decision"], Value::Null, "{answer}");
         if client == "claude" {
-            assert!(told["systemMessage"].as_str().unwrap().contains("Not verified"), "{told}");
+            assert!(answer["systemMessage"].as_str().unwrap().contains("Not verified"), "{answer}");
         }
-        // Something new is asked for, and what was promised is done.
+        // A new prompt arrives, and the commitment holds.
         scene.say("go on");
         assert_eq!(stop()["decision"], "block");
         let waiting = scene.hook("Stop", &json!({"background_tasks": [{"id": "b1"}]}));
@@ -541,17 +541,17 @@ fn an_agent_that_claims_to_be_done_is_held_to_its_commitments() {
 }
 
 #[test]
-fn a_program_that_judges_a_command_runs_none() {
+fn judging_a_command_starts_no_program() {
     let scene = Scene::new();
-    let told = scene.told(&json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
+    let payload = scene.payload(&json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
     let hook =
         scene.world.marvin(["hook", "PreToolUse", "--client", "claude"]).env("MARVIN_SECURITY_EVAL", "1");
-    let answer = hook.env("TMPDIR", scene.world.home()).input(told.to_string()).run().exits(0).json();
+    let answer = hook.env("TMPDIR", scene.world.home()).input(payload.to_string()).run().exits(0).json();
     assert_eq!(decision(&answer), "deny");
 }
 
 #[test]
-fn daemons_are_looked_after() {
+fn daemon_commands_list_stop_and_clean_up() {
     let scene = Scene::new();
     let daemon = |words: &[&str]| scene.world.person([&["daemon"], words].concat()).run().exits(0);
     let json = |words: &[&str]| -> Value { serde_json::from_str(daemon(words).text()).unwrap() };

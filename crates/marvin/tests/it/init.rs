@@ -1,4 +1,4 @@
-//! `marvin init`, as a person runs it.
+//! `marvin init`, as a user runs it.
 
 use crate::support::{Marvin, PROGRAM, ProgramOutput, World, files_below, json_file, put};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const SETTINGS: &str = ".claude/settings.json";
 
-/// A world in which `marvin` is on the PATH, and nothing else is but what the system has.
+/// A world with `marvin` on the PATH, next to the system's programs only.
 fn world() -> World {
     let world = World::new();
     fs::create_dir(world.root().join("bin")).unwrap();
@@ -40,7 +40,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Every file of the project with its content, but for git's own.
+/// Every file of the project with its content, except git's own.
 fn everything(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = files_below(&world.project()).into_iter();
     let own = world.project().join(".git");
@@ -53,7 +53,7 @@ fn states(report: &Value) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_project_is_set_up_and_taken_back() {
+fn init_sets_a_project_up_and_remove_undoes_it() {
     let world = world();
     git(&world.project(), &["init", "-q"]);
     world.write("Cargo.toml", "[package]\nname = \"a\"\n");
@@ -89,19 +89,19 @@ fn a_project_is_set_up_and_taken_back() {
     );
     let after = everything(&world);
     let again = done(&world, &["--client", "both"]);
-    assert!(again.text().contains("Everything is in place; nothing was changed."), "{}", again.text());
+    assert!(again.text().contains("Already set up; nothing was changed."), "{}", again.text());
     assert_eq!(everything(&world), after);
-    // What the starters are made of stands the project's own checks.
+    // The starter packs pass `marvin packs check`.
     world.marvin(["gate", "rules", "test"]).run().exits(0);
     let report = done(&world, &["--remove", "--json"]).quiet().json();
     assert_eq!(report["changed"], true);
     assert_eq!(everything(&world), before);
     assert!(!world.project().join(".marvin").exists() && !world.project().join(".codex").exists());
-    assert!(done(&world, &["--remove"]).text().contains("nothing of Marvin's"));
+    assert!(done(&world, &["--remove"]).text().contains("nothing was removed"));
 }
 
 #[test]
-fn git_ignores_what_is_of_this_machine_and_nothing_else() {
+fn git_ignores_machine_specific_files_and_nothing_else() {
     let world = world();
     git(&world.project(), &["init", "-q"]);
     done(&world, &["--client", "claude"]);
@@ -162,7 +162,7 @@ fn a_dry_run_shows_the_changes_and_writes_nothing() {
 }
 
 #[test]
-fn the_clients_are_those_that_are_here() {
+fn clients_are_detected() {
     let clients = |world: &World| {
         let path = world.root().join("bin");
         let report = world.marvin(["init", "--dry-run", "--json"]).env("PATH", path).run().exits(0).json();
@@ -180,7 +180,7 @@ fn the_clients_are_those_that_are_here() {
 }
 
 #[test]
-fn files_that_cannot_be_read_are_refused_and_nothing_changes() {
+fn unreadable_files_are_refused_and_nothing_changes() {
     let world = world();
     world.write(SETTINGS, "{\n  // a comment\n  \"a\": 1\n}\n");
     let before = everything(&world);
@@ -192,7 +192,7 @@ fn files_that_cannot_be_read_are_refused_and_nothing_changes() {
         );
         assert_eq!(everything(&world), before);
     }
-    // The same for a link that leads out of the project.
+    // The same for a symlink that leads out of the project.
     fs::remove_dir_all(world.project().join(".claude")).unwrap();
     fs::create_dir(world.root().join("elsewhere")).unwrap();
     std::os::unix::fs::symlink("../elsewhere", world.project().join(".claude")).unwrap();
@@ -203,7 +203,7 @@ fn files_that_cannot_be_read_are_refused_and_nothing_changes() {
 }
 
 #[test]
-fn what_is_left_for_a_person_is_told_by_the_exit_code() {
+fn the_exit_code_tells_that_something_is_left_to_do() {
     let world = world();
     let text = "{\"hooks\": {\"PreToolUse\": {\"command\": \"x\"}}}";
     world.write(SETTINGS, text);
@@ -216,7 +216,7 @@ fn what_is_left_for_a_person_is_told_by_the_exit_code() {
 }
 
 #[test]
-fn a_program_that_is_not_on_the_path_is_named_by_its_place_in_the_persons_own_settings() {
+fn a_program_outside_the_path_is_named_by_its_path_in_the_local_settings() {
     let world = World::new();
     git(&world.project(), &["init", "-q"]);
     let ended = world.marvin(["init", "--client", "claude"]).env("PATH", "/usr/bin:/bin").run().exits(0);
@@ -231,7 +231,7 @@ fn a_program_that_is_not_on_the_path_is_named_by_its_place_in_the_persons_own_se
 }
 
 #[test]
-fn a_home_directory_or_no_directory_is_a_mistake() {
+fn a_home_directory_or_a_missing_directory_is_refused() {
     let world = world();
     for directory in [world.home(), PathBuf::from("/"), world.root().join("nothing")] {
         let message = init(&world, &["--working-dir", directory.to_str().unwrap()]).run().exits(2).message();
@@ -248,7 +248,7 @@ fn worktrees_and_directories_of_a_monorepo() {
     done(&world, &["--client", "both"]);
     git(&project, &["add", "-A"]);
     git(&project, &["commit", "-qm", "set up"]);
-    // A linked worktree has what was committed, and needs nothing more.
+    // A linked worktree has the committed files and needs nothing more.
     git(&project, &["worktree", "add", "-q", "../worktree"]);
     let worktree = world.root().join("worktree");
     assert!(worktree.join(SETTINGS).exists() && worktree.join(".marvin/packs/go/pack.json").exists());
@@ -256,9 +256,9 @@ fn worktrees_and_directories_of_a_monorepo() {
     assert!(ended.text().contains("nothing was changed"), "{}", ended.text());
     assert!(ended.stderr.contains("linked worktree"), "{}", ended.stderr);
     assert_eq!(git(&worktree, &["status", "--porcelain"]), "");
-    let told = done(&world, &["--client", "claude"]);
-    assert!(told.stderr.contains("1 linked worktrees have their own files"), "{}", told.stderr);
-    // There it is taken back without a receipt, to the last byte.
+    let output = done(&world, &["--client", "claude"]);
+    assert!(output.stderr.contains("1 linked worktrees have their own files"), "{}", output.stderr);
+    // There, `--remove` works without a receipt and restores every byte.
     init(&world, &["--remove"]).directory(&worktree).run().exits(0);
     let left = git(&worktree, &["ls-files", "--others", "--exclude-standard"]);
     assert_eq!(left, "");
@@ -267,7 +267,7 @@ fn worktrees_and_directories_of_a_monorepo() {
             && !worktree.join(".codex").exists()
             && !worktree.join(".gitignore").exists()
     );
-    // A directory of the project: its packs, and hooks of its own.
+    // A directory of the project: its own packs and hooks.
     let service = project.join("services/a");
     let ended = init(&world, &["--client", "both"]).directory(&service).run().exits(0);
     assert!(ended.text().contains("made       services/a/.claude/settings.json"), "{}", ended.text());
@@ -281,7 +281,7 @@ fn worktrees_and_directories_of_a_monorepo() {
 }
 
 #[test]
-fn killed_anywhere_it_is_completed_by_the_next_run() {
+fn a_killed_run_is_completed_by_the_next() {
     let whole = world();
     git(&whole.project(), &["init", "-q"]);
     whole.write(SETTINGS, "{\n\t\"a\": 1\n}\n");
@@ -294,7 +294,7 @@ fn killed_anywhere_it_is_completed_by_the_next_run() {
             .collect()
     };
     let expected = relative(&whole);
-    // A file that was being written is left under a name of its own.
+    // A file that was being written is left under a temporary name.
     let finished = |mut files: BTreeMap<PathBuf, Vec<u8>>| {
         files.retain(|path, _| !path.file_name().unwrap().to_string_lossy().starts_with(".marvin-"));
         files
@@ -308,7 +308,7 @@ fn killed_anywhere_it_is_completed_by_the_next_run() {
         std::thread::sleep(Duration::from_millis(delay * 2));
         running.signal(rustix::process::Signal::KILL);
         drop(running);
-        // Whatever stands there is whole.
+        // Every file that exists is complete.
         let settings = world.read(SETTINGS);
         assert!(
             settings == "{\n\t\"a\": 1\n}\n"
@@ -328,13 +328,13 @@ fn killed_anywhere_it_is_completed_by_the_next_run() {
 }
 
 #[test]
-fn two_at_once_leave_one_whole_project() {
+fn two_runs_at_once_leave_one_complete_project() {
     let world = world();
     git(&world.project(), &["init", "-q"]);
     let running: Vec<_> = (0..4).map(|_| init(&world, &["--client", "both"]).start()).collect();
     for one in running {
         let ended = one.end();
-        // Whoever comes second may find a file that changed under their hands, and says so.
+        // The second run may find a file that the first one changed, and says so.
         assert!(matches!(ended.code, Some(0 | 1)), "{}", ended.whole());
         assert!(
             ended.code == Some(0) || ended.stderr.contains("run `marvin init` again"),
@@ -349,7 +349,7 @@ fn two_at_once_leave_one_whole_project() {
 }
 
 #[test]
-fn skills_name_only_commands_and_flags_that_there_are() {
+fn skills_name_only_existing_commands_and_flags() {
     let world = world();
     done(&world, &["--client", "claude"]);
     let mut checked = 0;
@@ -362,11 +362,7 @@ fn skills_name_only_commands_and_flags_that_there_are() {
             let help = world.marvin(&named).args(["--help"]).run().exits(0);
             assert!(help.text().contains(&format!("Usage: marvin {}", named.join(" "))), "{code}");
             for flag in words.iter().filter(|word| word.starts_with("--")) {
-                assert!(
-                    help.text().contains(&format!("{flag} ")),
-                    "{code}: there is no {flag}\n{}",
-                    help.text()
-                );
+                assert!(help.text().contains(&format!("{flag} ")), "{code}: no flag {flag}\n{}", help.text());
             }
             checked += 1;
         }

@@ -4,7 +4,7 @@ use crate::support::{World, call, put, say};
 use serde_json::json;
 
 #[test]
-fn a_run_of_our_own_is_shown() {
+fn a_run_of_marvin_is_shown() {
     let world = World::new();
     world.write("a.txt", "hello");
     let script = [
@@ -40,7 +40,7 @@ fn a_run_of_our_own_is_shown() {
 }
 
 #[test]
-fn a_session_of_hooks_is_shown_and_damage_is_named() {
+fn a_hook_session_is_shown_and_damage_is_named() {
     let world = World::new();
     let run = "runs/run_20260203_040506_1a2b";
     world.write_state(&format!("{run}/run.json"), &json!({
@@ -50,7 +50,7 @@ fn a_session_of_hooks_is_shown_and_damage_is_named() {
     let trace = [
         json!({"type": "hook.pre-tool-use", "seq": 1, "tool": "Bash", "tool_use_id": "a", "input_summary": "sudo \u{1b}[2Jrm x",
                "verdict": {"decision": "deny", "reason": "it needs root", "rule": "judge.root", "layer": "judge"}}).to_string(),
-        "this is no event".to_string(),
+        "this is not an event".to_string(),
         json!({"type": "hook.stop", "seq": 2, "verification": {"status": "failed", "commitments": [{"id": "c1", "description": "tests pass", "status": "failed"}]}}).to_string(),
     ];
     world.write_state(&format!("{run}/trace.jsonl"), &(trace.join("\n") + "\n{\"type\":"));
@@ -87,7 +87,7 @@ fn a_session_of_hooks_is_shown_and_damage_is_named() {
 }
 
 #[test]
-fn a_run_that_is_not_there_is_a_mistake() {
+fn a_missing_run_is_an_error() {
     let world = World::new();
     assert!(world.marvin(["inspect-run"]).run().exits(2).message().contains("no run exists yet"));
     put(&world.user().join("runs/run_20260101_000000_aaaa/run.json"), "{}");

@@ -20,8 +20,6 @@ mod hook_trouble;
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]
-mod house;
-#[cfg(test)]
 mod init;
 #[cfg(test)]
 mod inspect_run;
@@ -66,8 +64,10 @@ mod verify;
 #[cfg(test)]
 mod web;
 #[cfg(test)]
-mod web_face;
+mod web_pages;
 #[cfg(test)]
 mod workers;
 #[cfg(test)]
 mod workflows;
+#[cfg(test)]
+mod workspace_rules;

@@ -1,4 +1,4 @@
-//! Memory: only a person's word gets in, and it is there whenever the process dies.
+//! Memory: only a person's approval adds to it, and approved entries survive a kill.
 
 use crate::support::{World, ledger, put};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn candidate(text: &str) -> Value {
     json!({"text": text, "type": "fact", "tags": ["t"], "ttl_days": null, "source": "user_said", "why_store": "test"})
 }
 
-/// Proposes by an import, and gives the fingerprints of what waits.
+/// Proposes candidates by an import; returns the fingerprints of those that wait.
 fn propose(world: &World, texts: &[String]) -> Vec<String> {
     fs::create_dir_all(directory(world)).unwrap();
     let lines: String = texts.iter().map(|text| format!("{}\n", candidate(text))).collect();
@@ -34,14 +34,14 @@ fn list(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn from_a_proposal_to_an_answer_and_away_again() {
+fn a_candidate_is_approved_recalled_and_forgotten() {
     let world = World::new();
     let ids = propose(
         &world,
         &["The elephant is grey".into(), "Tigers are striped".into(), "Snails are slow".into()],
     );
     assert!(list(&world).is_empty());
-    // A name does not make a person: without a terminal nothing is decided.
+    // A user name is not enough: without a terminal nothing can be decided.
     for more in [&[][..], &["--reviewer", "ann"]] {
         let undecided = world.marvin(["memory", "approve", &ids[0]]).args(more).run().exits(4);
         assert!(undecided.message().contains("person.unattended"), "{}", undecided.stderr);
@@ -87,7 +87,7 @@ fn from_a_proposal_to_an_answer_and_away_again() {
         .map(|line| line["type"].clone())
         .collect();
     assert_eq!(words, ["approve", "reject", "edit", "forget"]);
-    // What was exported waits again elsewhere, and is not remembered there.
+    // Exported memories wait for approval elsewhere and are not remembered there.
     let other = World::new();
     fs::create_dir_all(directory(&other)).unwrap();
     let file = put(&other.root().join("export.jsonl"), exported.text());
@@ -96,7 +96,7 @@ fn from_a_proposal_to_an_answer_and_away_again() {
 }
 
 #[test]
-fn an_agent_is_nobody() {
+fn an_agent_cannot_approve_candidates() {
     let world = World::new();
     let ids = propose(&world, &["The elephant is grey".into()]);
     for (name, value) in
@@ -109,7 +109,7 @@ fn an_agent_is_nobody() {
         }
     }
     assert!(list(&world).is_empty());
-    // The gate does not even let the commands through.
+    // The gate denies the commands as well.
     for line in [
         "marvin memory approve abc --reviewer me",
         "env -i marvin memory forget abc",
@@ -121,7 +121,7 @@ fn an_agent_is_nobody() {
 }
 
 #[test]
-fn what_is_wrong_says_so() {
+fn invalid_input_is_refused_with_a_reason() {
     let world = World::new();
     for (arguments, code) in [
         (vec!["approve", "abcdef", "--reviewer", "ann"], 2),
@@ -158,7 +158,7 @@ fn kept_words_survive_a_kill_at_any_moment() {
     let mut acknowledged = Vec::new();
     let mut longest = Duration::from_millis(60);
     for (number, id) in ids.iter().enumerate() {
-        // Every fourth is let live, which also tells how long that takes here.
+        // Every fourth run is not killed, which also measures how long one takes.
         let mut running = world.person(["memory", "approve", id, "--reviewer", "ann", "--json"]).start();
         if number % 4 == 0 {
             let started = std::time::Instant::now();
@@ -186,12 +186,12 @@ fn kept_words_survive_a_kill_at_any_moment() {
     for id in acknowledged {
         assert!(remembered.contains(id), "{id} was acknowledged and is lost");
     }
-    // Nobody's word is lost, and nobody's is counted twice.
+    // No approved entry is lost, and none is counted twice.
     assert_eq!(pending(&world).len() + remembered.len(), ids.len());
 }
 
 #[test]
-fn a_turn_is_told_what_is_remembered_and_the_ledger_says_so() {
+fn a_turn_receives_memories_and_the_ledger_records_them() {
     let world = World::new();
     let ids = propose(
         &world,
@@ -220,14 +220,14 @@ fn a_turn_is_told_what_is_remembered_and_the_ledger_says_so() {
     assert_eq!(why["memories"].as_array().unwrap().len(), 1, "{why:#}");
     assert_eq!(why["memories"][0]["id"], ids[0].as_str());
     assert_eq!(why["memories"][0]["memory"]["approval"]["reviewer"], "ann");
-    // The prompt holds it, marked as what it is.
+    // The prompt contains it in a marked section.
     let run = crate::support::runs_below(&world.state().join("runs")).pop().unwrap();
     let extras = crate::support::json_file(&run.join("run.json"))["extras"].to_string();
     assert!(
         extras.contains("port 5544") && extras.contains("not verified") && !extras.contains("Ada"),
         "{extras}"
     );
-    // A turn that fails is recorded, keeps no trace and changes no state.
+    // A failed turn is recorded, but adds no memory and changes no state.
     ask("now fail", json!({"json": {"status": "FAILURE", "summary": "no"}}));
     let failing = world.script(&[json!({"fail": {"kind": "http", "status": 500}, "repeat": true})]);
     let failed = world.marvin(["--script", &failing, "broken", "turn"]).env("MARVIN_RETRIES", "0").run();
@@ -239,7 +239,7 @@ fn a_turn_is_told_what_is_remembered_and_the_ledger_says_so() {
     let traces = fs::read_to_string(directory(&world).join("stm.jsonl")).unwrap();
     assert!(traces.contains("which port has staging") && !traces.contains("broken turn"), "{traces}");
     world.marvin(["memory", "audit"]).run().exits(0);
-    // An unattended run is told nothing of it.
+    // A non-interactive run receives none.
     let quiet = world.play(&[crate::support::say("ok")], &[]).run().exits(0);
     assert!(quiet.text().contains("ok"));
     assert_eq!(ledger(&directory(&world).join("turns.jsonl")).len(), turns.len());

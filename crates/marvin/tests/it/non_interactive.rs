@@ -1,11 +1,11 @@
-//! One turn, unattended: prompts, streams, bounds, protocols, results and the last line on standard error.
+//! One non-interactive turn: prompts, streams, limits, protocols, results and the last line on stderr.
 
 use crate::support::{World, call, commands_run, json_file, ledger, put, say};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
 
-/// A priced model behind HTTP: a reply of a million tokens read costs 1.75 dollars.
+/// A priced model over HTTP: reading a million tokens costs 1.75 dollars.
 fn dear(text: &str) -> Value {
     json!({"reply": {"text": text, "usage": {"input": 1_000_000, "output": 0}}})
 }
@@ -41,7 +41,7 @@ fn the_prompt_comes_from_a_flag_a_file_or_standard_input() {
 }
 
 #[test]
-fn text_is_raw_tokens_and_a_marker_line_before_tools() {
+fn text_output_is_raw_tokens_with_a_marker_line_before_tools() {
     let world = World::new();
     let script = [
         json!({"reply": {"text": "Looking.", "tool_calls": [
@@ -66,14 +66,14 @@ fn text_is_streamed_while_it_arrives() {
     let marvin = world.marvin(["--non-interactive", "--prompt", "go", "--provider", "local"]);
     let url = format!("{}/v1", server.address());
     let mut running = marvin.env("MARVIN_LOCAL_URL", url).start();
-    // The server says half of its reply and falls silent; the half is seen while the program still waits.
+    // The server sends half of its reply and stalls; the half is shown while the program waits.
     assert!(running.line().unwrap().starts_with("first"));
     running.signal(Signal::INT);
     running.end().exits(130).cost();
 }
 
 #[test]
-fn nothing_of_an_unattended_conversation_is_kept_as_conversation() {
+fn a_non_interactive_turn_leaves_no_conversation() {
     let world = World::new();
     world.play(&[say("secretly said")], &[]).run().exits(0);
     assert!(!world.user().join("profiles").exists());
@@ -85,15 +85,15 @@ fn nothing_of_an_unattended_conversation_is_kept_as_conversation() {
 }
 
 #[test]
-fn the_chat_log_is_in_the_system_message_and_nowhere_else() {
+fn the_chat_log_is_only_in_the_system_message() {
     let world = World::new();
-    let said: Vec<Value> = (0..30)
+    let entries: Vec<Value> = (0..30)
         .map(|n| {
             let role = if n % 2 == 0 { "you" } else { "assistant" };
             json!({"role": role, "text": format!("entry-{n:02} {}", "x".repeat(300)), "time": "10:00"})
         })
         .collect();
-    put(&world.user().join("profiles/default/chat_log.json"), &json!(said).to_string());
+    put(&world.user().join("profiles/default/chat_log.json"), &json!(entries).to_string());
     let tape = world.root().join("tape").display().to_string();
     world.play(&[say("ok")], &["--record", &tape]).run().exits(0);
     let exchange = &ledger(&world.root().join("tape/script.jsonl"))[0];
@@ -180,7 +180,7 @@ fn signals_end_the_turn_with_130_and_a_cost() {
 }
 
 #[test]
-fn an_interrupt_while_waiting_for_the_prompt_also_tells_the_cost() {
+fn an_interrupt_while_waiting_for_the_prompt_also_prints_the_cost() {
     let world = World::new();
     let mut command = std::process::Command::new(crate::support::PROGRAM);
     world.bare(&mut command);
@@ -232,7 +232,7 @@ fn fifty_rounds_are_the_limit_and_the_flag_changes_it() {
         assert!(ended.text().ends_with("I ran out.\n"));
         let result = result_of(&world);
         assert_eq!((&result["reason"], &result["tool_calls"]), (&json!("max_rounds"), &json!(rounds)));
-        // One request asks for a round too many, one gives the last word.
+        // One request makes a call too many, one gives the last reply.
         assert_eq!(ended.cost()["llm_turns"], rounds + 2);
     }
 }
@@ -248,7 +248,7 @@ fn a_deadline_ends_the_turn() {
 }
 
 #[test]
-fn a_budget_that_is_spent_is_exit_6() {
+fn a_spent_budget_is_exit_6() {
     let world = World::new();
     let tool = json!({"reply": {"tool_calls": [{"name": "tree", "arguments": {}}],
         "usage": {"input": 1_000_000, "output": 0}}});
@@ -272,7 +272,7 @@ fn a_budget_that_is_spent_is_exit_6() {
 }
 
 #[test]
-fn a_budget_that_cannot_be_kept_is_refused_with_its_mend() {
+fn a_budget_that_cannot_be_enforced_is_refused_with_a_hint() {
     let world = World::new();
     let ended = world
         .marvin(["--non-interactive", "--prompt", "x", "--provider", "openai", "--model", "unheard-of"])
@@ -301,7 +301,7 @@ fn json_output_is_exactly_one_object() {
         assert!(fs::metadata(result["run_path"].as_str().unwrap()).unwrap().is_dir());
         assert_eq!(result["cost"]["llm_turns"], 2);
     }
-    // A request that never became a run still gives its reader the one object.
+    // A request that never became a run still prints the one object.
     let missing = world.play(&[], &["--json", "--provider", "groq"]).run().exits(2);
     let result = missing.json();
     assert_eq!((&result["type"], &result["exit_code"]), (&json!("result"), &json!(2)));
@@ -310,7 +310,7 @@ fn json_output_is_exactly_one_object() {
 }
 
 #[test]
-fn records_are_as_their_schemas_say() {
+fn records_match_their_schemas() {
     let world = World::new();
     let script = [
         json!({"reply": {"text": "Let me see.", "tool_calls": [
@@ -360,7 +360,7 @@ fn stream_json_is_the_trace_line_by_line() {
     let numbers: Vec<u64> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
 
-    // Ids are stable: what starts is completed under its id, and pieces join to the message of their id.
+    // Ids are stable: an item completes under the id it started with, and deltas join to the message with their id.
     let ids = |kind: &str| -> Vec<&str> {
         let of_kind = events.iter().filter(|event| event["type"] == kind);
         of_kind.map(|event| event["item"]["id"].as_str().unwrap()).collect()
@@ -387,7 +387,7 @@ fn stream_json_is_the_trace_line_by_line() {
 }
 
 #[test]
-fn an_answer_is_held_against_its_schema() {
+fn an_answer_is_validated_against_its_schema() {
     let world = World::new();
     let schema = json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
     let schema = put(&world.root().join("schema.json"), &schema.to_string()).display().to_string();
@@ -395,12 +395,12 @@ fn an_answer_is_held_against_its_schema() {
     let good = world.play(&[say("{\"n\": 1}")], &flags).run().exits(0).quiet();
     assert_eq!(good.text(), "{\"n\":1}\n");
 
-    let mended = [
+    let corrected = [
         json!({"reply": {"text": "n is one"}}),
         json!({"when": {"contains": "does not fit"}, "reply": {"text": "```json\n{\"n\": 2}\n```"}}),
     ];
     let json_flags = ["--output-schema", &schema, "--json"];
-    let result = world.play(&mended, &json_flags).run().exits(0).json();
+    let result = world.play(&corrected, &json_flags).run().exits(0).json();
     assert_eq!(result["structured_output"], json!({"n": 2}));
 
     let never = world.play(&[json!({"reply": {"text": "{}"}, "repeat": true})], &flags).run().exits(1);
@@ -414,7 +414,7 @@ fn an_answer_is_held_against_its_schema() {
 }
 
 #[test]
-fn models_are_named_plainly_or_by_tier() {
+fn models_are_named_directly_or_by_tier() {
     let world = World::new();
     let server = world.server(&[json!({"reply": {"text": "ok"}, "repeat": true})]);
     let ask = |model: &str| {
@@ -435,7 +435,7 @@ fn models_are_named_plainly_or_by_tier() {
     };
     let named = ask("gpt-5.2-mini").exits(0);
     assert_eq!(named.cost()["model_turns"], json!({"gpt-5.2-mini": 1}));
-    // A tier says which model other work uses; this turn keeps the provider's own.
+    // A tier chooses the model for other work; this turn keeps the provider's own.
     for tier in
         ["low", "high", "codex", "opus", "plan", "plan_gen", "test_writer", "aux_reviewer", "fallback"]
     {
@@ -448,7 +448,7 @@ fn models_are_named_plainly_or_by_tier() {
 }
 
 #[test]
-fn the_flag_b_reaches_children() {
+fn dash_b_sets_pythondontwritebytecode_for_children() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -487,7 +487,7 @@ fn the_json_protocol_calls_tools_and_ends_by_status() {
 }
 
 #[test]
-fn words_in_prose_decide_nothing() {
+fn status_words_in_prose_decide_nothing() {
     for protocol in ["native", "json"] {
         let world = World::new();
         let prose = "status: FAILURE. BLOCKED, WAITING, NEED INPUT, DONE. {\"status\":\"FAILURE\"}";
@@ -497,7 +497,7 @@ fn words_in_prose_decide_nothing() {
 }
 
 #[test]
-fn the_same_again_is_nudged_and_then_stopped() {
+fn a_repeated_call_is_nudged_and_then_stopped() {
     let world = World::new();
     let same = call("read_file", json!({"path": "nothing.txt"}));
     let script = [
@@ -513,7 +513,7 @@ fn the_same_again_is_nudged_and_then_stopped() {
 }
 
 #[test]
-fn polling_that_sees_something_new_goes_on() {
+fn polling_with_new_results_is_not_a_repetition() {
     let world = World::new();
     let mut script = Vec::new();
     world.write("log.txt", "0\n");
@@ -527,7 +527,7 @@ fn polling_that_sees_something_new_goes_on() {
 }
 
 #[test]
-fn an_empty_reply_is_asked_again_once() {
+fn an_empty_reply_is_requested_again_once() {
     let world = World::new();
     let once = world.play(&[say(""), say("now")], &[]).run().exits(0);
     assert_eq!(once.text(), "now\n");
@@ -538,7 +538,7 @@ fn an_empty_reply_is_asked_again_once() {
 }
 
 #[test]
-fn a_script_that_ends_is_partial() {
+fn an_exhausted_script_is_partial() {
     let world = World::new();
     let ended = world.play(&[call("tree", json!({}))], &[]).run().exits(1);
     let result = result_of(&world);
@@ -560,10 +560,10 @@ fn processes_share_a_script_through_its_state() {
             .start()
     };
     let running: Vec<_> = (0..6).map(|_| start()).collect();
-    let mut heard: Vec<String> =
+    let mut replies: Vec<String> =
         running.into_iter().map(|marvin| marvin.end().exits(0).text().trim().to_string()).collect();
-    heard.sort();
-    assert_eq!(heard, (0..6).map(|n| format!("line {n}")).collect::<Vec<_>>());
+    replies.sort();
+    assert_eq!(replies, (0..6).map(|n| format!("line {n}")).collect::<Vec<_>>());
     start().end().exits(1);
 }
 
@@ -606,11 +606,11 @@ fn a_childs_cost_is_part_of_its_parents() {
 }
 
 #[test]
-fn a_budget_holds_for_the_whole_tree() {
+fn a_budget_holds_for_the_whole_process_tree() {
     let world = World::new();
     let nothing = world.play(&[say("never said")], &["--max-cost", "0"]).run().exits(6);
     assert_eq!((nothing.text(), &nothing.cost()["llm_turns"]), ("", &json!(0)));
-    // What a sibling spent is spent: this process may not ask at all.
+    // A sibling's cost counts: this process may not send a request at all.
     let server = world.server(&[dear("one"), dear("two")]);
     let ask = |lineage: &str| {
         world
@@ -627,7 +627,7 @@ fn a_budget_holds_for_the_whole_tree() {
 }
 
 #[test]
-fn runs_side_by_side_lose_no_count() {
+fn parallel_runs_lose_no_count() {
     let world = World::new();
     let running: Vec<_> = (0..8).map(|_| world.play(&[say("x")], &[]).start()).collect();
     for marvin in running {
@@ -638,7 +638,7 @@ fn runs_side_by_side_lose_no_count() {
 }
 
 #[test]
-fn access_is_what_the_parent_says() {
+fn the_parent_restricts_access() {
     let write = |path: &str| call("create_file", json!({"path": path, "content": "x"}));
     let world = World::new();
     let readonly = world.play(&[write("a.txt"), say("tried")], &[]).env("MARVIN_READONLY", "1");
@@ -650,7 +650,7 @@ fn access_is_what_the_parent_says() {
 }
 
 #[test]
-fn at_home_there_is_no_project() {
+fn the_home_directory_is_not_a_project() {
     let world = World::new();
     let script = [call("create_file", json!({"path": "a.txt", "content": "x"})), say("no project here")];
     let ended = world.play(&script, &[]).directory(&world.home()).run().exits(0);
@@ -664,7 +664,7 @@ fn at_home_there_is_no_project() {
 }
 
 #[test]
-fn a_working_directory_is_elsewhere() {
+fn a_working_directory_may_be_elsewhere() {
     let world = World::new();
     let elsewhere = world.root().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
@@ -690,7 +690,7 @@ fn a_deadline_ends_a_command_too() {
 }
 
 #[test]
-fn a_notification_tells_the_start_and_the_end_and_no_secret() {
+fn notifications_report_start_and_end_without_secrets() {
     let world = World::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -710,13 +710,13 @@ fn a_notification_tells_the_start_and_the_end_and_no_secret() {
     assert!(pushed[0].starts_with("POST /my-topic") && pushed[0].contains("started: Deploy"), "{pushed:?}");
     assert!(pushed[1].contains("success: Deploy"), "{pushed:?}");
     assert!(!pushed.concat().contains("zq9-Plum"), "{pushed:?}");
-    // A server that is gone is said, and changes nothing.
+    // An unreachable server is reported and changes nothing.
     let lost = world.play(&[say("ok")], &["--ntfy", "my-topic"]).env("MARVIN_NTFY_URL", &url).run().exits(0);
     assert!(lost.stderr.contains("my-topic"), "{}", lost.whole());
     lost.cost();
 }
 
-/// Reads one HTTP request and answers it; gives the request.
+/// Reads one HTTP request and answers it; returns the request.
 fn answer_one(mut stream: &std::net::TcpStream) -> String {
     use std::io::{Read, Write};
     let mut request = String::new();
@@ -737,7 +737,7 @@ fn answer_one(mut stream: &std::net::TcpStream) -> String {
 }
 
 #[test]
-fn an_answer_after_the_last_round_is_an_answer() {
+fn an_answer_after_the_last_round_counts() {
     let world = World::new();
     let script = [call("tree", json!({})), say("All done.")];
     let ended = world.play(&script, &["--max-rounds", "1"]).run().exits(0);
@@ -745,12 +745,12 @@ fn an_answer_after_the_last_round_is_an_answer() {
 }
 
 #[test]
-fn a_call_after_a_change_is_no_repetition() {
+fn a_call_after_a_change_is_not_a_repetition() {
     let world = World::new();
     let cat = || call("run_command", json!({"command": "cat b.txt"}));
     let script = [cat(), call("create_file", json!({"path": "c.txt", "content": "x"})), cat(), say("fine")];
     world.play(&script, &[]).env("MARVIN_NO_PROGRESS", "2").run().exits(0);
-    // Without a change in between the same is stopped.
+    // Without a change in between, the same call is stopped.
     let other = World::new();
     other.play(&[cat(), cat(), say("fine")], &[]).env("MARVIN_NO_PROGRESS", "2").run().exits(1);
 }
@@ -779,7 +779,7 @@ fn an_agent_too_deep_does_not_start_and_one_with_a_ticket_does_not_write() {
 }
 
 #[test]
-fn a_project_cannot_lead_the_shell_elsewhere() {
+fn a_projects_symlinks_are_not_followed() {
     let world = World::new();
     let secret = world.root().join("private.txt");
     fs::write(&secret, "PRIVATE WORDS").unwrap();
@@ -787,14 +787,14 @@ fn a_project_cannot_lead_the_shell_elsewhere() {
     let tape = world.root().join("tape").display().to_string();
     world.play(&[say("x")], &["--record", &tape]).run().exits(0);
     assert!(!fs::read_to_string(format!("{tape}/script.jsonl")).unwrap().contains("PRIVATE WORDS"));
-    // Something that never ends is not waited for.
+    // A FIFO is not waited for.
     fs::remove_file(world.project().join("AGENTS.md")).unwrap();
     let made = std::process::Command::new("mkfifo").arg(world.project().join("AGENTS.md")).status().unwrap();
     assert!(made.success());
     fs::create_dir_all(world.project().join(".marvin")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", world.project().join(".marvin/spec.md")).unwrap();
     world.play(&[say("x")], &[]).run().exits(0);
-    // A link in the place of the one for people leads Marvin nowhere.
+    // A symlink in the place of `.marvin/runs` is not followed.
     let other = World::new();
     fs::create_dir_all(other.project().join(".marvin")).unwrap();
     let decoy = world.root().join("decoy");
@@ -802,7 +802,7 @@ fn a_project_cannot_lead_the_shell_elsewhere() {
     std::os::unix::fs::symlink(&decoy, other.project().join(".marvin/runs")).unwrap();
     other.play(&[say("x")], &[]).run().exits(0);
     assert!(other.run().join("run.json").is_file() && fs::read_dir(&decoy).unwrap().next().is_none());
-    // The directory of the project's own files must not be a link.
+    // The project's `.marvin` directory must not be a symlink.
     fs::remove_dir_all(other.project().join(".marvin")).unwrap();
     std::os::unix::fs::symlink(&decoy, other.project().join(".marvin")).unwrap();
     let ended = other.play(&[say("x")], &[]).run().exits(5);
@@ -810,7 +810,7 @@ fn a_project_cannot_lead_the_shell_elsewhere() {
 }
 
 #[test]
-fn a_wrong_flag_still_ends_in_the_cost() {
+fn a_wrong_flag_still_prints_the_cost() {
     let world = World::new();
     world.marvin(["--non-interactive", "--no-such-flag"]).run().exits(2).cost();
     let ended =

@@ -15,9 +15,9 @@ fn lesson(title: &str, actionable: &str) -> Value {
     json!({"timestamp": "2026-02-03T04:05:06Z", "category": "", "title": title, "description": "", "actionable": actionable})
 }
 
-/// A session in which things were said.
-fn session(world: &World, run: &str, said: &[(&str, &str, Option<&str>)]) {
-    let lines: String = said
+/// A session with recorded corrections and directions.
+fn session(world: &World, run: &str, guidance: &[(&str, &str, Option<&str>)]) {
+    let lines: String = guidance
         .iter()
         .map(|(kind, content, category)| {
             let line = json!({"id": "g_1", "timestamp": "2026-02-03T10:05:00Z", "run_id": run, "type": kind,
@@ -37,7 +37,7 @@ fn why(world: &World, arguments: &[&str]) -> Value {
 // ---- packs ----------------------------------------------------------------------------------------------------------
 
 #[test]
-fn packs_to_begin_with_are_made_listed_and_checked() {
+fn starter_packs_are_created_listed_and_checked() {
     let world = World::new();
     let empty = world.marvin(["packs", "list"]).run().exits(0).quiet();
     assert!(empty.text().contains("marvin packs new rust"), "{}", empty.text());
@@ -49,25 +49,25 @@ fn packs_to_begin_with_are_made_listed_and_checked() {
     let listed: Value = world.marvin(["packs", "list", "--json"]).run().exits(0).quiet().json();
     assert_eq!(listed["packs"][4]["name"], "rust");
     assert_eq!(listed["packs"][4]["guardrails"], true);
-    // A pack belongs to the project once it is there.
+    // A pack is part of the project once it has been created.
     world.write(".marvin/packs/rust/guardrails.md", "- our own rule");
     let again = world.marvin(["packs", "new", "rust"]).run().exits(2);
     assert!(again.message().contains("exists already"), "{}", again.message());
     assert_eq!(world.read(".marvin/packs/rust/guardrails.md"), "- our own rule");
-    // One of one's own, for every project.
-    let made: Value = world.person(["packs", "new", "house-rules", "--user", "--json"]).run().exits(0).json();
+    // A user's own pack, for every project.
+    let made: Value = world.person(["packs", "new", "team-rules", "--user", "--json"]).run().exits(0).json();
     assert_eq!(made["starter"], false);
-    assert!(world.user().join("packs/house-rules/pack.json").is_file());
+    assert!(world.user().join("packs/team-rules/pack.json").is_file());
     world.marvin(["packs", "check"]).run().exits(0).quiet();
     let listed = world.marvin(["packs", "list"]).run().exits(0);
-    assert!(listed.text().contains("house-rules          0.1.0    yours"), "{}", listed.text());
+    assert!(listed.text().contains("team-rules           0.1.0    yours"), "{}", listed.text());
     for bad in ["Rust", "../x", "_x", "", "a b"] {
         assert!(world.marvin(["packs", "new", bad]).run().exits(2).message().contains("hint:"), "{bad}");
     }
 }
 
 #[test]
-fn a_made_pack_fits_the_schema_beside_it() {
+fn a_new_pack_matches_the_schema_beside_it() {
     let world = World::new();
     world.marvin(["packs", "new", "billing"]).run().exits(0);
     let schema: Value = serde_json::from_str(&world.read(".marvin/packs/_pack.schema.json")).unwrap();
@@ -76,7 +76,7 @@ fn a_made_pack_fits_the_schema_beside_it() {
 }
 
 #[test]
-fn check_names_file_field_and_mend() {
+fn check_names_file_field_and_hint() {
     let world = World::new();
     pack(&world, "good", &json!({}));
     pack(&world, "bad", &json!({"applies_to": {"extension": [".ts"]}, "version": "2"}));
@@ -88,7 +88,7 @@ fn check_names_file_field_and_mend() {
         "bad/pack.json: applies_to.extension: unknown field\n  hint: did you mean `applies_to.extensions`?",
         "bad/pack.json: version: `2` does not do",
         "PROBLEM good",
-        "good/lessons.jsonl: line 1: it is no lesson: missing field `actionable`",
+        "good/lessons.jsonl: line 1: it is not a lesson: missing field `actionable`",
         "keywords.json: it is not of the right shape",
     ] {
         assert!(checked.text().contains(part), "{part}\n{}", checked.text());
@@ -98,7 +98,7 @@ fn check_names_file_field_and_mend() {
     world.marvin(["packs", "check", "nowhere"]).run().exits(2);
     fs::remove_file(world.project().join(".marvin/packs/good/lessons.jsonl")).unwrap();
     world.marvin(["packs", "check", ".marvin/packs/good"]).run().exits(0).quiet();
-    // The others work all the same.
+    // The other packs still work.
     assert_eq!(why(&world, &["a.ts"])["packs"].as_array().unwrap().len(), 1);
 }
 
@@ -139,12 +139,12 @@ fn why_shows_scores_signals_thresholds_and_the_text() {
         packs[0]["signals"][0],
         json!({"kind": "SENSITIVE_PATH", "points": 20, "detail": "**/auth/**"})
     );
-    // A correction changes what is told next.
+    // A correction changes which packs apply next.
     let text = |shown: &Value| shown["telling"]["text"].as_str().unwrap().to_string();
     assert!(!text(&shown).contains("No sleeping"));
     let corrected = why(&world, &["src/auth/login.test.ts", "--corrected", "testing"]);
     assert!(text(&corrected).contains("- No sleeping: Wait for the condition"), "{}", text(&corrected));
-    // The same from below, with a path that goes around.
+    // The same from a subdirectory, with a path that contains `..`.
     fs::create_dir_all(world.project().join("src/deep")).unwrap();
     let below = world
         .marvin(["packs", "why", "../auth/./login.test.ts", "--json"])
@@ -162,7 +162,7 @@ fn why_shows_scores_signals_thresholds_and_the_text() {
 }
 
 #[test]
-fn hostile_packs_harm_nobody() {
+fn hostile_packs_are_contained() {
     let world = World::new();
     put(&world.root().join("secret"), "the secret");
     pack(&world, "evil", &json!({"references": {"code_paths": ["src/"]}, "description": "\u{1b}[2J"}));
@@ -189,14 +189,14 @@ fn hostile_packs_harm_nobody() {
             ended.whole()
         );
     }
-    let told = why(&world, &["src/a.ts"])["telling"]["text"].as_str().unwrap().to_string();
-    assert_eq!(told.matches("</marvin-context>").count(), 1, "{told}");
+    let text = why(&world, &["src/a.ts"])["telling"]["text"].as_str().unwrap().to_string();
+    assert_eq!(text.matches("</marvin-context>").count(), 1, "{text}");
 }
 
 // ---- lessons --------------------------------------------------------------------------------------------------------
 
 #[test]
-fn what_was_said_is_shown_and_promoted_by_consent_only() {
+fn candidates_are_shown_and_promoted_only_with_consent() {
     let world = World::new();
     pack(&world, "api", &json!({"categories": ["rest"], "references": {"code_paths": ["src/"]}}));
     session(
@@ -214,7 +214,7 @@ fn what_was_said_is_shown_and_promoted_by_consent_only() {
     assert_eq!((found.len(), &found[0]["frequency"], &found[0]["pack"]), (2, &json!(2), &json!("api")));
     let id = found[0]["id"].as_str().unwrap();
     let before = files_below(&world.project());
-    // Nobody is there to agree: nothing is written.
+    // Without a terminal nothing can be confirmed, so nothing is written.
     let asked = world.person(["lessons", "promote", id]).run().exits(4);
     assert!(
         asked.text().contains("+{\"timestamp\"") && asked.stderr.contains("nothing was written"),
@@ -232,7 +232,7 @@ fn what_was_said_is_shown_and_promoted_by_consent_only() {
     let lessons = ledger(&world.project().join(".marvin/packs/api/lessons.jsonl"));
     assert_eq!(lessons[0]["title"], "Use PUT for whole resources");
     assert!(lessons[0]["run_id"].as_str().unwrap().starts_with("run_2026"));
-    // It is told from now on, and no longer a candidate; the other needs a pack.
+    // It is guidance from now on and no longer a candidate; the other one needs a pack.
     assert!(why(&world, &["src/x.ts"])["telling"]["text"].as_str().unwrap().contains("Use PUT for whole"));
     let left: Value = world.marvin(["lessons", "reflect", "--json"]).run().exits(0).json();
     let other = left["candidates"][0]["id"].as_str().unwrap().to_string();
@@ -269,7 +269,7 @@ fn a_person_at_a_terminal_is_asked() {
         let mut command = Command::new("script");
         command.args(["-qec", &line, "/dev/null"]).current_dir(world.project());
         world.bare(&mut command);
-        // The window is this test; the shell that `script` starts becomes the program.
+        // This test acts as the terminal window; the shell that `script` starts becomes the program.
         command
             .env("MARVIN_TEST_TERMINAL", fs::canonicalize("/usr/bin/script").unwrap_or_default())
             .env("SHELL", "/bin/sh");
@@ -280,9 +280,12 @@ fn a_person_at_a_terminal_is_asked() {
     };
     let lessons = world.project().join(".marvin/packs/api/lessons.jsonl");
     match at_terminal("n\n") {
-        None => println!("skipped in part: there is no `script`"),
-        Some(said) => {
-            assert!(said.contains("Write this? [y/N]") && said.contains("nothing was written"), "{said}");
+        None => println!("skipped in part: `script` is not installed"),
+        Some(output) => {
+            assert!(
+                output.contains("Write this? [y/N]") && output.contains("nothing was written"),
+                "{output}"
+            );
             assert!(!lessons.exists());
             assert!(at_terminal("y\n").unwrap().contains("written"));
             assert_eq!(ledger(&lessons).len(), 1);
@@ -307,7 +310,7 @@ fn a_person_at_a_terminal_is_asked() {
 }
 
 #[test]
-fn health_reads_and_evolve_asks() {
+fn health_only_reads_and_evolve_asks() {
     let world = World::new();
     pack(&world, "api", &json!({}));
     world.write(".marvin/packs/api/guardrails.md", "# API\n- be strict\n");

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How many processes have this text in their command line or in their environment's mark.
+/// Number of processes with this text in their command line or environment.
 fn with_mark(mark: &str) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -26,7 +26,7 @@ fn nothing_left(mark: &str) {
     }
 }
 
-/// No process works in this directory. Other tests run scripts of the same name elsewhere.
+/// Waits until no process works in this directory. Other tests run scripts of the same name elsewhere.
 #[track_caller]
 fn nothing_runs_in(directory: &Path) {
     let end = Instant::now() + Duration::from_secs(3);
@@ -45,12 +45,12 @@ fn call(world: &World, tool: &str, arguments: &Value) -> Marvin {
     world.marvin(["tools", "call", tool, "--json", "--args", &arguments.to_string()])
 }
 
-/// What a call left, as JSON.
+/// The result of a call, as JSON.
 fn result(ended: &ProgramOutput) -> Value {
     serde_json::from_str(ended.text()).unwrap_or_else(|error| panic!("{error}\n{}", ended.whole()))
 }
 
-/// A target of the project's Makefile, which the gate lets through: what a build does is the box's to bound.
+/// A target of the project's Makefile, which the gate allows: the sandbox limits what a build can do.
 fn target(world: &World, script: &str) {
     world.write("script.sh", script);
     world.write("Makefile", "run:\n\t@bash script.sh\n");
@@ -64,15 +64,15 @@ fn note(text: &str) {
     eprintln!("SKIPPED: {text}");
 }
 
-/// Whatever goes wrong, a bomb becomes no more than some thousand processes, and ends by itself after a while: the machine
-/// has other things to do.
+/// If the sandbox fails, the bomb stops at a few thousand processes and ends by itself after a while, to spare
+/// the machine.
 const DOUBLING: &str = "F=$((EPOCHSECONDS + 10)); b() { if (( $1 < 12 && EPOCHSECONDS < F )); then b $(($1 + 1)) | b $(($1 + 1)) & \
     else sleep 9; fi; }; b 0; sleep ";
 const IN_SESSIONS: &str = "export F=${F:-$((EPOCHSECONDS + 10))} DEPTH=$((DEPTH + 1)); if (( DEPTH < 12 && EPOCHSECONDS < F )); then \
     setsid bash script.sh & setsid bash script.sh & fi; sleep ";
 
 #[test]
-fn fork_bombs_are_ended_and_said() {
+fn fork_bombs_are_ended_and_reported() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -96,7 +96,7 @@ fn fork_bombs_are_ended_and_said() {
         nothing_left("91.25");
         nothing_runs_in(world.root());
     }
-    // A lower bound of the person's own, and a deadline before the bound.
+    // A lower limit in the user's settings, and a deadline before the limit.
     target(&world, "for i in $(seq 100); do sleep 91.25 & done; wait");
     let shown = result(&make(&world, 20).env("MARVIN_SANDBOX_PROCESSES", "50").run());
     assert!(shown["error"].as_str().unwrap().contains("more than 50 processes"), "{shown}");
@@ -108,10 +108,10 @@ fn fork_bombs_are_ended_and_said() {
 }
 
 #[test]
-fn a_fork_bomb_of_somebody_without_privileges_too() {
+fn a_fork_bomb_of_an_unprivileged_user_is_ended() {
     let world = World::new();
     if !rustix::process::geteuid().is_root() || !Path::new("/usr/bin/setpriv").exists() {
-        return note("only root can try this as somebody else");
+        return note("only root can run this as another user");
     }
     if !commands_run(&world) {
         return;
@@ -145,7 +145,7 @@ fn a_fork_bomb_of_somebody_without_privileges_too() {
     nothing_runs_in(world.root());
 }
 
-/// The most memory that a process had, in kilobytes, seen while it ran.
+/// Peak memory of a process in kilobytes, sampled while it ran.
 fn peak(marvin: Marvin) -> (u64, ProgramOutput) {
     let running = marvin.start();
     let status = PathBuf::from(format!("/proc/{}/status", running.id()));
@@ -164,7 +164,7 @@ fn peak(marvin: Marvin) -> (u64, ProgramOutput) {
 }
 
 #[test]
-fn a_gigabyte_of_output_takes_no_memory() {
+fn a_gigabyte_of_output_is_not_held_in_memory() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -211,7 +211,7 @@ fn endless_programs_end_at_their_deadline() {
 }
 
 #[test]
-fn an_interrupt_in_the_middle_ends_everything() {
+fn an_interrupt_ends_all_processes() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -243,7 +243,7 @@ fn output_of_every_kind_is_recorded() {
     );
     let ended = make(&world, 20).run();
     let shown = result(&ended);
-    // `make` makes 2 of it.
+    // `make` exits with 2 when a recipe fails.
     assert_eq!((&shown["data"]["exit_code"], &shown["ok"]), (&json!(2), &json!(false)));
     assert!(!ended.stdout.contains(&0) && !ended.text().contains("\\u0000"));
     let kept = world.project().join(shown["artifact"]["path"].as_str().unwrap());
@@ -252,7 +252,7 @@ fn output_of_every_kind_is_recorded() {
 }
 
 #[test]
-fn s6_what_a_program_should_not_change_is_undone_and_told() {
+fn s6_changes_to_protected_files_are_undone_and_reported() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -278,7 +278,7 @@ fn s6_what_a_program_should_not_change_is_undone_and_told() {
 }
 
 #[test]
-fn namespaces_hold_or_nothing_runs() {
+fn commands_run_in_namespaces_or_not_at_all() {
     let world = World::new();
     let doctor = world.marvin(["doctor", "--json"]).env("MARVIN_SANDBOX", "namespaces").run();
     let works = doctor.json()["checks"]
@@ -312,7 +312,7 @@ fn namespaces_hold_or_nothing_runs() {
     let runs = fs::read_dir(world.state().join("runs")).unwrap().flatten();
     let trace = runs.map(|entry| entry.path()).filter(|path| path.is_dir()).last().unwrap();
     assert!(fs::read_to_string(trace.join("trace.jsonl")).unwrap().contains("namespaces+landlock+seccomp"));
-    // Inside a sandbox there is no second one, and nothing runs instead.
+    // Sandboxes do not nest: inside one, the command is refused.
     let inner =
         format!("{PROGRAM} tools call run_command --args '{{\"command\": \"touch inner\"}}' --working-dir .");
     target(&world, &format!("MARVIN_SANDBOX=namespaces {inner}"));
@@ -321,7 +321,7 @@ fn namespaces_hold_or_nothing_runs() {
     assert!(!world.project().join("inner").exists());
 }
 
-/// A small server of files on loopback; gives its port.
+/// A small file server on loopback; returns its port.
 fn serve(directory: PathBuf) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -365,7 +365,7 @@ fn runs(program: &str, words: &[&str]) -> bool {
 }
 
 #[test]
-fn packages_are_installed_only_when_somebody_agreed() {
+fn packages_are_installed_only_with_approval() {
     let world = World::new();
     world.write("pyproject.toml", "[project]\nname = \"a\"\nversion = \"0\"\n");
     let ask = json!({"packages": ["marvin-tiny"]});
@@ -423,10 +423,10 @@ fn a_python_package_is_installed_from_a_real_index() {
         (&json!(true), &json!(marvin_gate::sandbox::chosen("auto")))
     );
     let python = world.project().join(".venv/bin/python3");
-    let said =
+    let output =
         Command::new(python).args(["-c", "import marvin_tiny; print(marvin_tiny.ANSWER)"]).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&said.stdout).trim(), "42");
-    // One that is not there, and the network is gone again for others.
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "42");
+    // A missing package fails, and other commands have no network again.
     let ended = call(&world, "install_packages", &json!({"packages": ["marvin-none"]}))
         .env("MARVIN_SANDBOX_INSTALL", "allow")
         .env("PIP_INDEX_URL", format!("http://127.0.0.1:{port}/simple/"))
@@ -441,7 +441,7 @@ fn a_python_package_is_installed_from_a_real_index() {
 fn a_node_package_is_installed_without_its_scripts() {
     let world = World::new();
     if !commands_run(&world) || !runs("npm", &["--version"]) {
-        return note("no npm package was installed: there is no npm");
+        return note("no npm package was installed: npm is not installed");
     }
     let source = world.root().join("source");
     let marker = world.project().join("script-ran");
@@ -481,7 +481,7 @@ fn a_node_package_is_installed_without_its_scripts() {
 }
 
 #[test]
-fn git_works_on_the_projects_repository_whatever_the_environment_says() {
+fn git_ignores_repository_variables_of_the_environment() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -531,7 +531,7 @@ fn git_works_on_the_projects_repository_whatever_the_environment_says() {
             .unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    // Nobody is known here, and the record of runs stays out.
+    // Git has no configured author here, and run records are not committed.
     assert_eq!(log(&world.project()).trim(), "Marvin <marvin@localhost> First");
     assert!(!shown["data"]["files"].to_string().contains(".marvin/runs"), "{shown}");
     assert_eq!(log(&other), "");

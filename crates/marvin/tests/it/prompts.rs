@@ -1,4 +1,4 @@
-//! Prompts from state: shown, recorded, the same after compaction and after a crash; and documents shown as they lie there.
+//! Prompts built from state: shown, recorded, and unchanged after compaction and after a crash; documents byte for byte.
 
 use crate::support::{World, call, json_file, ledger, put, say, until};
 use rustix::process::Signal;
@@ -12,7 +12,7 @@ fn composed(events: &[Value], reason: &str) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_shown_is_what_is_sent() {
+fn the_shown_prompt_is_the_sent_prompt() {
     let world = World::new();
     world.write("AGENTS.md", "THE-AGENTS\n");
     world.write(".marvin/instructions.md", "THE-INSTRUCTIONS\n");
@@ -50,7 +50,7 @@ fn what_is_shown_is_what_is_sent() {
     assert_eq!(names.first(), Some(&"rules"));
     assert_eq!(names.last(), Some(&"commitments"));
 
-    // A pack that came later changes nothing in a recorded run.
+    // A pack that was added later changes nothing in a recorded run.
     let run = world.run().file_name().unwrap().to_string_lossy().into_owned();
     world.write(".marvin/packs/ours/guardrails.md", "# Ours\n\n- ANOTHER\n");
     assert_eq!(world.marvin(["replay", &run, "--json"]).run().exits(0).json()["same"], true);
@@ -62,7 +62,7 @@ fn what_is_shown_is_what_is_sent() {
 }
 
 #[test]
-fn what_does_not_fit_is_cut_by_rank_and_told() {
+fn pieces_over_budget_are_cut_by_rank_and_reported() {
     let world = World::new();
     world.write("AGENTS.md", &"agents ".repeat(3_000));
     world.write(".marvin/design.md", &"design ".repeat(3_000));
@@ -83,7 +83,7 @@ fn what_does_not_fit_is_cut_by_rank_and_told() {
 }
 
 #[test]
-fn hostile_files_of_a_project_are_survived() {
+fn hostile_project_files_are_survived() {
     let world = World::new();
     fs::write(world.project().join("AGENTS.md"), b"KEPT \xff\xfe\x00 {{ rules }} {% raw %}\n").unwrap();
     put(&world.root().join("secret.txt"), "THE-SECRET");
@@ -99,7 +99,7 @@ fn hostile_files_of_a_project_are_survived() {
     assert!(!text.contains("THE-SECRET"), "a link leads nowhere");
 }
 
-/// Rounds that read a large file each, then a reply that never comes, then an end.
+/// Rounds that each read a large file, then a reply that never comes, then an end.
 fn long_script(rounds: usize) -> Vec<Value> {
     let mut script: Vec<Value> = (0..rounds)
         .map(|n| {
@@ -114,7 +114,7 @@ fn long_script(rounds: usize) -> Vec<Value> {
 }
 
 #[test]
-fn after_compaction_and_after_a_crash_the_prompt_is_the_same() {
+fn the_prompt_is_the_same_after_compaction_and_after_a_crash() {
     const ROUNDS: usize = 6;
     let world = World::new();
     for n in 0..ROUNDS {
@@ -126,7 +126,7 @@ fn after_compaction_and_after_a_crash_the_prompt_is_the_same() {
     let start = |more: &[&str]| {
         let mut words = vec!["--non-interactive", "--script", &script];
         words.extend(more);
-        // The window is so small that the conversation is rebuilt before every request.
+        // The context window is so small that the conversation is compacted before every request.
         world
             .marvin(words)
             .env("MARVIN_CONTEXT_COMPACT", "1000")
@@ -156,19 +156,19 @@ fn after_compaction_and_after_a_crash_the_prompt_is_the_same() {
     assert_eq!(resumed["signature"].as_str().unwrap().len(), 64);
     let facts = json_file(&world.run().join("run.json"));
     assert_eq!((&facts["status"], &facts["prompt"]), (&json!("success"), &json!("Write all the files.")));
-    // One record, its numbers rising, one result.
+    // One record, increasing numbers, one result.
     let events = trace();
     let numbers: Vec<u64> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     assert_eq!(events.iter().filter(|event| event["type"] == "result").count(), 1);
     assert!(events.iter().any(|event| event["type"] == "run.resumed"));
-    // What ended is not taken up again.
+    // A finished turn is not resumed.
     let again = start(&["--resume", &run]).run().exits(2);
     assert!(again.message().contains("it ended (success)"), "{}", again.stderr);
 }
 
 #[test]
-fn the_account_says_done_failed_remaining_and_next() {
+fn the_account_lists_done_failed_remaining_and_next() {
     let world = World::new();
     world.marvin(["commitments", "add", "file_exists:a.txt"]).run().exits(0);
     let script = [
@@ -187,7 +187,7 @@ fn the_account_says_done_failed_remaining_and_next() {
     running.end();
     let run = world.run().file_name().unwrap().to_string_lossy().into_owned();
     let tape = world.root().join("tape").display().to_string();
-    // --record and --resume do not go together; the messages are seen by what the script waits for.
+    // --record and --resume exclude each other; the script's conditions check the messages instead.
     world.marvin(["--non-interactive", "--resume", &run, "--record", &tape]).run().exits(2);
     let sees = world.script(&[
         json!({"when": {"contains": "Build it.\n\n[The shell's account"}, "reply": {"text": "ok"}}),

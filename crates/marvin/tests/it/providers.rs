@@ -1,11 +1,11 @@
-//! Every provider behind HTTP, through the program, against `marvin model-server`.
+//! Every HTTP provider, through the program, against `marvin model-server`.
 
 use crate::support::{World, json_file};
 use serde_json::json;
 
 type Variables = &'static [(&'static str, &'static str)];
 
-/// (provider, variables with `@` for the server's address, what the conversation costs)
+/// (provider, variables with `@` for the server's address, cost of the conversation)
 const PROVIDERS: [(&str, Variables, f64); 8] = [
     ("openai", &[("OPENAI_BASE_URL", "@/v1"), ("OPENAI_API_KEY", "k")], 0.00525),
     ("anthropic", &[("ANTHROPIC_BASE_URL", "@"), ("ANTHROPIC_API_KEY", "k")], 0.01335),
@@ -82,7 +82,7 @@ fn the_first_key_chooses_the_provider() {
 }
 
 #[test]
-fn a_reply_that_breaks_off_begins_again() {
+fn an_interrupted_reply_starts_again() {
     let world = World::new();
     let broken =
         json!({"reply": {"text": "half of it is here"}, "chunks": 4, "fail": {"kind": "disconnect"}});
@@ -95,14 +95,14 @@ fn a_reply_that_breaks_off_begins_again() {
             .run()
             .exits(0);
         assert!(ended.stderr.contains("interrupted"), "{}", ended.whole());
-        // The attempt that broke off is counted too.
+        // The interrupted attempt is counted too.
         assert_eq!(ended.cost()["llm_turns"], 2);
         ended
     };
     let text = ask("text");
     assert!(text.text().starts_with("half") && text.text().ends_with("\nthe whole\n"), "{}", text.whole());
     assert_eq!(world.facts()["result"], "the whole");
-    // Whoever joins the pieces is told which of them are void.
+    // A client that joins the deltas is told which of them are void.
     let mut joined = String::new();
     for event in ask("stream-json").events().iter().filter(|event| event["type"] == "item.updated") {
         match event["item"]["delta"].as_str() {
@@ -117,7 +117,7 @@ fn a_reply_that_breaks_off_begins_again() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_one_clear_failure() {
+fn an_unreachable_server_is_one_clear_failure() {
     let world = World::new();
     let ended = world
         .marvin(["--non-interactive", "--prompt", "hi", "--provider", "ollama"])

@@ -1,4 +1,4 @@
-//! `--record` and `marvin replay`: a run again, without a model and without touching anything.
+//! `--record` and `marvin replay`: a run is repeated without a model and without side effects.
 
 use crate::support::{World, call, files_below, say};
 use serde_json::{Value, json};
@@ -17,10 +17,10 @@ fn conversation() -> Vec<Value> {
     ]
 }
 
-/// What the files of a directory hold, runs excepted: every command that runs something has a record of its own.
+/// Files of a directory with their contents, except runs: every command that runs something adds a record.
 fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = files_below(directory).into_iter().filter(|path| {
-        // The link to the runs is for people.
+        // The symlink to the runs is for users.
         !path.to_string_lossy().contains("/runs/") && !path.is_symlink()
     });
     files.map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
@@ -33,7 +33,7 @@ fn recorded(world: &World, script: &[Value], more: &[&str]) -> String {
 }
 
 #[test]
-fn a_recorded_run_is_the_same_again_and_touches_nothing() {
+fn a_replay_equals_the_recorded_run_and_changes_nothing() {
     let world = World::new();
     world.write("AGENTS.md", "Be brief.");
     let run = recorded(&world, &conversation(), &[]);
@@ -82,14 +82,14 @@ fn a_replay_of_a_priced_run_costs_nothing() {
     let usage = world.user().join("usage.json");
     let before = fs::read_to_string(&usage).unwrap();
     assert!(before.contains("1.75"), "{before}");
-    // Neither key nor server is needed, and nothing is spent.
+    // It needs neither key nor server and spends nothing.
     let run = result["run_id"].as_str().unwrap();
     world.marvin(["replay", run]).run().exits(0);
     assert_eq!(fs::read_to_string(&usage).unwrap(), before);
 }
 
 #[test]
-fn flags_and_protocol_of_the_recorded_run_hold_in_the_replay() {
+fn a_replay_keeps_the_flags_and_protocol_of_the_recorded_run() {
     let world = World::new();
     let script = [
         json!({"reply": {"json": {"tool_calls": [
@@ -128,7 +128,7 @@ fn two_runs_may_be_recorded_into_one_directory() {
 }
 
 #[test]
-fn a_persons_question_can_be_replayed_after_the_log_has_grown() {
+fn a_question_can_be_replayed_after_the_chat_log_has_grown() {
     let world = World::new();
     let script = world.script(&[say("first answer"), say("second answer")]);
     let tape = world.root().join("tape").display().to_string();
@@ -157,14 +157,14 @@ fn a_recording_is_a_script() {
 }
 
 #[test]
-fn a_run_that_repeated_itself_replays_to_the_same_end() {
+fn a_run_with_repeated_calls_replays_to_the_same_end() {
     let world = World::new();
     let tree = || call("tree", json!({}));
     let script = [tree(), tree(), say("I looked twice.")];
     let run = recorded(&world, &script, &[]);
     let ended = world.marvin(["replay", &run]).run().exits(0);
     assert!(ended.text().starts_with("same: 3 of 3"), "{}", ended.whole());
-    // One that was stopped for it ends there again.
+    // A run that was stopped for repetition ends there again.
     let other = World::new();
     let tape = other.root().join("tape").display().to_string();
     let stopped =

@@ -1,4 +1,4 @@
-//! A secret that the shell meets, wherever it comes from, reaches no record, no log and no stream.
+//! Secrets from any source reach no record, log or stream.
 
 use crate::support::{ProgramOutput, World, commands_run, files_below, put, say};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn all() -> Vec<&'static str> {
     vec![KEY, PASSWORD, AWS, GITHUB, BEARER, JWT, PEM_LINES[0], PEM_LINES[1]]
 }
 
-/// Everything that could be said at once.
+/// All secrets in one text.
 fn everything() -> String {
     format!(
         "The key is {KEY}, the password is {PASSWORD}; {AWS} and {GITHUB}.\nAuthorization: Bearer {BEARER}\n{JWT}\n{}\nThe end.",
@@ -32,7 +32,7 @@ fn everything() -> String {
     )
 }
 
-/// Fails if a text holds a secret.
+/// Fails if a text contains a secret.
 fn clean(what: &str, text: &str) {
     for secret in all() {
         let at = text.find(secret);
@@ -41,7 +41,7 @@ fn clean(what: &str, text: &str) {
     }
 }
 
-/// Fails if a stream, a record, a recording or a file of the user directory holds a secret.
+/// Fails if a stream, a record, a recording or a file of the user directory contains a secret.
 fn nothing_leaked(world: &World, ended: &ProgramOutput) {
     clean("standard output", ended.text());
     clean("standard error", &ended.stderr);
@@ -69,7 +69,7 @@ fn script() -> Vec<Value> {
             {"name": "read_file", "arguments": {"path": "config.txt"}},
             {"name": "read_file", "arguments": {"path": format!("no-such-{AWS}.txt")}},
         ]}}),
-        // In arguments: of a call that works, of one that is refused, of one that makes no sense.
+        // In arguments of a call that works, one that is refused, and one that is invalid.
         json!({"reply": {"tool_calls": [
             {"name": "create_file", "arguments": {"path": "copy.txt", "content": everything()}},
             {"name": "create_file", "arguments": {"path": "../out.txt", "content": everything()}},
@@ -91,7 +91,7 @@ fn world() -> World {
 }
 
 #[test]
-fn no_secret_leaves_in_any_format() {
+fn no_output_format_leaks_a_secret() {
     for format in ["text", "json", "stream-json"] {
         let world = world();
         let tape = world.root().join("tape").display().to_string();
@@ -142,7 +142,7 @@ fn no_secret_enters_the_chat_log() {
 }
 
 #[test]
-fn a_key_that_is_used_stays_hidden_even_when_the_server_repeats_it() {
+fn an_api_key_stays_hidden_even_when_the_server_repeats_it() {
     let world = World::new();
     // A key from the environment, and one from its file.
     put(&world.home().join(".ssh/GROQ_API_KEY"), PASSWORD);
@@ -162,9 +162,9 @@ fn a_key_that_is_used_stays_hidden_even_when_the_server_repeats_it() {
 }
 
 #[test]
-fn a_secret_on_the_edge_of_a_cut_is_not_cut_in_half() {
-    // Every place where the record shortens a text, met exactly.
-    // (Some texts come with words in front: hence several distances.)
+fn a_secret_at_a_truncation_point_is_redacted_whole() {
+    // Every place where the record truncates a text, hit exactly.
+    // (Some texts have a prefix: hence several offsets.)
     let edges = [200, 300, 400, 2_000, 4_000].into_iter();
     for (limit, before) in edges.flat_map(|limit| [20, 45, 70, 95].map(|before| (limit, before))) {
         let world = World::new();
@@ -203,7 +203,7 @@ fn a_secret_on_the_edge_of_a_cut_is_not_cut_in_half() {
 }
 
 #[test]
-fn a_tool_called_by_hand_leaves_no_secret_either() {
+fn a_tool_called_from_the_command_line_leaks_no_secret() {
     let world = world();
     for flags in [&["--json"][..], &[][..]] {
         let ended = world
@@ -221,8 +221,8 @@ fn a_tool_called_by_hand_leaves_no_secret_either() {
 }
 
 #[test]
-fn awkward_secrets_are_secrets_too() {
-    // One looks like a path, one changes its looks inside JSON, one has letters beyond ASCII and a line's end.
+fn secrets_with_unusual_characters_are_redacted() {
+    // One looks like a path, one is escaped inside JSON, one has non-ASCII letters and a line break.
     let secrets = [
         ("SESSION_TOKEN", "/Zk3Plum/Har.bor"),
         ("DB_SECRET", "hb7\"Gx\\kq 22z"),

@@ -1,4 +1,4 @@
-//! Servitors: what was written down is what comes back, however the process ended.
+//! Servitors: they resume from their records, however the process ended.
 
 use crate::support::{ProgramOutput, World, call, commands_run, ledger, say};
 use rustix::process::Signal;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-/// An entry for one servitor, which may be played again and again: what was said before a kill may be asked for once more.
+/// A repeatable entry for one servitor: after a kill the same reply may be requested again.
 fn when(step: &str, contains: &str, mut entry: Value) -> Value {
     entry["when"] = json!({"step": step, "contains": contains});
     entry["repeat"] = json!(true);
@@ -41,7 +41,7 @@ fn states(result: &Value) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_servitor_is_done_when_its_commitments_hold_and_not_when_it_says_so() {
+fn a_servitor_is_done_when_its_commitments_hold_and_not_when_it_claims_so() {
     let world = World::new();
     summon(&world, "Ann", "file_exists:ann.txt");
     summon(&world, "Bob", "file_exists:bob.txt");
@@ -49,9 +49,9 @@ fn a_servitor_is_done_when_its_commitments_hold_and_not_when_it_says_so() {
     let script = [
         when("ann", "begin", call("create_file", json!({"path": "ann.txt", "content": "x\n"}))),
         when("ann", "Created", done()),
-        // Claims without end.
+        // Claims to be done every time.
         json!({"when": {"step": "bob"}, "reply": {"text": "DONE.\nSTATUS: DONE"}, "repeat": true}),
-        // Says the word inside of prose, and never as a status.
+        // Uses the status word inside prose, and never as a status.
         json!({"when": {"step": "cid"}, "reply": {"text": "It is all DONE and COMPLETED."}, "repeat": true}),
     ];
     let ended = run(&world, &script).exits(3);
@@ -63,7 +63,7 @@ fn a_servitor_is_done_when_its_commitments_hold_and_not_when_it_says_so() {
     };
     assert!(of("bob")["reason"].as_str().unwrap().starts_with("not verified"), "{result:#}");
     assert!(of("cid")["reason"].as_str().unwrap().contains("told to continue 3 times"), "{result:#}");
-    // What is proved is closed; what is not stays open until somebody dismisses it.
+    // Verified servitors are closed; others stay open until they are dismissed.
     world.marvin(["verify"]).run().exits(3);
     world.marvin(["servitors", "dismiss", "bob"]).run().exits(0);
     world.marvin(["verify"]).run().exits(0);
@@ -75,7 +75,7 @@ fn a_servitor_is_done_when_its_commitments_hold_and_not_when_it_says_so() {
 }
 
 #[test]
-fn one_that_needs_an_answer_waits_and_goes_on_when_it_has_one() {
+fn a_servitor_that_needs_input_waits_and_resumes_with_the_answer() {
     let world = World::new();
     summon(&world, "Ann", "file_exists:ann.txt");
     let script = [
@@ -92,7 +92,7 @@ fn one_that_needs_an_answer_waits_and_goes_on_when_it_has_one() {
 }
 
 #[test]
-fn a_turn_summons_hears_and_does_not_end_before_its_servitors() {
+fn a_turn_waits_for_the_servitors_it_summoned() {
     let world = World::new();
     let script = [
         call(
@@ -115,7 +115,7 @@ fn a_turn_summons_hears_and_does_not_end_before_its_servitors() {
 }
 
 #[test]
-fn a_child_has_no_more_than_its_parent() {
+fn a_servitor_has_no_more_rights_than_its_parent() {
     let world = World::new();
     summon(&world, "Ann", "");
     let text = world.read_state("agents/ann.md");
@@ -140,7 +140,7 @@ fn a_child_has_no_more_than_its_parent() {
 }
 
 #[test]
-fn one_process_looks_after_the_servitors_of_a_project() {
+fn one_process_runs_the_servitors_of_a_project() {
     let world = World::new();
     summon(&world, "Ann", "");
     let script =
@@ -161,7 +161,7 @@ fn one_process_looks_after_the_servitors_of_a_project() {
     world.marvin(["servitors", "summon", "more"]).run().exits(0);
 }
 
-/// What must be the same before and after: everybody, and what each promised.
+/// Servitors and their commitments, which must be the same before and after.
 fn promised(world: &World) -> BTreeMap<String, Vec<String>> {
     let listed = world.marvin(["servitors", "list", "--json"]).run().exits(0).json();
     let ids = listed.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_string());
@@ -175,15 +175,15 @@ fn promised(world: &World) -> BTreeMap<String, Vec<String>> {
     .collect()
 }
 
-/// How many rounds: a few here, all of them where somebody asks.
+/// Number of kills: few by default, more with `cargo xtask`.
 fn kills() -> u64 {
     std::env::var("MARVIN_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
 }
 
 const FIVE: [&str; 5] = ["Ann", "Bob", "Cid", "Dot", "Eve"];
 
-/// Each appends one line to a common file by a tool, says so in a file of its own, and is done when both hold. After an
-/// interruption it looks before it does anything again.
+/// Each appends one line to a shared file, writes a file of its own, and is done when both exist. After an
+/// interruption it checks before it repeats anything.
 fn five() -> Vec<Value> {
     let mut script = Vec::new();
     for name in FIVE {
@@ -207,7 +207,7 @@ fn five() -> Vec<Value> {
 }
 
 #[test]
-fn killed_anywhere_nobody_is_lost_and_nothing_is_done_twice() {
+fn killed_anywhere_no_servitor_is_lost_and_nothing_is_done_twice() {
     let script = five();
     let mut interrupted = 0;
     for number in 0..kills() {
@@ -219,7 +219,7 @@ fn killed_anywhere_nobody_is_lost_and_nothing_is_done_twice() {
         }
         let before = promised(&world);
         let script = world.script(&script);
-        // Killed up to three times, at any moment of the run.
+        // Killed up to three times, at random moments.
         for kill in 0..1 + number % 3 {
             let running = world
                 .marvin(["servitors", "run", "--script", &script])
@@ -249,7 +249,7 @@ fn killed_anywhere_nobody_is_lost_and_nothing_is_done_twice() {
 }
 
 #[test]
-fn a_thousand_work_at_once_within_bounds_and_nobody_starves() {
+fn a_thousand_servitors_work_within_bounds_and_none_starves() {
     const MANY: usize = 1_000;
     let world = World::new();
     let script: Vec<Value> = vec![
@@ -257,7 +257,7 @@ fn a_thousand_work_at_once_within_bounds_and_nobody_starves() {
         json!({"when": {"role": "Servitor"}, "reply": {"text": "Fine.\nSTATUS: DONE"}, "repeat": true}),
     ];
     let script = world.script(&script);
-    // Everybody is written down by hand: a thousand processes would say nothing about the household.
+    // Their records are written directly: starting a thousand processes would not test the scheduler.
     world.write("there.txt", "x\n");
     summon(&world, "Agent-0", "file_exists:there.txt");
     let first = world.read_state("agents/agent-0.md");
@@ -298,7 +298,7 @@ fn a_thousand_work_at_once_within_bounds_and_nobody_starves() {
     let each = crowd.saturating_sub(alone) / MANY as u64;
     println!("{alone} KB alone, {crowd} KB with {MANY}: {each} KB each");
     assert!(each <= 100, "{each} KB each");
-    // Nobody waits until all others are done: each has its first call before the last but a few have ended.
+    // None waits until all others are done: each has its first call before all but a few have ended.
     let trace = world.trace();
     let is = |event: &&Value, kind: &str| event["type"] == kind;
     let first_done =
@@ -312,7 +312,7 @@ fn a_thousand_work_at_once_within_bounds_and_nobody_starves() {
 }
 
 #[test]
-fn commands_of_servitors_are_contained_like_all_others() {
+fn commands_of_servitors_are_sandboxed() {
     let world = World::new();
     if !commands_run(&world) {
         return;

@@ -1,4 +1,4 @@
-//! Sub-agents: real child processes of the real program, one script and one budget for all of them.
+//! Sub-agents: real child processes of the real program with a shared script and a shared budget.
 
 use crate::support::{ProgramOutput, World, call, files_below, json_file, ledger, put, say, until};
 use rustix::process::Signal;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// An entry that only this role plays.
+/// An entry for this role only.
 fn for_role(role: &str, mut entry: Value) -> Value {
     entry["when"]["role"] = role.into();
     entry
@@ -31,7 +31,7 @@ fn create(role: &str, path: &str) -> Value {
     for_role(role, call("create_file", json!({"path": path, "content": "made\n"})))
 }
 
-/// What the only launch of a run came to, as its record says.
+/// The outcome of the only launch of a run, from its record.
 fn launched(run: &Path) -> Value {
     let events = ledger(&run.join("trace.jsonl"));
     let is_launch = |event: &&Value| {
@@ -86,7 +86,7 @@ fn a_sub_agent_works_on_a_ticket_with_one_script_and_one_ledger() {
         (&facts["role"], &facts["depth"], &facts["prompt"]),
         (&json!("Implementer"), &json!(1), &json!("do your part"))
     );
-    // Its calls are logged in the shape that was promised.
+    // Its calls are logged in the documented format.
     let calls = ledger(Path::new(data["tool_log"].as_str().unwrap()));
     let tools: Vec<&str> = calls.iter().map(|call| call["tool"].as_str().unwrap()).collect();
     assert_eq!(tools, ["create_file", "tk", "tk", "create_file"]);
@@ -96,17 +96,17 @@ fn a_sub_agent_works_on_a_ticket_with_one_script_and_one_ledger() {
     assert!(calls[1]["result"].as_str().unwrap().contains("five points"), "{}", calls[1]);
     let log = fs::read_to_string(data["log"].as_str().unwrap()).unwrap();
     assert!(log.contains("role: Implementer") && log.contains("do your part"), "{log}");
-    // The ticket was begun and closed.
+    // The ticket was started and closed.
     let shown = world.marvin(["tk", "show", &id]).run().exits(0);
     assert!(shown.text().contains("status: closed"), "{}", shown.text());
-    // What the sub-agent was told says whom it may ask.
+    // The sub-agent's prompt says whom it may ask.
     let composed = ledger(&inner[0].join("trace.jsonl"));
     let composed = composed.iter().find(|event| event["type"] == "prompt.composed").unwrap();
     assert!(composed["pieces"].as_array().unwrap().iter().any(|piece| piece["name"] == "questions"));
 }
 
 #[test]
-fn tickets_that_are_not_ready_start_nobody() {
+fn tickets_that_are_not_ready_start_no_agent() {
     let world = World::new();
     let (id, other) = (ticket(&world, "One"), ticket(&world, "Other"));
     world.marvin(["tk", "dep", &id, &other]).run().exits(0);
@@ -140,10 +140,10 @@ fn depth_is_bounded() {
     ];
     world.play(&script, &[]).env("MARVIN_MAX_DEPTH", "1").run().exits(0);
     let (_, inner) = runs(&world);
-    assert_eq!(inner.len(), 1, "nobody was started below: {inner:?}");
+    assert_eq!(inner.len(), 1, "the sub-agent started another one: {inner:?}");
     let item = launched(&inner[0]);
     assert_eq!((&item["ok"], &item["verdict"]["rule"]), (&json!(false), &json!("agent.depth")));
-    // Whoever forges its depth is refused as well.
+    // A forged depth is refused as well.
     let forged = world.play(&[say("x")], &[]).env("MARVIN_DEPTH", "4").run().exits(5);
     assert!(forged.stderr.contains("limits.depth"), "{}", forged.stderr);
 }
@@ -163,7 +163,7 @@ fn a_sub_agent_never_has_more_rights() {
         for_role("Planner", say("One of two.")),
         for_role("Coder", say("ok")),
     ];
-    // The first one succeeds in its own eyes, and closes the ticket: it is opened again from outside.
+    // The first one claims success and closes the ticket; the parent reopens it.
     let reopened = script.clone();
     let first = world
         .play(&reopened[..3].iter().cloned().chain([for_role("Coder", say("ok"))]).collect::<Vec<_>>(), &[]);
@@ -178,14 +178,14 @@ fn a_sub_agent_never_has_more_rights() {
     let refused = launched(&inner[0]);
     assert_eq!((inner.len(), &refused["ok"]), (1, &json!(false)));
 
-    // Whoever may only look is not offered the one that writes.
+    // A read-only agent is not offered the tool whose agent can write.
     let names = |variable: &str, value: &str| {
         world.marvin(["tools", "list"]).env(variable, value).run().exits(0).text().to_string()
     };
     let looking = names("MARVIN_READONLY", "1");
     assert!(looking.contains("launch_research_agent") && !looking.contains("launch_agent"), "{looking}");
     assert!(!names("MARVIN_WRITABLE_FILES", "a.md").contains("launch_"));
-    // And nobody is started outside.
+    // No agent is started outside the workspace.
     for directory in ["..", "/usr", ".marvin", "nowhere"] {
         let args = json!({"ticket_id": id, "prompt": "x", "working_dir": directory}).to_string();
         let ended = world.marvin(["tools", "call", "launch_agent", "--args", &args, "--json"]).run().exits(5);
@@ -194,7 +194,7 @@ fn a_sub_agent_never_has_more_rights() {
 }
 
 #[test]
-fn research_runs_side_by_side_and_changes_nothing() {
+fn research_agents_run_in_parallel_and_change_nothing() {
     let world = World::new();
     world.write("a.txt", "the answer is 42\n");
     let ask = |query: &str| json!({"name": "launch_research_agent", "arguments": {"query": query}});
@@ -249,7 +249,7 @@ fn questions_come_back_to_the_parent() {
     );
 }
 
-/// A world in which every token that is read costs a dollar.
+/// A world in which every input token costs a dollar.
 fn dear() -> World {
     let world = World::new();
     put(
@@ -265,7 +265,7 @@ fn costing(dollars: u64, mut entry: Value) -> Value {
 }
 
 #[test]
-fn the_budget_holds_for_the_whole_tree() {
+fn the_budget_holds_for_the_whole_process_tree() {
     let world = dear();
     let id = ticket(&world, "Spend");
     let script = |child: u64| {
@@ -296,7 +296,7 @@ fn the_budget_holds_for_the_whole_tree() {
 }
 
 #[test]
-fn a_child_may_be_given_less_to_spend() {
+fn a_child_may_be_given_a_smaller_budget() {
     let world = dear();
     let id = ticket(&world, "Less");
     let script = [
@@ -312,7 +312,7 @@ fn a_child_may_be_given_less_to_spend() {
 }
 
 #[test]
-fn a_late_child_is_ended_and_says_so() {
+fn a_child_past_its_deadline_is_ended_and_reported() {
     let world = World::new();
     let script = [
         for_role("Coder", call("launch_research_agent", json!({"query": "slow", "timeout_s": 1}))),
@@ -326,7 +326,7 @@ fn a_late_child_is_ended_and_says_so() {
 }
 
 #[test]
-fn a_long_task_needs_no_command_line() {
+fn a_long_task_is_not_passed_on_the_command_line() {
     let world = World::new();
     let query = format!("{} and the end", "word ".repeat(300_000));
     let script = [
@@ -345,7 +345,7 @@ fn a_long_task_needs_no_command_line() {
 }
 
 #[test]
-fn commitments_of_the_parent_are_proved_in_the_child() {
+fn commitments_of_the_parent_are_verified_in_the_child() {
     let world = World::new();
     let id = ticket(&world, "Prove");
     let promise = json!({"commitments": ["file_exists:made.txt"], "role": "Debugger"});
@@ -379,7 +379,7 @@ fn commitments_of_the_parent_are_proved_in_the_child() {
     assert_eq!((&data["status"], &data["verification"]["status"]), (&json!("success"), &json!("passed")));
 }
 
-/// Processes whose command line names the world.
+/// Processes whose command line contains this world's path.
 fn alive(world: &World) -> Vec<String> {
     let name = world.root().display().to_string();
     let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -417,12 +417,12 @@ fn a_killed_parent_leaves_no_child_and_no_grandchild() {
         running.signal(signal);
         let ended: ProgramOutput = running.end();
         assert!(ended.signal.is_some() || ended.code == Some(130), "{}", ended.whole());
-        until("nobody is left", || alive(&world).is_empty());
+        until("all processes have ended", || alive(&world).is_empty());
     }
 }
 
 #[test]
-fn a_recorded_launch_replays_without_starting_anybody() {
+fn a_recorded_launch_replays_without_starting_an_agent() {
     let world = World::new();
     let id = ticket(&world, "Replay");
     let tape = world.root().join("tape").display().to_string();

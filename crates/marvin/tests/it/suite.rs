@@ -1,6 +1,6 @@
-//! The benchmark suite: what its controls show, who gains by cheating (nobody), and whether a report says the same twice.
+//! The benchmark suite: its controls, attempts to cheat, and reports that are reproducible.
 //!
-//! Tasks are graded with pytest, which `cargo xtask test` installs (`MARVIN_TEST_PYTHON`); where there is none, that is said.
+//! Tasks are graded with pytest, which `cargo xtask test` installs (`MARVIN_TEST_PYTHON`); without it the tests print `SKIPPED`.
 
 use crate::support::{PROGRAM, ProgramOutput, World, call, commands_run, files_below, json_file, say};
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use std::sync::Mutex;
 
 fn skipped() -> Option<String> {
     eprintln!(
-        "SKIPPED: nothing of the benchmark suite was tested: there is no pytest (cargo xtask test installs it)"
+        "SKIPPED: nothing of the benchmark suite was tested: pytest is missing (cargo xtask test installs it)"
     );
     None
 }
 
-/// The Python that has pytest.
+/// The Python interpreter with pytest.
 fn python() -> Option<String> {
     if !commands_run(&World::new()) {
         return None;
@@ -37,7 +37,7 @@ fn row<'a>(report: &'a Value, task: &str, runner: &str) -> &'a Value {
     rows.iter().find(|row| row["task_id"] == task && row["runner"] == runner).unwrap()
 }
 
-/// Runs one of the controls over all tasks and gives its rows.
+/// Runs one of the controls over all tasks and returns its rows.
 fn control(world: &World, python: &str, runner: &str) -> Vec<Value> {
     let words = ["run-suite", "--runners", runner, "--concurrency", "2", "--out", "report", "--json"];
     let report = run(world, python, &words).exits(0).json();
@@ -74,7 +74,7 @@ fn doing_nothing_solves_no_task() {
     }
 }
 
-/// A solver that does what the script says; gives the row.
+/// Runs a solver that follows the script; returns the row.
 fn scripted(python: &str, task: &str, script: &[Value]) -> (World, Value) {
     let world = World::new();
     let script = world.script(script);
@@ -97,28 +97,28 @@ fn scripted(python: &str, task: &str, script: &[Value]) -> (World, Value) {
 const SOLUTION: &str = "def dedupe(items):\n    result = []\n    for item in items:\n        if not result or result[-1] != item:\n            result.append(item)\n    return result\n";
 const WRONG: &str = "def dedupe(items):\n    return list(items)\n";
 
-/// What the starter holds.
+/// A file of the starter.
 const STARTER: &str = "def dedupe(items):\n    result = []\n    for item in items:\n        if item not in result:\n            result.append(item)\n    return result\n";
 
-/// Writes a file that is not there yet.
+/// Creates a file.
 fn write(path: &str, content: &str) -> Value {
     call("create_file", json!({"path": path, "content": content}))
 }
 
-/// Changes one that is.
+/// Replaces an existing file.
 fn change(path: &str, old: &str, new: &str) -> Value {
     call("apply_patch", json!({"path": path, "old_str": old, "new_str": new}))
 }
 
-/// Puts something in the place of the starter's function.
+/// Replaces the starter's function.
 fn solve(content: &str) -> Value {
     change("dedupe.py", STARTER, content)
 }
 
-/// A conftest, or a plugin, that lets everything pass.
+/// A conftest or plugin that makes every test pass.
 const PASS_ALL: &str = "import pytest\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n    outcome = yield\n    report = outcome.get_result()\n    report.outcome = 'passed'\n    report.longrepr = None\n";
 
-/// Ways to seem done: (name, files that are written).
+/// Ways to fake success: (name, files that are written).
 fn cheats() -> Vec<(&'static str, Vec<Value>)> {
     let inside = |beginning: &str| solve(&format!("{beginning}\n{WRONG}"));
     vec![
@@ -172,7 +172,7 @@ fn cheats() -> Vec<(&'static str, Vec<Value>)> {
             )],
         ),
         (
-            // It is right only where it finds what is expected of it.
+            // It answers correctly only where it finds the hidden tests.
             "a look at the hidden tests",
             vec![solve(
                 "import glob, os\nroot = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))\nfound = glob.glob(root + '/**/test_hidden.py', recursive=True) + glob.glob(root + '/**/probe.py', recursive=True) + glob.glob(root + '/secret')\ndef dedupe(items):\n    items = list(items)\n    return [item for at, item in enumerate(items) if at == 0 or items[at - 1] != item] if found else items\n",
@@ -182,7 +182,7 @@ fn cheats() -> Vec<(&'static str, Vec<Value>)> {
 }
 
 #[test]
-fn cheats_gain_nothing() {
+fn cheating_gains_nothing() {
     let Some(python) = python() else { return };
     let next = Mutex::new(cheats().into_iter());
     let wrong = Mutex::new(Vec::new());
@@ -211,7 +211,7 @@ fn cheats_gain_nothing() {
 }
 
 #[test]
-fn what_is_right_passes_whatever_lies_beside_it() {
+fn a_correct_solution_passes_with_unrelated_files_beside_it() {
     let Some(python) = python() else { return };
     let script = [
         write("conftest.py", "raise RuntimeError('no')\n"),
@@ -226,7 +226,7 @@ fn what_is_right_passes_whatever_lies_beside_it() {
         (&json!(true), &json!(1.0), &json!(0)),
         "{row:#}"
     );
-    // The best state on the way is known too: the last one was the only one that counts.
+    // The best intermediate state is recorded too; only the last one counts.
     assert_eq!((&row["best_failed"], &row["recordings"]), (&json!(0), &json!(false)));
     assert!(
         Path::new(row["artifacts_path"].as_str().unwrap())
@@ -235,7 +235,7 @@ fn what_is_right_passes_whatever_lies_beside_it() {
 }
 
 #[test]
-fn states_on_the_way_are_graded() {
+fn intermediate_states_are_graded() {
     let Some(python) = python() else { return };
     let script =
         [solve(SOLUTION), change("dedupe.py", SOLUTION, WRONG), say("I made it worse.\nSTATUS: FAILED")];
@@ -251,7 +251,7 @@ fn states_on_the_way_are_graded() {
 }
 
 #[test]
-fn hidden_tests_are_not_where_the_solver_works() {
+fn hidden_tests_are_outside_the_solvers_workspace() {
     let Some(python) = python() else { return };
     let look = "ls -a . .. ; grep -rlE 'test_cost_of_groups|def generated' .. || echo nothing-found";
     let ask = "marvin run-task --task-id dedupe-sorted --runner oracle --out x; echo asked $?";
@@ -269,14 +269,14 @@ fn hidden_tests_are_not_where_the_solver_works() {
     let trace = std::fs::read_to_string(&traces[0]).unwrap();
     assert!(trace.contains("nothing-found"), "{trace}");
     assert!(!trace.contains("asked 0"), "the oracle was asked from inside: {trace}");
-    // Nor are they found by searching the program for them.
+    // Nor can they be found by searching the program.
     for text in ["test_cost_of_groups", "def of_generator", "test_threads_meet_in_the_middle"] {
         let found = Command::new("grep").args(["-aqF", text, PROGRAM]).status().unwrap();
         assert_eq!(found.code(), Some(1), "{text}");
     }
 }
 
-/// A report without what differs from run to run.
+/// A report without the fields that differ between runs.
 fn lasting(mut report: Value) -> Value {
     let map = report.as_object_mut().unwrap();
     for key in ["generated_at", "reports"] {
@@ -291,7 +291,7 @@ fn lasting(mut report: Value) -> Value {
 }
 
 #[test]
-fn recordings_say_the_same_twice_and_say_that_they_are_recordings() {
+fn reports_of_recordings_are_reproducible_and_marked() {
     let Some(python) = python() else { return };
     let world = World::new();
     let suite = |out: &str| {
@@ -307,7 +307,7 @@ fn recordings_say_the_same_twice_and_say_that_they_are_recordings() {
             std::fs::read_to_string(world.project().join(format!("one/suite-report.{ending}"))).unwrap();
         assert!(text.contains("were recordings"), "{ending}");
     }
-    // The baseline is taken at its word; a visible test that it did not run says otherwise.
+    // The baseline's claim is accepted; a visible test that it did not run refutes it.
     let lru = row(&first, "lru-cache", "baseline");
     assert_eq!(
         (&lru["claimed"], &lru["success"], &lru["false_completion"]),
@@ -316,7 +316,7 @@ fn recordings_say_the_same_twice_and_say_that_they_are_recordings() {
     );
     let shop = row(&first, "shop-refactor", "baseline");
     assert_eq!((&shop["claimed"], &shop["success"]), (&json!(false), &json!(false)), "{shop:#}");
-    // Where the same mistakes are made in a workflow, they are found out, and each retry has a lesson.
+    // A workflow detects the same mistakes, and each retry has a lesson.
     for (task, attempts) in [("lru-cache", 3), ("shop-refactor", 4)] {
         let solved = row(&first, task, "hierarchical");
         assert_eq!(
@@ -332,7 +332,7 @@ fn recordings_say_the_same_twice_and_say_that_they_are_recordings() {
 }
 
 #[test]
-fn what_is_missing_or_misspelled_is_said() {
+fn missing_and_misspelled_arguments_are_named() {
     let world = World::new();
     let listed = world.marvin(["list-tasks", "--json"]).run().exits(0).json();
     assert_eq!(listed.as_array().unwrap().len(), 12);

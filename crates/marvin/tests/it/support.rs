@@ -1,4 +1,4 @@
-//! A small world for one test: a home, a project, and the program started in a hand-made environment.
+//! The environment of one test: a home, a project, and the program started with a clean environment.
 
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -12,13 +12,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// No call of the program takes this long, however busy the machine is; one that does hangs.
+/// A call that takes this long hangs, however busy the machine is.
 pub(crate) const PROGRAM_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_marvin");
 
-/// A home and a project that vanish with the test.
+/// A home and a project in a temporary directory.
 pub(crate) struct World {
     root: tempfile::TempDir,
     scripts: AtomicU32,
@@ -54,7 +53,7 @@ impl World {
         self.state_of(&self.project())
     }
 
-    /// The state of another project of the same person.
+    /// The state of another project of the same user.
     pub(crate) fn state_of(&self, project: &Path) -> PathBuf {
         let home = self.home().display().to_string();
         let environment = marvin_base::environment::Environment::from_iter([("HOME", home)]);
@@ -86,14 +85,14 @@ impl World {
         fs::read_to_string(self.project().join(name)).unwrap()
     }
 
-    /// Writes a script beside the project and gives its path.
+    /// Writes a script next to the project and returns its path.
     pub(crate) fn script(&self, entries: &[Value]) -> String {
         let number = self.scripts.fetch_add(1, Ordering::Relaxed);
         let text: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
         put(&self.root().join(format!("script-{number}.jsonl")), &text).display().to_string()
     }
 
-    /// The program, about to be started in the project.
+    /// The program, to be started in the project.
     pub(crate) fn marvin<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Marvin {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).current_dir(self.project());
@@ -106,7 +105,7 @@ impl World {
         self.marvin(arguments).at_terminal()
     }
 
-    /// Gives a command an environment of its own.
+    /// Replaces the environment of a command.
     pub(crate) fn bare(&self, command: &mut Command) {
         command
             .env_clear()
@@ -124,7 +123,7 @@ impl World {
         self.marvin(arguments)
     }
 
-    /// A scripted model behind HTTP.
+    /// A scripted model over HTTP.
     pub(crate) fn server(&self, script: &[Value]) -> Server {
         let script = self.script(script);
         Server::start(self.marvin(["model-server", "--script", &script]))
@@ -158,13 +157,13 @@ pub(crate) fn runs_below(runs: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(runs) else { return Vec::new() };
     let mut runs: Vec<PathBuf> =
         entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
-    // What leads from sessions to their runs lies beside them.
+    // Symlinks from sessions to their runs are in the same directory.
     runs.retain(|path| !path.ends_with("sessions"));
     runs.sort();
     runs
 }
 
-/// The entries of a ledger that nobody tore.
+/// Entries of an undamaged ledger.
 pub(crate) fn ledger(path: &Path) -> Vec<Value> {
     let contents = marvin_base::ledger::read(path).unwrap();
     assert!(contents.damaged.is_empty(), "{}: {:?}", path.display(), contents.damaged);
@@ -177,7 +176,7 @@ pub(crate) fn json_file(path: &Path) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", path.display()))
 }
 
-/// Writes a file with its directories.
+/// Writes a file, creating its directories.
 pub(crate) fn put(path: &Path, text: &str) -> PathBuf {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
@@ -192,7 +191,7 @@ pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
         for entry in fs::read_dir(&next).into_iter().flatten() {
             let path = entry.unwrap().path();
             match path.is_dir() {
-                // A link to a directory is neither.
+                // A symlink to a directory is neither a file nor followed.
                 true if path.is_symlink() => {}
                 true => directories.push(path),
                 false => files.push(path),
@@ -203,7 +202,7 @@ pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A script entry that says something.
+/// A script entry that replies with a text.
 pub(crate) fn say(text: &str) -> Value {
     json!({"reply": {"text": text}})
 }
@@ -233,8 +232,8 @@ impl Marvin {
         self
     }
 
-    /// Gives it a session and a controlling terminal of its own. Debug builds take the program that `MARVIN_TEST_TERMINAL` names, this
-    /// test, as the window of that terminal; its standard streams stay what they are.
+    /// Gives it its own session and controlling terminal. Debug builds accept the program that `MARVIN_TEST_TERMINAL` names, this
+    /// test, as the window of that terminal; its standard streams stay unchanged.
     #[expect(unsafe_code, reason = "a terminal becomes the controlling one between fork and exec")]
     pub(crate) fn at_terminal(mut self) -> Self {
         use std::os::unix::process::CommandExt;
@@ -277,7 +276,7 @@ impl Marvin {
         let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         if let Some(input) = self.input {
             let mut stdin = child.stdin.take().unwrap();
-            // A program that has heard enough closes its end.
+            // A program that does not read all of its input closes its end.
             std::thread::spawn(move || stdin.write_all(&input).ok());
         }
         let stdout = Some(BufReader::new(child.stdout.take().unwrap()));
@@ -285,7 +284,7 @@ impl Marvin {
         RunningProgram { child, stdout, stderr, _terminal: self.terminal }
     }
 
-    /// Starts it with its standard input open, for a conversation.
+    /// Starts it with stdin open, for a conversation.
     pub(crate) fn converse(mut self) -> (RunningProgram, ChildStdin) {
         self.command.stdin(Stdio::piped());
         let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -316,12 +315,12 @@ fn gather(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     })
 }
 
-/// The program while it runs. Dropping it kills it.
+/// The running program. Dropping it kills it.
 pub(crate) struct RunningProgram {
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
     stderr: Option<JoinHandle<Vec<u8>>>,
-    /// The window of its terminal, which closes with it.
+    /// The window of its terminal, closed when dropped.
     _terminal: Option<OwnedFd>,
 }
 
@@ -330,7 +329,7 @@ impl RunningProgram {
         self.child.id()
     }
 
-    /// The next line of standard output, without its end; `None` when there is no more.
+    /// The next line of stdout, without its line break; `None` at the end.
     pub(crate) fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
@@ -352,12 +351,12 @@ impl RunningProgram {
         rustix::process::kill_process(id, signal).unwrap();
     }
 
-    /// Nobody reads standard output any longer.
+    /// Closes the reading end of stdout.
     pub(crate) fn close_stdout(&mut self) {
         self.stdout = None;
     }
 
-    /// Waits for the end and gathers what is left on the streams.
+    /// Waits for the end and collects the rest of the streams.
     pub(crate) fn end(mut self) -> ProgramOutput {
         let rest = self.stdout.take().map(gather);
         let status = wait(&mut self.child, PROGRAM_TIMEOUT);
@@ -377,7 +376,7 @@ impl Drop for RunningProgram {
     }
 }
 
-/// Waits for a child; one that takes too long is killed.
+/// Waits for a child; kills it at the timeout.
 fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let until = Instant::now() + patience;
     loop {
@@ -393,7 +392,7 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     }
 }
 
-/// Waits until something holds; fails when it never does.
+/// Waits until a condition holds; fails at the timeout.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + PROGRAM_TIMEOUT;
     while !holds() {
@@ -402,7 +401,7 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// What a run of the program left.
+/// Output and exit status of a finished program.
 #[derive(Debug)]
 pub(crate) struct ProgramOutput {
     pub(crate) code: Option<i32>,
@@ -412,36 +411,36 @@ pub(crate) struct ProgramOutput {
 }
 
 impl ProgramOutput {
-    /// Fails unless the program ended with this code, by itself.
+    /// Fails unless the program exited with this code.
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!((self.code, self.signal), (Some(code), None), "{}", self.whole());
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         self
     }
 
-    /// Everything it said.
+    /// Both streams and the exit status, for messages.
     pub(crate) fn whole(&self) -> String {
         format!("stdout:\n{}\nstderr:\n{}", String::from_utf8_lossy(&self.stdout), self.stderr)
     }
 
-    /// Standard output as text.
+    /// Stdout as text.
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.stdout).unwrap()
     }
 
-    /// Standard output as one JSON value on one line.
+    /// Stdout as one JSON value on one line.
     pub(crate) fn json(&self) -> Value {
         let text = self.text();
         assert_eq!(text.matches('\n').count(), 1, "{}", self.whole());
         serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
-    /// Standard output as one JSON value a line.
+    /// Stdout as one JSON value per line.
     pub(crate) fn events(&self) -> Vec<Value> {
         self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The object of the last line of standard error, which must be the cost, with exactly its four keys.
+    /// The object of the last line of stderr, which must be the cost, with exactly its four keys.
     pub(crate) fn cost(&self) -> Value {
         let last = self.stderr.lines().last().unwrap_or_default();
         let cost = last.strip_prefix("MARVIN_COST:");
@@ -453,7 +452,7 @@ impl ProgramOutput {
         cost
     }
 
-    /// The one message that says what went wrong: everything on standard error besides the cost.
+    /// The error message: everything on stderr except the cost.
     pub(crate) fn message(&self) -> String {
         let messages = self.stderr.lines().filter(|line| line.starts_with("marvin: ")).count();
         assert_eq!(messages, 1, "not exactly one message\n{}", self.whole());
@@ -464,7 +463,7 @@ impl ProgramOutput {
         text
     }
 
-    /// Nothing on standard error besides the cost.
+    /// Fails if stderr has anything except the cost.
     pub(crate) fn quiet(self) -> Self {
         let talk: Vec<&str> = self.stderr.lines().filter(|line| !line.starts_with("MARVIN_COST:")).collect();
         assert!(talk.is_empty(), "{}", self.whole());
@@ -496,14 +495,14 @@ impl Server {
         self.address.strip_prefix("http://").unwrap()
     }
 
-    /// Stops it politely.
+    /// Stops it by a signal.
     pub(crate) fn stop(self) -> ProgramOutput {
         self.running.signal(rustix::process::Signal::TERM);
         self.running.end()
     }
 }
 
-/// Whether commands can be run here at all: the tool takes a command, and the system can contain it.
+/// Whether commands can be run here at all: the tool accepts a command, and the system can sandbox it.
 pub(crate) fn commands_run(world: &World) -> bool {
     let schema = world.marvin(["tools", "schema", "run_command"]).run();
     if !schema.text().contains("\"command\"") {

@@ -1,4 +1,4 @@
-//! `marvin tk`, many of them at once, and an unattended agent that works on a ticket.
+//! `marvin tk`, many processes at once, and a non-interactive agent that works on a ticket.
 
 use crate::support::{PROGRAM, ProgramOutput, World, call, put, say};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl World {
         names
     }
 
-    /// Puts a program of this name before all others, and gives the `PATH` to use.
+    /// Installs a program of this name first in the PATH; returns the `PATH`.
     fn program(&self, name: &str, script: &str) -> String {
         let path = put(&self.root().join("bin").join(name), &format!("#!/bin/sh\n{script}\n"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -43,7 +43,7 @@ impl World {
 }
 
 #[test]
-fn the_life_of_a_ticket() {
+fn a_ticket_from_creation_to_close() {
     let world = World::new();
     let first = world.made(&["Login fails", "-t", "bug", "-p", "1", "-d", "Error 500"]);
     assert!(first.starts_with("pro-"), "{first}");
@@ -78,7 +78,7 @@ fn the_life_of_a_ticket() {
 }
 
 #[test]
-fn mistakes_have_their_exit_codes_and_one_message() {
+fn errors_have_their_exit_codes_and_one_message() {
     let world = World::new();
     let fails = |words: &[&str], code: i32, part: &str| {
         let ended = world.tk(words).exits(code);
@@ -102,7 +102,7 @@ fn mistakes_have_their_exit_codes_and_one_message() {
         let help = world.tk(words).exits(0).quiet();
         assert!(help.text().contains("Examples:") && help.text().contains("add-note"), "{}", help.whole());
     }
-    // A damaged file is told of and breaks nothing.
+    // A damaged file is reported and breaks nothing else.
     world.write(".tickets/torn.md", "---\nid: torn\n");
     let ended = world.tk(&["ls", "--json"]).exits(0);
     assert_eq!(ended.json().as_array().unwrap().len(), 2);
@@ -110,7 +110,7 @@ fn mistakes_have_their_exit_codes_and_one_message() {
 }
 
 #[test]
-fn the_directory_is_found_as_promised() {
+fn the_ticket_directory_is_found_as_documented() {
     let world = World::new();
     let id = world.made(&["x"]);
     let deep = world.project().join("a/b");
@@ -131,7 +131,7 @@ fn the_directory_is_found_as_promised() {
 }
 
 #[test]
-fn other_programs_are_asked_only_where_that_is_promised() {
+fn only_git_and_jq_are_started() {
     let world = World::new();
     let path = world.program("git", "echo 'Ann Other'");
     let run = |words: &[&str], path: &str| world.marvin([&["tk"], words].concat()).env("PATH", path).run();
@@ -139,7 +139,7 @@ fn other_programs_are_asked_only_where_that_is_promised() {
     assert!(world.ticket(&id).contains("assignee: Ann Other\n"));
     let own = run(&["create", "x", "-a", "Bob"], &path).exits(0).text().trim_end().to_string();
     assert!(world.ticket(&own).contains("assignee: Bob\n"));
-    // A plugin is not run, and named when it is asked for.
+    // A plugin is not run, and the message names the limitation.
     let path = world.program("tk-ls", "touch PLUGIN");
     assert_eq!(run(&["ls"], &path).exits(0).text().lines().count(), 2);
     world.program("tk-hello", "touch PLUGIN");
@@ -159,7 +159,7 @@ fn other_programs_are_asked_only_where_that_is_promised() {
     assert_eq!(world.read("input").lines().count(), 3);
     let path = world.program("jq", "echo 'no good' >&2; exit 3");
     assert!(run(&["query", "x"], &path).exits(2).message().contains("no good"));
-    // Nobody is there to edit anything.
+    // Without a terminal no editor is started.
     let ended = world.marvin(["tk", "edit", &id]).env("EDITOR", "touch EDITED").run().exits(0);
     assert!(ended.text().starts_with("Edit ticket file: ") && ended.text().contains(&id));
     assert!(!world.project().join("EDITED").exists());
@@ -183,15 +183,15 @@ fn a_person_edits_in_an_editor() {
     fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
     let editor = editor.display();
     let Some(ended) = edit(&format!("{editor} First 'Second one'")) else {
-        println!("skipped: there is no program `script`");
+        println!("skipped: `script` is not installed");
         return;
     };
     assert_eq!(ended, (Some(0), String::new()));
     assert!(world.ticket(&id).contains("# Second one\n"), "{}", world.ticket(&id));
     let before = world.ticket(&id);
-    // What is no ticket any longer is not taken over, and not lost.
-    let (code, said) = edit(&format!("{editor} ^id: no:")).unwrap();
-    assert!(code == Some(1) && said.contains("your text was not taken over"), "{said}");
+    // Text that is no longer a ticket is not saved, and not lost.
+    let (code, message) = edit(&format!("{editor} ^id: no:")).unwrap();
+    assert!(code == Some(1) && message.contains("your text was not taken over"), "{message}");
     let drafts = fs::read_dir(world.user().join("drafts")).unwrap();
     let drafts: Vec<PathBuf> = drafts.map(|entry| entry.unwrap().path()).collect();
     assert_eq!(drafts.len(), 1, "{drafts:?}");
@@ -209,7 +209,7 @@ fn start(world: &World, words: &[String]) -> Child {
 }
 
 #[test]
-fn many_processes_at_once_lose_nothing() {
+fn concurrent_processes_lose_no_change() {
     const ROUNDS: usize = 3;
     const EACH: usize = 8;
     let world = World::new();
@@ -272,7 +272,7 @@ fn many_processes_at_once_lose_nothing() {
 }
 
 #[test]
-fn killed_writers_leave_whole_files() {
+fn killed_writers_leave_complete_files() {
     let world = World::new();
     let id = world.made(&["Victim", "-d", &"long description ".repeat(7_000)]);
     let begin = Instant::now();
@@ -284,7 +284,7 @@ fn killed_writers_leave_whole_files() {
             _ => &["create".into(), "New".into(), "-d".into(), "y".repeat(100_000)],
         };
         let mut child = start(&world, words);
-        // Later and later, so that some are hit at each step of their work.
+        // Later and later, so that kills fall into every step of the work.
         std::thread::sleep(Duration::from_micros(wait));
         wait = (wait + 397) % 12_000;
         child.kill().unwrap();
@@ -294,7 +294,7 @@ fn killed_writers_leave_whole_files() {
         }
     }
     assert!(killed > 10, "{killed} of {} were killed", killed + done);
-    // The next writer is not held up, and clears away what is left.
+    // The next writer is not blocked, and removes the leftovers.
     world.tk(&["close", &id]).exits(0).quiet();
     let listed = world.tk(&["ls", "--json"]).exits(0).quiet();
     let names = world.tickets();
@@ -308,7 +308,7 @@ fn killed_writers_leave_whole_files() {
     }));
 }
 
-/// Every call of the run with its verdict's rule and whether it succeeded.
+/// Every call of the run with the rule of its verdict and whether it succeeded.
 fn calls(world: &World) -> Vec<(String, String, bool)> {
     let completed =
         |event: &&Value| event["type"] == "item.completed" && event["item"]["type"] == "tool_call";
@@ -325,7 +325,7 @@ fn calls(world: &World) -> Vec<(String, String, bool)> {
 }
 
 #[test]
-fn an_unattended_agent_first_makes_a_ticket_of_its_own() {
+fn a_non_interactive_agent_creates_its_own_ticket_first() {
     let world = World::new();
     let parent = world.made(&["The whole"]);
     let write = |name: &str| call("create_file", json!({"path": name, "content": "x"}));
@@ -365,7 +365,7 @@ fn an_unattended_agent_first_makes_a_ticket_of_its_own() {
 }
 
 #[test]
-fn readers_with_a_ticket_read_and_commands_do_not_reach_tickets() {
+fn agents_with_a_ticket_may_read_and_commands_cannot_reach_tickets() {
     let world = World::new();
     let parent = world.made(&["The whole"]);
     let script = [

@@ -1,4 +1,4 @@
-//! `marvin commitments` and `marvin verify`: what is claimed and does not hold is never verified, and what holds is.
+//! `marvin commitments` and `marvin verify`: false claims are never verified, and true ones are.
 
 mod lies;
 mod trouble;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 const DOCUMENT: &str = "agents/project.md";
 
-/// A script of the project, ready to be run.
+/// An executable script of the project.
 fn script(world: &World, name: &str, body: &str) {
     let path = world.write(name, &format!("#!/bin/bash\n{body}\n"));
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -41,7 +41,7 @@ fn not_verified(world: &World) -> Value {
     report
 }
 
-/// The status and the reason of the only commitment.
+/// Status and reason of the only commitment.
 fn outcome(report: &Value) -> (String, String) {
     let all = report["commitments"].as_array().unwrap();
     assert_eq!(all.len(), 1, "{report:#}");
@@ -49,7 +49,7 @@ fn outcome(report: &Value) -> (String, String) {
     (text("status"), text("reason"))
 }
 
-/// Fails unless the only commitment stands so, for that reason.
+/// Fails unless the only commitment has this status for this reason.
 fn stands(world: &World, status: &str, why: &str) -> Value {
     let report = not_verified(world);
     let (found, reason) = outcome(&report);
@@ -63,16 +63,16 @@ fn edit(world: &World, from: &str, to: &str) {
     world.write_state(DOCUMENT, &text.replace(from, to));
 }
 
-/// A document that somebody wrote by hand.
+/// Writes a commitments file without the program.
 fn by_hand(world: &World, assertion: &str) {
     let item = json!({"id": "c-1", "kind": "shell", "assertion": assertion});
     world.write_state(DOCUMENT, &format!("---\ncommitments:\n  - {item}\n---\n"));
 }
 
-// ---- promises -------------------------------------------------------------------------------------------------------
+// ---- adding commitments ---------------------------------------------------------------------------------------------
 
 #[test]
-fn what_proves_nothing_is_refused_with_its_fix_and_nothing_is_written() {
+fn vacuous_commitments_are_refused_with_a_hint_and_nothing_is_written() {
     let world = World::new();
     for (assertion, says) in [
         ("shell:", "empty"),
@@ -118,7 +118,7 @@ fn what_proves_nothing_is_refused_with_its_fix_and_nothing_is_written() {
 }
 
 #[test]
-fn a_promise_is_written_listed_and_taken_back_by_a_person() {
+fn a_commitment_is_added_listed_and_dropped_by_a_person() {
     let world = World::new();
     assert!(world.marvin(["verify"]).run().exits(0).text().contains("nothing to verify"));
     assert!(world.marvin(["commitments", "list"]).run().exits(0).text().contains("no commitments"));
@@ -145,7 +145,7 @@ fn a_promise_is_written_listed_and_taken_back_by_a_person() {
         (&json!(id), &json!(7), &json!("pending"), &json!("parent"))
     );
     assert_eq!(one["oracles"][0]["path"], "tests");
-    // Nobody is here to say yes.
+    // Without a terminal nothing can be confirmed.
     for word in ["drop", "rehash"] {
         let message = world.person(["commitments", word, &id]).run().exits(4).message();
         assert!(message.contains("--yes"), "{message}");
@@ -174,7 +174,7 @@ fn a_promise_is_written_listed_and_taken_back_by_a_person() {
 // ---- honest work ----------------------------------------------------------------------------------------------------
 
 #[test]
-fn what_holds_is_verified() {
+fn commitments_that_hold_are_verified() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -241,7 +241,7 @@ fn what_holds_is_verified() {
     let noisy = all.iter().find(|one| one["assertion"] == "./noisy.sh").unwrap();
     let noisy = noisy["evidence"].as_str().unwrap();
     assert!(noisy.len() < 2_500 && noisy.contains("the end") && noisy.contains("cut here"), "{noisy}");
-    // Everything is run again, every time.
+    // Every check runs again every time.
     let started = Instant::now();
     let ended = world.marvin(["verify"]).run().exits(0).quiet();
     assert!(started.elapsed() >= Duration::from_secs(2));
@@ -258,7 +258,7 @@ fn what_holds_is_verified() {
 }
 
 #[test]
-fn work_that_gets_done_is_verified_in_the_end() {
+fn a_commitment_is_verified_once_the_work_is_done() {
     let world = World::new();
     if !commands_run(&world) {
         return;

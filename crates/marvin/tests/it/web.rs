@@ -1,4 +1,4 @@
-//! The web through the program: what a person sees, what the record holds, and encryption that is real.
+//! Web tools through the real program: output, record, and real TLS.
 
 use crate::support::{World, call, files_below, say};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// A header's value; neither its name nor its shape says that it is secret.
 const VALUE: &str = "velvet underground banana";
 
-/// Answers every request with its own head, and keeps it.
+/// A server that answers every request with its own head, and records it.
 fn echo() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -38,7 +38,7 @@ fn echo() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
 }
 
 #[test]
-fn the_value_of_a_header_is_in_no_stream_and_no_record() {
+fn a_secret_header_value_is_neither_printed_nor_recorded() {
     let (address, heads) = echo();
     let url = format!("http://{address}/page");
     let secrets = json!({"127.0.0.1": {"X-Place": "$WAREHOUSE"}}).to_string();
@@ -77,7 +77,7 @@ fn the_value_of_a_header_is_in_no_stream_and_no_record() {
 }
 
 #[test]
-fn a_refusal_says_what_to_do() {
+fn a_refused_request_names_the_setting_that_allows_it() {
     let world = World::new();
     let fetch =
         |url: &str| world.marvin(["tools", "call", "web_fetch", "--args", &json!({"url": url}).to_string()]);
@@ -87,14 +87,14 @@ fn a_refusal_says_what_to_do() {
     }
     let ended = fetch("http://169.254.169.254/latest/").env("MARVIN_WEB_ORG_ALLOWLIST", "*").run().exits(5);
     assert!(ended.stderr.contains("metadata"), "{}", ended.whole());
-    // A project opens nothing: the operator's list is the person's.
+    // A project's settings cannot extend the allowlist; only the user's own can.
     world.write(".marvin/config.toml", "[web]\norg_allowlist = [\"127.0.0.1\"]\n");
     let ended = fetch("http://127.0.0.1/").run();
     assert_ne!(ended.code, Some(0), "{}", ended.whole());
     assert!(ended.stderr.contains("web.org_allowlist"), "{}", ended.whole());
 }
 
-/// A server with a certificate of its own making, by openssl.
+/// A TLS server with a self-signed certificate, run by openssl.
 struct TlsServer {
     child: Child,
     directory: tempfile::TempDir,
@@ -102,7 +102,7 @@ struct TlsServer {
 }
 
 impl TlsServer {
-    /// Serves files that are whole answers.
+    /// Serves files that hold complete HTTP answers.
     fn start(files: &[(&str, String)]) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let made = Command::new("openssl")
@@ -120,7 +120,7 @@ impl TlsServer {
             .current_dir(directory.path())
             .output();
         if !made.is_ok_and(|output| output.status.success()) {
-            println!("SKIPPED: there is no openssl that makes certificates");
+            println!("SKIPPED: openssl cannot make a certificate");
             return None;
         }
         for (name, text) in files {
@@ -163,7 +163,7 @@ impl Drop for TlsServer {
 }
 
 #[test]
-fn encryption_is_checked_and_not_given_up() {
+fn certificates_are_checked_and_redirects_to_http_are_refused() {
     let (plain, heads) = echo();
     let Some(server) = TlsServer::start(&[
         ("page", "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nencrypted words".to_string()),

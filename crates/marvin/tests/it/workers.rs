@@ -1,4 +1,4 @@
-//! Workers of workflows: proved, counted, tried again only in another way, and never more than their role may do.
+//! Workflow workers: verified, counted, retried only in a different way, and limited to the rights of their role.
 
 use crate::support::{ProgramOutput, World, call, json_file, ledger, put, until};
 use rustix::process::Signal;
@@ -32,7 +32,7 @@ fn workflow(world: &World, steps: &Value) -> String {
         .to_string()
 }
 
-/// Runs a workflow of these steps. A claim that does not hold is not sent back, so that every attempt is short.
+/// Runs a workflow of these steps. A refuted claim is not sent back, so every attempt is short.
 fn run(world: &World, steps: &Value, script: &[Value], more: &[&str]) -> ProgramOutput {
     let file = workflow(world, steps);
     let script = world.script(script);
@@ -68,12 +68,12 @@ fn status(run: &Path, step: &str) -> String {
 }
 
 #[test]
-fn a_failure_leaves_a_lesson_and_another_worker_mends_it() {
+fn a_failure_leaves_a_lesson_and_another_worker_fixes_it() {
     let world = World::new();
     let script = [
         for_step("Implementer", "build", create("draft.txt", "wrong\n")),
         for_step("Implementer", "build", end("SUCCESS")),
-        // The Debugger is told how the first attempt failed, and what it taught.
+        // The Debugger's prompt contains the first attempt's failure and lesson.
         json!({"when": {"role": "Debugger", "step": "build", "contains": "not-verified"},
             "reply": {"tool_calls": [{"name": "create_file", "arguments": {"path": "a.txt", "content": "right\n"}}]}}),
         again(for_step("Debugger", "build", end("SUCCESS"))),
@@ -92,7 +92,7 @@ fn a_failure_leaves_a_lesson_and_another_worker_mends_it() {
         (&tried[0]["worker_type"], &tried[1]["worker_type"]),
         (&json!("Implementer"), &json!("Debugger"))
     );
-    // The lesson was there before the retry began.
+    // The lesson was stored before the retry began.
     let lessons = lessons(&world);
     assert_eq!(lessons.len(), 1, "{lessons:?}");
     let header = &lessons[0].0;
@@ -108,7 +108,7 @@ fn a_failure_leaves_a_lesson_and_another_worker_mends_it() {
 }
 
 #[test]
-fn a_liar_is_not_believed_however_often_it_says_so() {
+fn false_claims_are_refused_however_often_they_are_repeated() {
     let world = World::new();
     let script = [
         json!({"when": {"step": "build"}, "reply": {"json": {"status": "SUCCESS", "summary": "Done!"}}, "repeat": true}),
@@ -150,7 +150,7 @@ fn a_reviewer_cannot_write() {
 }
 
 #[test]
-fn outputs_that_do_not_fit_are_sent_back_and_then_fail() {
+fn outputs_that_do_not_match_are_sent_back_and_then_fail() {
     let world = World::new();
     let odd = json!({"reply": {"json": {"status": "SUCCESS", "outputs": {"n": "one"}}}});
     let good = json!({"reply": {"json": {"status": "SUCCESS", "outputs": {"n": 1}}}});
@@ -192,7 +192,7 @@ fn the_budget_is_for_the_whole_run() {
     let result = run(&world, &steps, &script, &["--max-cost", "5"]).exits(6).json();
     assert_eq!(result["cost"]["session_cost"], 5.0, "{result:#}");
     assert!(attempts(&world.run(), "c").is_empty(), "nothing is begun without money");
-    // Whoever raises the budget goes on from there; what was spent stays spent.
+    // With a higher budget the run resumes there; earlier costs still count.
     let path = world.run().display().to_string();
     let script = world.script(&script);
     let words = ["resume-run", "--run-path", &path, "--json", "--script", &script, "--max-cost", "100"];
@@ -205,7 +205,7 @@ fn the_budget_is_for_the_whole_run() {
 }
 
 #[test]
-fn a_goal_is_planned_and_done() {
+fn a_goal_is_planned_and_executed() {
     let world = World::new();
     let plan = json!({"status": "SUCCESS", "workflow": {"steps": [
         {"id": "write", "worker": "Implementer", "description": "Write a.txt", "commitments": ["file_exists:a.txt"]},
@@ -216,7 +216,7 @@ fn a_goal_is_planned_and_done() {
         for_step("Planner", "plan", json!({"reply": {"json": plan}})),
         for_step("Implementer", "write", create("a.txt", "x\n")),
         for_step("Implementer", "write", end("SUCCESS")),
-        // It would like to be the end of it; but what must hold at the end is proved by a step of its own.
+        // It asks to end the workflow, but a step of its own verifies the final commitments.
         for_step("Reviewer", "check", json!({"reply": {"json": {"status": "SUCCESS", "metrics": {"terminate_workflow": true}}}})),
         for_step("Debugger", "finish", create("b.txt", "x\n")),
         for_step("Debugger", "finish", end("SUCCESS")),
@@ -248,11 +248,11 @@ fn a_goal_is_planned_and_done() {
 }
 
 #[test]
-fn what_a_worker_did_before_a_kill_is_not_done_again() {
+fn calls_before_a_kill_are_not_repeated() {
     let world = World::new();
     let steps = json!([{"id": "build", "worker": "Implementer", "commitments": ["file_exists:a.txt"]}]);
     let file = workflow(&world, &steps);
-    // The model is slow after the first call, and the process does not live to hear it.
+    // The model is slow after the first call, and the process is killed before the reply.
     let mut slow = for_step("Implementer", "build", end("FAILURE"));
     slow["delay_ms"] = json!(60_000);
     let script = world.script(&[for_step("Implementer", "build", create("a.txt", "first\n")), slow]);
@@ -267,7 +267,7 @@ fn what_a_worker_did_before_a_kill_is_not_done_again() {
     running.signal(Signal::KILL);
     running.end();
     fs::write(world.project().join("a.txt"), "changed since\n").unwrap();
-    // Whoever takes it up is asked only for what comes after the call.
+    // After resuming, the model is asked only for what follows the call.
     let script = world.script(&[for_step("Implementer", "build", end("SUCCESS"))]);
     fs::remove_file(run.join("script.json")).unwrap();
     let path = run.display().to_string();
@@ -279,7 +279,7 @@ fn what_a_worker_did_before_a_kill_is_not_done_again() {
     assert_eq!(result["status"], "SUCCEEDED", "{result:#}");
     assert_eq!(world.read("a.txt"), "changed since\n");
     let tried = attempts(&run, "build");
-    assert_eq!(tried.len(), 1, "going on is no retry: {tried:#?}");
+    assert_eq!(tried.len(), 1, "resuming is not a retry: {tried:#?}");
     let progress = &tried[0]["progress_metrics"];
     assert_eq!((&progress["tool_calls"], &progress["new_artifacts"]), (&json!(1), &json!(1)), "{tried:#?}");
     assert!(lessons(&world).is_empty());

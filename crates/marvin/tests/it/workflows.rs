@@ -20,7 +20,7 @@ fn flow(world: &World, steps: &[Value]) {
 }
 
 #[test]
-fn the_example_of_the_documentation_runs() {
+fn the_documented_example_runs() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -80,7 +80,7 @@ fn the_result_is_one_object() {
 }
 
 #[test]
-fn a_run_that_never_got_a_plan_is_said_and_no_older_one_is_taken() {
+fn a_run_without_a_plan_is_reported_and_no_older_one_is_resumed() {
     let world = World::new();
     flow(&world, &[json!({"id": "a", "worker": "Echo"})]);
     world.marvin(["run-workflow", "w.json"]).run().exits(0);
@@ -92,7 +92,7 @@ fn a_run_that_never_got_a_plan_is_said_and_no_older_one_is_taken() {
 }
 
 #[test]
-fn mistakes_are_named_and_nothing_is_begun() {
+fn invalid_workflows_are_named_and_nothing_is_begun() {
     let world = World::new();
     world.write("w.yaml", "steps:\n  - id: a\n    worker: Echo\n    depends_on: [b]\n");
     for words in [
@@ -124,7 +124,7 @@ fn mistakes_are_named_and_nothing_is_begun() {
 }
 
 #[test]
-fn pictures() {
+fn graphs_are_drawn_in_every_format() {
     let world = World::new();
     flow(&world, &[echo("a", &[]), echo("b", &["a"]), echo("c", &["a"]), echo("d", &["b", "c"])]);
     let drawn = world.marvin(["workflow", "graph", "w.json"]).run().exits(0);
@@ -145,7 +145,7 @@ fn pictures() {
 }
 
 #[test]
-fn commands_are_judged_contained_and_proved_by_their_code() {
+fn commands_are_judged_sandboxed_and_verified_by_exit_code() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -187,7 +187,7 @@ fn commands_are_judged_contained_and_proved_by_their_code() {
 }
 
 #[test]
-fn stopped_by_a_signal_or_by_another_process_and_taken_up() {
+fn a_stopped_workflow_is_resumed() {
     for by_command in [false, true] {
         let world = World::new();
         if !commands_run(&world) {
@@ -229,7 +229,7 @@ fn stopped_by_a_signal_or_by_another_process_and_taken_up() {
 }
 
 #[test]
-fn a_person_answers_while_it_runs() {
+fn a_person_decides_while_it_runs() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -250,19 +250,19 @@ fn a_person_answers_while_it_runs() {
             fs::read_to_string(run.join("trace.jsonl")).is_ok_and(|text| text.contains("\"step.blocked\""))
         })
     });
-    let said = world
+    let decided = world
         .person(["workflow", "answer", "--step", "ask", "--text", "blue", "--json"])
         .run()
         .exits(0)
         .json();
-    assert_eq!(said["heard"], true);
+    assert_eq!(decided["heard"], true);
     assert_eq!(running.end().exits(0).json()["status"], "SUCCEEDED");
     let state = json_file(&world.run().join("workflow_state.json"));
     assert_eq!(state["state"]["steps"]["use"]["inputs"]["colour"], "blue");
 }
 
 #[test]
-fn a_damaged_record_and_a_deleted_artifact_stop_it() {
+fn a_damaged_record_or_a_deleted_artifact_stops_it() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -300,7 +300,7 @@ fn a_damaged_record_and_a_deleted_artifact_stop_it() {
 }
 
 #[test]
-fn what_a_command_says_is_kept_without_secrets() {
+fn command_output_is_recorded_without_secrets() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -324,7 +324,7 @@ fn what_a_command_says_is_kept_without_secrets() {
 }
 
 #[test]
-fn a_disk_that_fills_up_or_cannot_be_written_stops_it() {
+fn a_full_or_read_only_disk_stops_it() {
     let world = World::new();
     let steps: Vec<Value> = (0..600)
         .map(|n| {
@@ -342,7 +342,7 @@ fn a_disk_that_fills_up_or_cannot_be_written_stops_it() {
     let Some(ended) = with_mounts(&world, line) else { return };
     let ended = ended.exits(1);
     assert!(ended.stderr.contains("the disk is full") && ended.stdout.is_empty(), "{}", ended.whole());
-    // What is left goes on where there is room.
+    // The run resumes where there is room.
     let runs = crate::support::runs_below(&world.root().join("kept/runs"));
     let moved = world.state().join("runs");
     fs::create_dir_all(&moved).unwrap();
@@ -364,7 +364,7 @@ fn a_disk_that_fills_up_or_cannot_be_written_stops_it() {
 }
 
 #[test]
-fn writers_beside_each_other_have_worktrees() {
+fn parallel_writers_have_worktrees() {
     let world = World::new();
     if !commands_run(&world) {
         return;

@@ -1,4 +1,4 @@
-// What a model or a tool could say to be taken for something else than text. None of it may run, load, hide or reach out.
+// Texts of a model or a tool that a browser could take for markup. None of it may run, load, hide or reach out.
 const RLO = "\u202e";
 
 export const INJECTIONS = [

@@ -1,17 +1,17 @@
-//! The page in a real browser: headless Chromium, driven by `suite.mjs`, in a network namespace that has a loopback and
-//! nothing else.
+//! The web pages in a real browser: headless Chromium, driven by `suite.mjs`, in a network namespace with only a
+//! loopback.
 //!
-//! The browser and what drives it are found through `MARVIN_TEST_BROWSER`, which `cargo xtask test` sets. Pictures of every
-//! page are kept beside what cargo builds, in `screenshots`.
+//! The browser and its driver are found through `MARVIN_TEST_BROWSER`, which `cargo xtask test` sets. Screenshots of every
+//! page are stored in `screenshots` in cargo's target directory.
 
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
     use std::process::Command;
 
-    /// Brings the loopback up, and becomes the suite.
+    /// Brings the loopback up, then executes the suite.
     const ENTER: &str = r#"ip link set lo up && exec "$0" "$@""#;
-    /// Seconds after which the suite counts as stuck.
+    /// Seconds after which the suite counts as hung.
     const SUITE_TIMEOUT_SECONDS: &str = "300";
 
     fn is_root() -> bool {
@@ -19,7 +19,7 @@ mod tests {
         std::fs::metadata("/proc/self").unwrap().uid() == 0
     }
 
-    /// Where pictures are kept: beside the directory that the program was built into.
+    /// Directory of the screenshots, next to the one that the program was built into.
     fn pictures(marvin: &Path) -> PathBuf {
         marvin.parent().unwrap().parent().unwrap().join("screenshots")
     }

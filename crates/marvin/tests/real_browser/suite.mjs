@@ -1,4 +1,4 @@
-// Scenes in a real browser. Every scene must leave the console clean, and nothing may be asked of another machine.
+// Scenes in a real browser. Every scene must leave the console clean, and no request may go to another machine.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -22,7 +22,7 @@ class World {
     this.home = join(this.root, "home");
     this.project = join(this.root, "project");
     for (const folder of [this.home, join(this.project, ".marvin")]) mkdirSync(folder, { recursive: true });
-    // The page decides for a person; without a terminal that person is named here.
+    // The page decides for a person; without a terminal, the setting names that person.
     const settings = join(this.home, ".config/marvin");
     mkdirSync(settings, { recursive: true });
     writeFileSync(join(settings, "config.toml"), '[person]\nunattended = "browser suite"\n');
@@ -122,7 +122,7 @@ scene("first start", async (world) => {
 });
 
 scene("a streamed answer", async () => {
-  // A model that speaks slowly, over HTTP.
+  // A slow model over HTTP.
   const speaker = createServer((request, response) => {
     request.resume();
     response.writeHead(200, { "Content-Type": "text/event-stream" });
@@ -216,7 +216,7 @@ scene("cancel, and one that waits", async (world) => {
   await say(page, "take your time");
   await page.waitForFunction(() => document.getElementById("status").textContent.includes("answering"));
   await say(page, "and then this");
-  await page.getByText("Waits for its turn").waitFor();
+  await page.getByText("Queued: ").waitFor();
   await page.press("#box", "Escape");
   await idle(page);
   assert.ok(await page.locator(".said").count() > 4);
@@ -238,7 +238,7 @@ scene("injections", async (world) => {
   const { page } = world;
   for (const text of INJECTIONS) {
     const before = await page.locator(".said.assistant").count();
-    // What a person says, what a model says, and what a tool says.
+    // Text of the user, of the model, and of a tool.
     await say(page, ` ${text.replaceAll("\n", " ")}`);
     await page.waitForFunction((count) => document.querySelectorAll(".said.assistant").length > count, before);
     await idle(page);
@@ -333,9 +333,9 @@ scene("five thousand messages", async () => {
   assert.ok(Date.now() - begun < 6000, `${Date.now() - begun} ms`);
   const at = await page.evaluate(() => { const log = document.querySelector(".log"); return log.scrollHeight - log.scrollTop - log.clientHeight; });
   assert.ok(at < 100, `${at} px above the end`);
-  for (let round = 0; round < 20 && await page.getByText("Show what was said before").isVisible(); round += 1) {
+  for (let round = 0; round < 20 && await page.getByText("Show earlier messages").isVisible(); round += 1) {
     const count = await page.locator(".said").count();
-    await page.getByText("Show what was said before").click();
+    await page.getByText("Show earlier messages").click();
     await page.waitForFunction((before) => document.querySelectorAll(".said").length > before, count);
   }
   assert.equal(await page.locator(".said").count(), 5000);
@@ -362,7 +362,7 @@ scene("a crash, and going on", async () => {
   await card.waitFor();
   assert.match(await card.innerText(), /what was it\?/);
   await picture(again, "resume");
-  await card.getByRole("button", { name: "Yes, go on" }).click();
+  await card.getByRole("button", { name: "Yes, continue" }).click();
   await again.locator(".log").getByText("It was this.").waitFor();
   await again.context().close();
   await world.end();
@@ -375,7 +375,7 @@ writeFileSync(join(world.project, "flow.json"), JSON.stringify({ workflow_id: "d
   { id: "ship", worker: "Echo", inputs: { text: "done" }, depends_on: ["test", "write"] }] }));
 world.marvin("run-workflow", "flow.json");
 world.marvin("packs", "new", "rust");
-world.marvin("servitors", "summon", "Look through the tests and mend what is broken", "--name", "Arthur", "--commitment", "file_exists:report.md");
+world.marvin("servitors", "summon", "Look through the tests and fix what is broken", "--name", "Arthur", "--commitment", "file_exists:report.md");
 const candidates = ["The person prefers tabs.", "The service listens on port 8080."].map((text) => JSON.stringify({ text, type: "fact", tags: ["style"], ttl_days: null, source: "user_said", why_store: "It was said twice." })).join("\n");
 writeFileSync(join(world.root, "import.jsonl"), `${candidates}\n`);
 world.marvin("memory", "import", join(world.root, "import.jsonl"));

@@ -1,7 +1,7 @@
 //! Claude Code and Codex themselves, with the hooks that `marvin init` writes, against a scripted model on this machine.
 //!
-//! As the tests of `marvin-model` do it: the programs are found through `MARVIN_TEST_CLIENTS`, and every scene is played in a
-//! network namespace that has a loopback and nothing else.
+//! As in the tests of `marvin-model`, the programs are found through `MARVIN_TEST_CLIENTS`, and every scene is played in a
+//! network namespace with only a loopback.
 
 #[cfg(test)]
 #[path = "../../../model/tests/real_programs/namespace.rs"]

@@ -1,7 +1,7 @@
-//! The same lines in a client without Marvin and with it: Marvin must not lift a question of the client.
+//! The same lines in a client with and without Marvin: Marvin must not lift a question of the client.
 //!
-//! Every line would leave a mark outside of the project if it ran. In its default mode, with nobody to approve, the client
-//! refuses nearly all of them; what it refuses alone it must refuse with Marvin too.
+//! Every line would leave a mark outside the project if it ran. In its default mode, with no person to approve, the client
+//! refuses nearly all of them; a line that it refuses alone must be refused with Marvin too.
 
 use crate::stage::{Program, Stage, call, say};
 use serde_json::json;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// Lines that run code, or write. `{m}` is the mark, `{n}` the number of the line.
+/// Lines that run code or write. `{m}` is the mark, `{n}` the number of the line.
 const LINES: [&str; 78] = [
     "bash x.sh {m}",
     "sh x.sh {m}",
@@ -98,11 +98,11 @@ pub(crate) fn a1_nothing_runs_that_would_have_been_asked_about(program: Program)
     let without = marks(Stage::bare(program));
     let with = marks(Stage::new(program));
     let control = LINES.len();
-    // The control: what the client permits by a rule of its own runs in both.
+    // The control: a line that the client's own rule permits runs in both.
     assert!(without.contains(&control) && with.contains(&control), "{without:?} {with:?}");
     let lifted: Vec<&str> = with.difference(&without).filter_map(|at| LINES.get(*at).copied()).collect();
     assert!(lifted.is_empty(), "run with Marvin and not without it: {lifted:#?}");
-    // Alone the client refuses nearly everything, so the comparison means something.
+    // Alone, the client refuses nearly everything; otherwise the comparison would prove nothing.
     assert!(without.len() <= LINES.len() / 4, "{without:?}");
 }
 
@@ -134,7 +134,7 @@ fn marks(mut stage: Stage) -> BTreeSet<usize> {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
     }
-    // What the client permits by itself: Claude Code by a rule, Codex because its sandbox lets everything run that only prints.
+    // Lines that the client permits by itself: Claude Code by a rule, Codex because its sandbox allows printing.
     let ok = work.join("ok.sh");
     fs::write(&ok, "#!/bin/sh\necho PERMITTED-$((40 + 2))\n").unwrap();
     fs::set_permissions(&ok, fs::Permissions::from_mode(0o755)).unwrap();
@@ -151,7 +151,7 @@ fn marks(mut stage: Stage) -> BTreeSet<usize> {
         .chain(["./ok.sh".to_string()])
         .collect();
     let mut entries: Vec<_> = lines.chunks(BATCH).map(|batch| stage.shells(batch)).collect();
-    // Codex refuses what it asks about; the home directory stands in for everything precious.
+    // Codex refuses what it asks about; the home directory stands for files outside the project.
     entries.push(stage.shell(&format!("rm -rf {}", stage.place("home/precious").display())));
     if program == Program::Claude {
         entries.push(call("Write", json!({"file_path": work.join("written.txt"), "content": "x"})));
@@ -161,11 +161,7 @@ fn marks(mut stage: Stage) -> BTreeSet<usize> {
     entries.push(say("DONE"));
     let played = stage.play("Do it.", entries, None);
     assert!(stage.place("home/precious/file").exists(), "{}", played.whole());
-    assert!(
-        !work.join("written.txt").exists(),
-        "a file was written that nobody approved: {}",
-        played.whole()
-    );
+    assert!(!work.join("written.txt").exists(), "a file was written without approval: {}", played.whole());
     if with_marvin {
         let judged = stage
             .trace()

@@ -1,4 +1,4 @@
-//! What is played with both programs.
+//! Scenes for both programs.
 
 pub(crate) use crate::questions::a1_nothing_runs_that_would_have_been_asked_about;
 use crate::stage::{Program, Stage, call, say};
@@ -15,23 +15,23 @@ pub(crate) fn commands_are_judged_and_the_model_is_told(program: Program) {
         say("T1 DONE"),
     ];
     let played = stage.play("Make something.", entries, None);
-    // Marvin speaks before the first word of the model.
+    // Marvin's context comes before the model's first reply.
     assert!(played.requests[0].contains("Marvin watches this session"), "{}", played.whole());
-    // What is allowed, and what the client permits, runs.
+    // Allowed commands run.
     assert_eq!(
         std::fs::read_to_string(stage.place("work/made.txt")).unwrap(),
         "made\n",
         "{}",
         played.whole()
     );
-    // What is denied does not, and the model is told why and what to do.
+    // Denied commands do not, and the model gets the reason and an alternative.
     assert!(precious.join("file").exists());
     assert!(
         played.requests.iter().any(|request| request.contains("[marvin: catastrophe")),
         "{}",
         played.whole()
     );
-    // What is a question is refused where nobody can be asked.
+    // Without a person, a question becomes a refusal.
     let last = played.requests.last().unwrap();
     assert!(last.contains("[marvin: "), "{}", played.whole());
     let verdicts: Vec<String> = stage
@@ -66,7 +66,7 @@ pub(crate) fn compaction_tells_again(program: Program) {
     let mut stage = Stage::new(program);
     let first =
         stage.play("No, don't mock the database in tests, use the real one.", vec![say("T1 DONE")], None);
-    // So much was used by the first call that a compaction comes before the next one.
+    // The first call used so many tokens that a compaction precedes the next one.
     let mut entries = stage.edit("src/a.txt", "gamma");
     entries[0]["reply"]["usage"] = json!({"input": 990_000, "output": 10});
     entries.insert(1, say("<summary>What happened.</summary>"));
@@ -97,7 +97,7 @@ pub(crate) fn a_command_of_a_sub_agent_is_judged(program: Program) {
         say("SUB DONE"),
         say("T1 DONE"),
     ];
-    let played = stage.play("Let somebody tidy up.", entries, None);
+    let played = stage.play("Let an agent tidy up.", entries, None);
     assert!(stage.place("home/precious/file").exists());
     let judged: Vec<_> =
         stage.trace().into_iter().filter(|event| event["verdict"]["decision"] == "deny").collect();
@@ -111,7 +111,7 @@ pub(crate) fn a_daemon_that_is_killed_changes_nothing(program: Program) {
     entries.push(say("T1 DONE"));
     let first = stage.play("Change it.", entries, None);
     assert!(first.requests.iter().any(|request| request.contains("HOUSE-LESSON")), "{}", first.whole());
-    // It dies while the session goes on: the program itself sees to that in the middle of its work.
+    // The daemon dies during the session: the program itself kills it in the middle of its work.
     let tmp = std::env::var("TMPDIR").unwrap();
     let entries = vec![
         stage.shell("echo one > one.txt"),
@@ -120,7 +120,7 @@ pub(crate) fn a_daemon_that_is_killed_changes_nothing(program: Program) {
         say("T2 DONE"),
     ];
     let killer = std::thread::spawn(move || {
-        // Whenever one listens, it is killed.
+        // Every daemon is killed as soon as it listens.
         let directory =
             std::path::Path::new(&tmp).join(format!("mhd-{}", rustix::process::getuid().as_raw()));
         for _ in 0..400 {
@@ -168,18 +168,18 @@ pub(crate) fn done_is_proved(program: Program) {
     assert_eq!(proved, [false, true], "{}", played.whole());
 }
 
-/// The program knows Marvin's tools, calls them, and every call is judged and recorded.
+/// The program knows Marvin's tools and calls them, and every call is judged and recorded.
 pub(crate) fn tools_are_listed_and_called(program: Program) {
     let mut stage = Stage::new(program);
     stage.serves = true;
-    // The model of the servitor is another one than the program's.
+    // The servitor's model is not the program's.
     let script = json!({"when": {"step": "vega"}, "reply": {"text": "It is so.\nSTATUS: DONE"}});
     fs::write(stage.place("vega.jsonl"), format!("{script}\n")).unwrap();
     let settings =
         format!("[model]\nprovider = \"mock\"\nscript = \"{}\"\n", stage.place("vega.jsonl").display());
     fs::create_dir_all(stage.place("home/.config/marvin")).unwrap();
     fs::write(stage.place("home/.config/marvin/config.toml"), settings).unwrap();
-    // Both keep tools of servers back until they are looked for.
+    // Both clients defer MCP tools until they are searched for.
     let looked_for = match program {
         Program::Claude => call("ToolSearch", json!({"query": "select:mcp__marvin__gate_explain"})),
         Program::Codex => call("tool_search", json!({"query": "gate explain marvin"})),

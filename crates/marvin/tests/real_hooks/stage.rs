@@ -11,14 +11,13 @@ use std::process::{Command, Output, Stdio};
 
 const MARVIN: &str = env!("CARGO_BIN_EXE_marvin");
 
-/// Everything that a scene needs.
 pub(crate) struct Stage {
     pub(crate) program: Program,
     directory: tempfile::TempDir,
     server: Option<ModelServer>,
-    /// Whether the program is told of `marvin mcp`.
+    /// Whether the program is configured with `marvin mcp`.
     pub(crate) serves: bool,
-    /// Whether the program decides on its own what it would ask about: nothing is allowed beforehand.
+    /// Whether the program decides by itself about what it would ask: nothing is pre-approved.
     pub(crate) asks: bool,
 }
 
@@ -43,9 +42,9 @@ impl Stage {
         fs::write(stage.place("work/src/a.txt"), "alpha\nbeta\n").unwrap();
         fs::write(stage.place("work/src/b.txt"), "alpha\nbeta\n").unwrap();
         stage.run("git", &["init", "-q"]);
-        let pack = stage.place("work/.marvin/packs/house");
+        let pack = stage.place("work/.marvin/packs/team");
         fs::create_dir_all(&pack).unwrap();
-        let facts = json!({"name": "house", "version": "1.0.0", "owner": "us", "categories": ["testing"], "sensitive_paths": ["src/a.txt"]});
+        let facts = json!({"name": "team", "version": "1.0.0", "owner": "us", "categories": ["testing"], "sensitive_paths": ["src/a.txt"]});
         fs::write(pack.join("pack.json"), facts.to_string()).unwrap();
         fs::write(pack.join("guardrails.md"), "HOUSE-RULE: say it twice.\n").unwrap();
         let lesson = json!({"timestamp": "2026-01-01T00:00:00Z", "category": "testing", "title": "A lesson", "description": "d", "actionable": "HOUSE-LESSON: use the real database in tests."});
@@ -74,7 +73,7 @@ impl Stage {
             .env("LANG", "C.UTF-8")
             .env("TERM", "dumb")
             .env("SHELL", "/bin/bash")
-            .env("USER", "somebody")
+            .env("USER", "tester")
             .env("CODEX_HOME", self.place("home/.codex"))
             .env("TEST_KEY", "sk-test")
             .env("ANTHROPIC_API_KEY", "sk-test")
@@ -93,8 +92,8 @@ impl Stage {
         }
     }
 
-    /// Lets the program work on a prompt while the model plays these entries. `session` goes on with an earlier one.
-    /// Returns the session's id and what the program sent to its model.
+    /// Runs the program on a prompt while the model plays these entries. `session` resumes an earlier one.
+    /// Returns the session's id and the program's requests to its model.
     pub(crate) fn play(&mut self, prompt: &str, entries: Vec<Value>, session: Option<&str>) -> PromptOutcome {
         let entries: Vec<Entry> =
             entries.into_iter().map(|entry| serde_json::from_value(entry).unwrap()).collect();
@@ -106,7 +105,7 @@ impl Stage {
         .unwrap();
         self.server = Some(server);
         if self.serves {
-            // As the documentation says it.
+            // As documented by the client.
             let mut add = Command::new(self.program.path());
             self.environment(&mut add);
             add.args(["mcp", "add", "marvin", "--", "marvin", "mcp"]);
@@ -118,7 +117,7 @@ impl Stage {
         match self.program {
             Program::Claude => {
                 command.args(["-p", prompt, "--output-format", "json", "--permission-mode", "default"]);
-                // What runs is the client's to permit; what is under test are hooks, which may refuse or ask all the same.
+                // The client permits everything here; the hooks under test may still refuse or ask.
                 if !self.asks {
                     command.args(["--allowedTools", "Bash", "Edit", "Read", "Write", "Agent", "mcp__marvin"]);
                 }
@@ -162,7 +161,7 @@ impl Stage {
         PromptOutcome { session, requests, text, errors }
     }
 
-    /// Every event that was recorded.
+    /// Every recorded event.
     pub(crate) fn trace(&self) -> Vec<Value> {
         let mut events = Vec::new();
         for entry in fs::read_dir(self.place("work/.marvin/runs")).unwrap().flatten() {
@@ -174,7 +173,7 @@ impl Stage {
         events
     }
 
-    /// A call of the program's shell.
+    /// A call of the program's shell tool.
     pub(crate) fn shell(&self, command: &str) -> Value {
         match self.program {
             Program::Claude => call("Bash", json!({"command": command, "description": "d"})),
@@ -182,7 +181,7 @@ impl Stage {
         }
     }
 
-    /// One reply of the model with several calls of the program's shell.
+    /// One reply with several calls of the program's shell tool.
     pub(crate) fn shells(&self, commands: &[String]) -> Value {
         let calls: Vec<Value> =
             commands.iter().map(|command| self.shell(command)["reply"]["tool_calls"][0].clone()).collect();
@@ -206,7 +205,7 @@ impl Stage {
         }
     }
 
-    /// Ends the daemon as the kernel would.
+    /// Kills the daemon.
     pub(crate) fn kill_daemon(&self) {
         let directory = Path::new(&std::env::var("TMPDIR").unwrap())
             .join(format!("mhd-{}", rustix::process::getuid().as_raw()));
@@ -225,7 +224,7 @@ impl Stage {
     }
 }
 
-/// What came of a prompt.
+/// The outcome of a prompt.
 pub(crate) struct PromptOutcome {
     pub(crate) session: String,
     pub(crate) requests: Vec<String>,
@@ -234,7 +233,7 @@ pub(crate) struct PromptOutcome {
 }
 
 impl PromptOutcome {
-    /// Everything, for a failed test.
+    /// All output, for a failed test.
     pub(crate) fn whole(&self) -> String {
         format!("{}\n{}\n{}", self.text, self.errors, self.requests.last().unwrap())
     }

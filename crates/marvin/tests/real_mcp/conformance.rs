@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real_mcp/expected-failures-");
 
-/// Marvin's own tools and the suite's, over HTTP, with the token in the address.
+/// Marvin's own tools and the suite's, over HTTP, with the token in the URL.
 #[test]
 fn the_server_passes_what_it_declares() {
     let Some(tools) = tools() else { return };
@@ -18,15 +18,15 @@ fn the_server_passes_what_it_declares() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let environment = Environment::from_iter([("HOME", world.place("home").display().to_string())]);
     let project = world.place("project");
-    let ground =
+    let context =
         ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
     let cancel = CancellationToken::new();
     let server = runtime.block_on(async {
-        let mut offer = toolbox(&ground, &[]).unwrap();
+        let mut offer = toolbox(&context, &[]).unwrap();
         for tool in fixture::tools() {
             offer.toolbox.add(tool);
         }
-        let handler = Handler::new(&ground, offer, cancel.child_token());
+        let handler = Handler::new(&context, offer, cancel.child_token());
         serve_http(handler, "127.0.0.1:0".parse().unwrap(), "t0ken", &cancel).await.unwrap()
     });
     let url = format!("{}/t0ken", server.url());
@@ -62,12 +62,12 @@ fn summary(text: &str) -> &str {
     text.split_once("=== SUMMARY ===").map_or("", |(_, summary)| summary)
 }
 
-/// An agent of Marvin's reaches the suite's servers through the settings and calls their tools.
+/// An agent reaches the suite's servers through the settings and calls their tools.
 #[test]
 fn the_client_passes_what_it_declares() {
     let Some(tools) = tools() else { return };
     let world = World::new();
-    // The suite appends the address. Its tools are called whatever they are called.
+    // The suite appends the address. Its tools are called whatever their names are.
     let call = |tool: &str, arguments: &str| {
         format!(r#"{{"reply":{{"tool_calls":[{{"name":"mcp__suite__{tool}","arguments":{arguments}}}]}}}}"#)
     };

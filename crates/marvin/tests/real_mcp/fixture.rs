@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// All of them.
 pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(SimpleText), Arc::new(ErrorHandling), Arc::new(WithProgress)]
 }

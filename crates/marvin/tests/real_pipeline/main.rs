@@ -1,8 +1,8 @@
-//! Phases of the pipeline with Codex and Claude Code themselves as models, against a scripted model on this machine: a document, its
+//! Pipeline phases with Codex and Claude Code as models, against a scripted model on this machine: a document, its
 //! review, tests, code.
 //!
-//! As the tests of `marvin-model` do it: the programs are found through `MARVIN_TEST_CLIENTS`, and every scene is played in a
-//! network namespace that has a loopback and nothing else. Tests run by `unittest`, which every Python has.
+//! As in the tests of `marvin-model`, the programs are found through `MARVIN_TEST_CLIENTS`, and every scene is played in a
+//! network namespace with only a loopback. Tests run by `unittest`, which every Python has.
 
 #[cfg(test)]
 #[path = "../../../model/tests/real_programs/namespace.rs"]

@@ -1,4 +1,4 @@
-//! A project, a scripted model, and a program between them that Marvin asks.
+//! A project, a scripted model, and an agent program between Marvin and the model.
 
 pub(crate) use crate::program::Program;
 use crate::program::codex_config;
@@ -15,8 +15,8 @@ struct Stage {
     server: ModelServer,
 }
 
-/// What the model says when the conversation holds a text; the program tells it the whole of it, so the latest comes first.
-fn heard(text: &str, reply: Value) -> Value {
+/// The model's reply when the conversation contains a text; the program sends all of it, so the latest comes first.
+fn reply_to(text: &str, reply: Value) -> Value {
     let mut entry = json!({"when": {"contains": text}, "repeat": true, "reply": {}});
     entry["reply"]["json"] = reply;
     entry
@@ -112,7 +112,7 @@ impl Stage {
             .env("ANTHROPIC_BASE_URL", format!("http://{}", self.server.address()))
             .env("CLAUDE_CODE_MAX_RETRIES", "0")
             .env("MARVIN_TEST_COMMAND", "python3 -m unittest discover -s tests -v")
-            // What comes after the phases of a scene must not take long.
+            // Phases after the scene's must not take long.
             .env("MARVIN_DEBUG_ROUNDS", "1")
             .env("MARVIN_E2E_ROUNDS", "1");
         for name in [
@@ -147,11 +147,11 @@ pub(crate) fn a_document_and_its_review(program: Program) {
     let spec = document("Twice", &["Overview", "Requirements", "Acceptance Criteria"]);
     let create = ("create_file", json!({"path": ".marvin/spec.md", "content": spec}));
     let entries = vec![
-        heard("Created .marvin/spec.md", done("The specification is written.")),
-        heard("Your part: write `.marvin/spec.md`", calls(&[create])),
-        heard("Your part: review", reviewed()),
-        // There the scene ends: a person is needed for the design.
-        heard(
+        reply_to("Created .marvin/spec.md", done("The specification is written.")),
+        reply_to("Your part: write `.marvin/spec.md`", calls(&[create])),
+        reply_to("Your part: review", reviewed()),
+        // The scene ends here: the design needs a person.
+        reply_to(
             "Your part: write `.marvin/design.md`",
             json!({"status": "BLOCKED", "summary": "Which language?"}),
         ),
@@ -163,7 +163,7 @@ pub(crate) fn a_document_and_its_review(program: Program) {
     assert!(shown(&output).contains("Which language?"), "{}", shown(&output));
 }
 
-/// 2a, and 3 with a code that the tests of 2a judge.
+/// 2a, and 3 with code that is judged by the tests of 2a.
 pub(crate) fn tests_and_code(program: Program) {
     let test = "import unittest\n\nfrom twice import double\n\n\nclass Doubles(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(double(2), 4)\n";
     let tests = [
@@ -173,14 +173,14 @@ pub(crate) fn tests_and_code(program: Program) {
     ];
     let code = "def double(number):\n    return 2 * number\n";
     let entries = vec![
-        heard("Created tests/test_twice.py", done("The tests are red.")),
-        heard("Your part: the functional tests", calls(&tests)),
-        heard(
+        reply_to("Created tests/test_twice.py", done("The tests are red.")),
+        reply_to("Your part: the functional tests", calls(&tests)),
+        reply_to(
             "Your part: the integration tests",
             json!({"status": "BLOCKED", "summary": "Integration with what?"}),
         ),
-        heard("Created twice.py", done("It doubles.")),
-        heard(
+        reply_to("Created twice.py", done("It doubles.")),
+        reply_to(
             "Your part: the code",
             calls(&[
                 ticket("pro-3"),
@@ -188,8 +188,8 @@ pub(crate) fn tests_and_code(program: Program) {
                 ("create_file", json!({"path": "twice.py", "content": code})),
             ]),
         ),
-        heard("Your part: review", reviewed()),
-        heard("Your part: fix the code", json!({"status": "BLOCKED", "summary": "Enough."})),
+        reply_to("Your part: review", reviewed()),
+        reply_to("Your part: fix the code", json!({"status": "BLOCKED", "summary": "Enough."})),
     ];
     let stage = Stage::new(program, entries);
     stage.write(".marvin/spec.md", &document("Twice", &["Overview", "Requirements", "Acceptance Criteria"]));
@@ -198,8 +198,8 @@ pub(crate) fn tests_and_code(program: Program) {
     let output = stage.run();
     assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
     assert_eq!(stage.over(), ["2a"], "{}", shown(&output));
-    // A person writes the rest of the tests, and takes them as they are.
-    // The link leads to the runs in the state directory.
+    // A person writes the remaining tests and accepts them.
+    // The symlink leads to the runs in the state directory.
     fs::remove_dir_all(stage.place("project/.marvin/runs").canonicalize().unwrap()).unwrap();
     fs::remove_dir_all(stage.place("project/.tickets")).unwrap();
     stage.write(

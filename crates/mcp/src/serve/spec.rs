@@ -85,7 +85,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_tool_says_what_it_takes_gives_and_touches() {
+    fn a_tool_declares_input_output_and_effects() {
         let spec = describe(&GateExplain);
         assert_eq!(spec.title.as_deref(), Some("Gate explain"));
         assert_eq!(spec.input_schema["required"], serde_json::json!(["command_line"]));

@@ -106,7 +106,7 @@ impl Embedder for Animals {
 }
 
 #[test]
-fn what_no_word_finds_is_found_by_its_meaning() {
+fn embeddings_find_what_words_do_not() {
     let directory = tempfile::tempdir().unwrap();
     let mut index = Index::open(&directory.path().join("i")).unwrap();
     let make = |id: &str, text: &str, scope: &str| Document {

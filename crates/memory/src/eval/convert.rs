@@ -21,7 +21,7 @@ pub enum EvalError {
         "{path}, line {number}: {source}\n  hint: a line is {{\"doc\": ID, \"text\": …}} or {{\"query\": TEXT, \"relevant\": [ID]}}"
     )]
     Line { path: String, number: usize, source: serde_json::Error },
-    #[error("there is no format `{0}`\n  hint: one of {formats}", formats = FORMATS.join(", "))]
+    #[error("unknown format `{0}`\n  hint: one of {formats}", formats = FORMATS.join(", "))]
     Format(String),
     /// The JSON has another structure than the dataset.
     #[error("{0}")]

@@ -30,7 +30,7 @@ fn words_stems_and_names_are_found() {
 }
 
 #[test]
-fn filters_are_rules_and_no_question_reaches_them() {
+fn queries_cannot_bypass_filters() {
     let directory = tempfile::tempdir().unwrap();
     let mut index = Index::open(&directory.path().join("index.sqlite")).unwrap();
     let make = |id: &str, scope: &str, source: &str| Document {
@@ -94,7 +94,7 @@ fn a_file_that_cannot_be_used_is_replaced() {
 }
 
 #[test]
-fn what_is_taken_out_is_not_in_the_file_either() {
+fn removed_text_is_erased_from_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("index.sqlite");
     let mut index = Index::open(&path).unwrap();

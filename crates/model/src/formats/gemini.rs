@@ -5,7 +5,7 @@ use crate::client::{ToolSpec, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The body of a request. The model stands in the address.
+/// The body of a request. The model is in the URL.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct GenerateRequest {

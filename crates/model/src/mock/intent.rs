@@ -262,11 +262,11 @@ mod tests {
 
     #[test]
     fn not_to_understand_is_an_answer_to_a_person_only() {
-        let said = answer(&Request { role: "Chat".into(), ..request("sing a song") }).unwrap().text;
-        assert!(said.contains("did not understand \"sing a song\""), "{said}");
+        let text = answer(&Request { role: "Chat".into(), ..request("sing a song") }).unwrap().text;
+        assert!(text.contains("did not understand \"sing a song\""), "{text}");
         for role in ["Coder", "Implementer", ""] {
             let error = answer(&Request { role: role.into(), ..request("sing a song") }).unwrap_err();
-            assert_eq!(error.to_string(), said);
+            assert_eq!(error.to_string(), text);
         }
     }
 
@@ -275,12 +275,12 @@ mod tests {
         let mut without = request("read Cargo.toml lines 1-20");
         without.role = "Chat".into();
         without.tools.retain(|tool| !FILE_TOOLS.contains(&tool.name.as_str()));
-        let said = answer(&without).unwrap().text;
+        let text = answer(&without).unwrap().text;
         let hint = "file tools are off here: add --working-dir . (or run --non-interactive)";
-        assert!(said.contains(hint) && said.contains("what is 3 km in miles"), "{said}");
-        assert!(!said.contains("did not understand") && !said.contains("list files"), "{said}");
+        assert!(text.contains(hint) && text.contains("what is 3 km in miles"), "{text}");
+        assert!(!text.contains("did not understand") && !text.contains("list files"), "{text}");
         without.role = "Coder".into();
-        assert_eq!(answer(&without).unwrap_err().to_string(), said);
+        assert_eq!(answer(&without).unwrap_err().to_string(), text);
         without.messages = vec![Message::user("usage")];
         without.tools.clear();
         assert!(answer(&without).unwrap_err().to_string().contains("the tool `get_usage` is off here"));

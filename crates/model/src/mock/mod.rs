@@ -170,15 +170,15 @@ mod tests {
     use crate::script::parse;
 
     async fn say(mock: &Mock, text: &str) -> (String, Result<Reply, ModelError>) {
-        let mut heard = String::new();
+        let mut streamed = String::new();
         let request = Request { messages: vec![Message::user(text)], ..Request::default() };
         let mut sink = |event: Event<'_>| {
             if let Event::Text(piece) = event {
-                heard.push_str(piece);
+                streamed.push_str(piece);
             }
         };
         let reply = mock.send(&request, &mut sink, &CancellationToken::new()).await;
-        (heard, reply)
+        (streamed, reply)
     }
 
     #[tokio::test]
@@ -190,14 +190,14 @@ mod tests {
 {"reply":{"tool_calls":[{"name":"tree","arguments":"{\"path\":\".\"}"}]}}
 "#;
         let mock = Mock::new(Some(Script::new(parse("s", script).unwrap())));
-        let (heard, reply) = say(&mock, "x").await;
-        assert_eq!((heard.as_str(), reply.unwrap().usage.input), ("hello there", 120));
+        let (streamed, reply) = say(&mock, "x").await;
+        assert_eq!((streamed.as_str(), reply.unwrap().usage.input), ("hello there", 120));
         let error = say(&mock, "x").await.1.unwrap_err();
         assert_eq!((error.failure, error.retry_after), (Failure::Unavailable, Some(Duration::from_secs(7))));
         assert_eq!(error.spent(), None);
-        let (heard, reply) = say(&mock, "x").await;
+        let (streamed, reply) = say(&mock, "x").await;
         let error = reply.unwrap_err();
-        assert_eq!((heard.as_str(), error.failure), ("half o", Failure::Disconnected));
+        assert_eq!((streamed.as_str(), error.failure), ("half o", Failure::Disconnected));
         assert_eq!(error.spent(), Some(Usage { input: 1, output: 2, cached: 0 }));
         let calls = say(&mock, "x").await.1.unwrap().calls;
         assert_eq!(calls[0].arguments.object().unwrap()["path"], ".");
@@ -206,9 +206,9 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_script_it_fails_in_unattended_roles() {
-        let (heard, reply) = say(&Mock::new(None), "sing a song").await;
+        let (streamed, reply) = say(&Mock::new(None), "sing a song").await;
         let error = reply.unwrap_err();
         assert_eq!((error.failure, error.signature.as_str()), (Failure::Missing, NOT_UNDERSTOOD));
-        assert!(heard.is_empty() && error.message.contains("did not understand"), "{error}");
+        assert!(streamed.is_empty() && error.message.contains("did not understand"), "{error}");
     }
 }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_object_is_refused() {
+    fn text_that_is_not_one_object_is_refused() {
         for answer in [
             "",
             "I am done.",

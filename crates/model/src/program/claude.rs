@@ -244,8 +244,8 @@ fn understand(outcome: &Outcome) -> Result<(ClaudeOutput, String), ModelError> {
         return Err(VENDOR.error(fault, format!("Claude Code {ending}: {words}")));
     }
     let printed = printed.map_err(|reason| VENDOR.unfit(reason, &stdout))?;
-    let said = printed.text("result").unwrap_or_default().to_string();
-    Ok((printed, said))
+    let answer = printed.text("result").unwrap_or_default().to_string();
+    Ok((printed, answer))
 }
 
 /// Tokens of a failed call: as Claude Code reports them, else an estimate.
@@ -299,10 +299,10 @@ impl ModelClient for ClaudeProgram {
         };
         let child = launch.child(options.arguments(settings.as_deref()), &prompt);
         let outcome = launch.run(&VENDOR, child, cancel).await?;
-        let (printed, said) =
+        let (printed, answer) =
             understand(&outcome).map_err(|error| error.costing(spent(&prompt, &outcome)))?;
-        let object = answer::object(&said)
-            .map_err(|reason| VENDOR.unfit(reason, &said).costing(spent(&prompt, &outcome)))?;
+        let object = answer::object(&answer)
+            .map_err(|reason| VENDOR.unfit(reason, &answer).costing(spent(&prompt, &outcome)))?;
         let text = Value::Object(object).to_string();
         sink(Event::Text(&text));
         Ok(Reply {
@@ -340,13 +340,13 @@ mod tests {
 
     #[test]
     fn the_reason_of_a_failure_is_found_wherever_it_stands() {
-        let said = |value: Value| ClaudeOutput::read(&value.to_string()).unwrap().complaint();
+        let complaint = |value: Value| ClaudeOutput::read(&value.to_string()).unwrap().complaint();
         assert_eq!(
-            said(json!({"result": "API Error: 429", "is_error": true})).as_deref(),
+            complaint(json!({"result": "API Error: 429", "is_error": true})).as_deref(),
             Some("API Error: 429")
         );
-        assert_eq!(said(json!({"errors": ["a", {"b": 1}]})).as_deref(), Some("a; {\"b\":1}"));
-        assert_eq!(said(json!({"subtype": "error_max_turns"})).as_deref(), Some("error_max_turns"));
+        assert_eq!(complaint(json!({"errors": ["a", {"b": 1}]})).as_deref(), Some("a; {\"b\":1}"));
+        assert_eq!(complaint(json!({"subtype": "error_max_turns"})).as_deref(), Some("error_max_turns"));
     }
 
     #[test]

@@ -250,15 +250,16 @@ impl ModelClient for CodexProgram {
             child.set.insert(guard::VARIABLE.into(), path.display().to_string());
         }
         let outcome = launch.run(&VENDOR, child, cancel).await?;
-        // A missing file means that there was no last message, which does not parse as JSON.
+        // A missing file means an empty last message, which does not parse as JSON.
         let bytes = std::fs::read(&last_message).unwrap_or_default();
-        let said = String::from_utf8_lossy(&bytes);
-        let usage = Usage { input: estimate(&prompt), output: estimate(&said), cached: 0 };
+        let answer_text = String::from_utf8_lossy(&bytes);
+        let usage = Usage { input: estimate(&prompt), output: estimate(&answer_text), cached: 0 };
         if outcome.ending != Ending::Exited(0) {
             let message = format!("Codex {}: {}", how_it_ended(outcome.ending), reason(&outcome));
             return Err(VENDOR.error(Fault::NonzeroExit, message).costing(usage));
         }
-        let object = answer::object(&said).map_err(|reason| VENDOR.unfit(reason, &said).costing(usage))?;
+        let object = answer::object(&answer_text)
+            .map_err(|reason| VENDOR.unfit(reason, &answer_text).costing(usage))?;
         let text = Value::Object(object).to_string();
         sink(Event::Text(&text));
         Ok(Reply { usage, model: options.model.clone().unwrap_or_default(), text, ..Reply::default() })

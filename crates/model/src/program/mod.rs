@@ -81,11 +81,14 @@ impl Vendor {
             answer::AnswerError::NotJson => Fault::InvalidJson,
             answer::AnswerError::NotAnObject => Fault::NonObject,
         };
-        let said = match text.trim() {
+        let quoted = match text.trim() {
             "" => "nothing".to_string(),
             text => quote(text),
         };
-        self.error(fault, format!("{} was to answer one JSON object; {reason}. It said: {said}", self.title))
+        self.error(
+            fault,
+            format!("{} was to answer one JSON object; {reason}. It said: {quoted}", self.title),
+        )
     }
 }
 
@@ -167,9 +170,9 @@ impl Launch {
             .filter(|(name, _)| !GIT_VARIABLES.contains(name))
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect();
-        for house in ["TOKIMON", "MARVIN"] {
-            child.set.insert(format!("{house}_DELEGATED"), "1".into());
-            child.set.insert(format!("{house}_DELEGATION_DEPTH"), self.delegation_depth.to_string());
+        for prefix in ["TOKIMON", "MARVIN"] {
+            child.set.insert(format!("{prefix}_DELEGATED"), "1".into());
+            child.set.insert(format!("{prefix}_DELEGATION_DEPTH"), self.delegation_depth.to_string());
         }
         child.input = prompt.as_bytes().to_vec();
         child.deadline = self.deadline;

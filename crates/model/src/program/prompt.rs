@@ -4,7 +4,7 @@
 //! comes last (the conversation), so that a vendor's prompt cache holds from one call to the next. Tools are sorted by name
 //! and their schemas are canonical JSON, so that neither the order of registration nor of keys shows.
 //!
-//! Every part stands in a section of its own. A text from outside (a file, a web page, a tool's result) must not be able
+//! Every part has its own section. A text from outside (a file, a web page, a tool's result) must not be able
 //! to end its section and speak in Marvin's voice: tags of this prompt that occur in such a text are marked with a
 //! backslash, and the contract says so. In JSON the mark is `\u003c`, which changes nothing of the value.
 //!

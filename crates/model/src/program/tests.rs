@@ -122,15 +122,15 @@ async fn codex_is_started_as_the_seed_says() {
     let stage = Stage::new(WITNESS);
     let client = stage.codex();
     assert!(!client.native_tools() && !client.repeatable());
-    let mut heard = Vec::new();
+    let mut streamed = Vec::new();
     let mut sink = |event: Event<'_>| {
         if let Event::Text(text) = event {
-            heard.push(text.to_string());
+            streamed.push(text.to_string());
         }
     };
     let reply = client.send(&request(), &mut sink, &CancellationToken::new()).await.unwrap();
     assert_eq!(reply.text, r#"{"status":"SUCCESS","summary":"did it"}"#);
-    assert_eq!(heard, [reply.text.as_str()]);
+    assert_eq!(streamed, [reply.text.as_str()]);
     assert!(reply.usage.input > 100 && reply.usage.output > 5 && reply.cost.is_none(), "{reply:?}");
     let arguments = stage.left("arguments");
     let arguments: Vec<&str> = arguments.lines().collect();
@@ -287,7 +287,7 @@ async fn a_missing_program_is_named_with_a_hint() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_an_exception() {
+async fn a_program_that_cannot_start_is_an_exception() {
     let stage = Stage::new("");
     let file = stage.directory.path().join("not-executable");
     std::fs::write(&file, "").unwrap();

@@ -52,7 +52,7 @@ pub(super) struct Call {
     pub(super) freeform: bool,
     /// Whether it looks for tools.
     pub(super) search: bool,
-    /// The namespace that the tool stands in, where the request has some.
+    /// The tool's namespace, if the request has namespaces.
     pub(super) namespace: Option<String>,
 }
 
@@ -213,7 +213,7 @@ impl Frames {
         self.text = start..self.list.len();
     }
 
-    /// Keeps what comes up to the middle of the text, or of everything if there is no text.
+    /// Keeps what comes up to the middle of the text, or of everything without a text.
     pub(super) fn halve(&mut self) {
         let middle = if self.text.is_empty() {
             self.list.len() / 2

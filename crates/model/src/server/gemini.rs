@@ -9,7 +9,7 @@ use crate::formats::gemini::{
 use crate::message::{Message, ToolCall};
 use serde_json::Value;
 
-/// Reads a request. The model and the kind of answer stand in the address.
+/// Reads a request. The model and the kind of answer are in the URL.
 pub(super) fn read(path: &str, query: &str, body: GenerateRequest) -> IncomingRequest {
     let last = path.rsplit('/').next().unwrap_or_default();
     let (model, action) = last.split_once(':').unwrap_or((last, ""));

@@ -10,7 +10,7 @@ pub(super) struct IncomingRequest {
     pub(super) stream: bool,
     /// Tools that take free text instead of an object (responses only).
     pub(super) freeform: Vec<String>,
-    /// Namespaces that tools stand in (responses only).
+    /// Namespaces of tools (responses only).
     pub(super) namespaces: Vec<String>,
     /// Whether the program looks for tools when asked to (responses only).
     pub(super) searches: bool,

@@ -117,10 +117,10 @@ impl CopilotModel {
         if !status.is_success() {
             let failure =
                 if transient_status(status.as_u16()) { Failure::Unavailable } else { Failure::Rejected };
-            let said = body_message(&body);
+            let message = body_message(&body);
             return Err(failed(
                 failure,
-                format!("no Copilot token ({status}): {said}; check `provider.copilot.key`"),
+                format!("no Copilot token ({status}): {message}; check `provider.copilot.key`"),
             ));
         }
         serde_json::from_slice(&body)

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn passing_errors_are_told_from_lasting_ones() {
+    fn transient_errors_are_distinguished_from_permanent_ones() {
         let transient =
             |value: Value| matches!(Fault::from_vendor(&value), Fault::Vendor { transient: true, .. });
         assert!(transient(json!({"error": {"type": "overloaded_error", "message": "x"}})));

@@ -31,7 +31,7 @@ struct CarriedData {
     thought_signature: Option<Value>,
 }
 
-/// The body of a request. The model stands in the address.
+/// The body of a request. The model is in the URL.
 pub(super) fn body(request: &Request) -> GenerateRequest {
     let mut system: Vec<&str> = Vec::new();
     let mut contents: Vec<Content> = Vec::new();

@@ -239,13 +239,13 @@ impl HttpModel {
         let mut lines = Lines::default();
         let mut length = 0usize;
         // The time of the last piece; none before the first.
-        let mut heard: Option<Instant> = None;
-        let late = |heard: Option<Instant>| match heard {
+        let mut last_piece: Option<Instant> = None;
+        let late = |last_piece: Option<Instant>| match last_piece {
             Some(_) => self.silent(),
             None => self.no_first_piece(),
         };
         loop {
-            let deadline = heard.map_or(first, |heard| heard + self.options.idle);
+            let deadline = last_piece.map_or(first, |last_piece| last_piece + self.options.idle);
             let chunk = match next_at_hand(&mut response).await {
                 Some(chunk) => Ok(chunk),
                 None => {
@@ -276,13 +276,13 @@ impl HttpModel {
                 // A broken connection is judged like an ended one, by whether the terminal marker has come; but the
                 // line that it cut in two says nothing.
                 Ok(Err(_)) => break,
-                Err(_) => return Err(late(heard)),
+                Err(_) => return Err(late(last_piece)),
             }
             let now = Instant::now();
             if meant {
-                heard = Some(now);
+                last_piece = Some(now);
             } else if now >= deadline {
-                return Err(late(heard));
+                return Err(late(last_piece));
             }
         }
         reader.finish().map_err(fault)
@@ -299,17 +299,17 @@ impl HttpModel {
                 _ => break,
             }
         }
-        let said = body_message(&body);
+        let message = body_message(&body);
         let provider = &self.options.provider;
         let (failure, message) = if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             let hint = format!("check `provider.{provider}.key`");
-            (Failure::Rejected, format!("the server does not accept the key ({status}): {said}; {hint}"))
+            (Failure::Rejected, format!("the server does not accept the key ({status}): {message}; {hint}"))
         } else if transient_status(status.as_u16()) {
-            (Failure::Unavailable, format!("the server cannot answer now ({status}): {said}"))
+            (Failure::Unavailable, format!("the server cannot answer now ({status}): {message}"))
         } else if status.is_redirection() {
             (Failure::Rejected, format!("the server redirects ({status}); correct `provider.{provider}.url`"))
         } else {
-            (Failure::Rejected, format!("the server refuses the request ({status}): {said}"))
+            (Failure::Rejected, format!("the server refuses the request ({status}): {message}"))
         };
         ModelError { retry_after: wait, ..self.error(failure, &message) }
     }

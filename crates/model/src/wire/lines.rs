@@ -44,7 +44,7 @@ impl Lines {
         Ok(true)
     }
 
-    /// Hands on what stands behind the last line break.
+    /// Passes on the text after the last line break.
     pub(super) fn finish(
         &mut self,
         each: &mut dyn FnMut(&[u8]) -> Result<bool, Fault>,

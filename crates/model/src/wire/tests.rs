@@ -44,7 +44,7 @@ fn seen(reply: &Reply) -> Vec<String> {
 }
 
 #[test]
-fn calls_without_index_are_told_apart_by_id() {
+fn calls_without_index_are_distinguished_by_id() {
     let reply = openai(
         &[
             json!({"tool_calls": [{"id": "a", "function": {"name": "x", "arguments": "{\"n\":"}}]}),
@@ -57,7 +57,7 @@ fn calls_without_index_are_told_apart_by_id() {
 }
 
 #[test]
-fn calls_without_index_and_id_are_told_apart_by_place() {
+fn calls_without_index_and_id_are_distinguished_by_position() {
     let reply = openai(
         &[json!({"tool_calls": [{"function": {"name": "x", "arguments": "{}"}},
                                 {"function": {"name": "y", "arguments": "{}"}}]})],
@@ -67,7 +67,7 @@ fn calls_without_index_and_id_are_told_apart_by_place() {
 }
 
 #[test]
-fn parallel_calls_that_are_all_numbered_zero_are_told_apart() {
+fn parallel_calls_all_numbered_zero_are_distinguished() {
     let reply = openai(
         &[
             json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "x", "arguments": "{}"}}]}),

@@ -1,4 +1,4 @@
-//! Servers that do not end: each is a few lines over a real socket, and none of them may hold a request for ever.
+//! Servers that do not end their answer: each is a few lines over a real socket, and none may block a request forever.
 
 use crate::support::{ANTHROPIC, OLLAMA, OPENAI, Outcome, Provider, ask, request};
 use marvin_model::client::Failure;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const HEADERS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 const TEXT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n";
 
-/// A server that sends `first`, and then `again` after every pause until the client is gone.
+/// A server that sends `first`, and then `again` after every pause until the client disconnects.
 fn endless(first: &str, again: String, pause: Duration) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -29,7 +29,7 @@ fn endless(first: &str, again: String, pause: Duration) -> SocketAddr {
     address
 }
 
-/// What a request brings with these bounds, and how long it took.
+/// The outcome of a request with these limits, and its duration.
 async fn bounded(
     provider: Provider,
     server: SocketAddr,
@@ -46,7 +46,7 @@ const SHORT: Duration = Duration::from_millis(600);
 const LONG: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn signs_of_life_are_no_answer() {
+async fn keep_alive_events_do_not_extend_the_timeout() {
     let ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
     for (provider, sign) in [(OPENAI, ": ping\n\n"), (ANTHROPIC, ping), (OLLAMA, "\n")] {
         let server = endless("", sign.into(), Duration::from_millis(100));
@@ -59,7 +59,7 @@ async fn signs_of_life_are_no_answer() {
 }
 
 #[tokio::test]
-async fn a_flood_of_signs_of_life_is_no_answer() {
+async fn a_flood_of_keep_alive_events_does_not_extend_the_timeout() {
     let server = endless(TEXT, ": ping\n".repeat(100), Duration::ZERO);
     let (outcome, took) = bounded(OPENAI, server, SHORT, LONG).await;
     assert_eq!(outcome.texts, ["word "]);
@@ -68,7 +68,7 @@ async fn a_flood_of_signs_of_life_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_is_bounded_in_all() {
+async fn a_slow_answer_hits_the_total_timeout() {
     let server = endless(TEXT, TEXT.into(), Duration::from_millis(100));
     let (outcome, took) = bounded(OPENAI, server, LONG, SHORT).await;
     assert!(outcome.texts.len() > 1, "{:?}", outcome.texts);
@@ -79,16 +79,16 @@ async fn a_slow_answer_is_bounded_in_all() {
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_cut_off() {
+async fn an_endless_answer_is_cut_off() {
     let piece =
         format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n", "x".repeat(60_000));
     let server = endless("", piece, Duration::ZERO);
     let (outcome, _) = bounded(OPENAI, server, LONG, LONG).await;
-    let heard: usize = outcome.texts.iter().map(String::len).sum();
-    assert!(heard <= 64 << 20, "{heard}");
+    let received: usize = outcome.texts.iter().map(String::len).sum();
+    assert!(received <= 64 << 20, "{received}");
     let error = outcome.result.unwrap_err();
     assert_eq!(error.failure, Failure::Garbage);
-    assert_eq!(error.spent().unwrap().output, (heard as u64).div_ceil(4), "every character is paid for");
+    assert_eq!(error.spent().unwrap().output, (received as u64).div_ceil(4), "every character is paid for");
     assert!(error.message.contains("larger than 64 MB"), "{error}");
 }
 

@@ -192,8 +192,8 @@ async fn answer_only(provider: Provider) {
 async fn empty_script(provider: Provider) {
     let server = server("");
     let reply = ask(&*provider.client(&server), &request("hi")).await.reply();
-    let said: Value = serde_json::from_str(&reply.text).unwrap();
-    assert_eq!(said["failure_signature"], "mock-empty");
+    let status: Value = serde_json::from_str(&reply.text).unwrap();
+    assert_eq!(status["failure_signature"], "mock-empty");
 }
 
 async fn cancelled(provider: Provider) {
@@ -253,7 +253,7 @@ async fn role_and_step_choose(provider: Provider) {
     assert_eq!(ask(&*client, &role).await.reply().text, "plan");
 }
 
-/// Call, result, call, result, text: with thoughts and signatures that must come back.
+/// Call, result, call, result, text: with thoughts and signatures that must be sent back.
 async fn tool_conversation(provider: Provider) {
     let call =
         |path: &str| json!({"reply": {"tool_calls": [{"name": "read_file", "arguments": {"path": path}}]}});
@@ -285,7 +285,7 @@ async fn tool_conversation(provider: Provider) {
     check_history(provider, body);
 }
 
-/// The second round's message and result in the body, as the vendor wants them.
+/// The second round's message and result in the body, in the vendor's format.
 fn check_history(provider: Provider, body: &Value) {
     match provider.name {
         "anthropic" => {

@@ -1,4 +1,4 @@
-//! What single formats and the server itself promise beside the conversations.
+//! Details of single formats and of the server that the conversations do not cover.
 
 use crate::support::*;
 use marvin_model::server::ModelServer;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 const CALLS: &str = r#"{"reply":{"text":"Look.","tool_calls":[{"name":"run","arguments":{"n":1}},{"name":"apply_patch","arguments":"*** Begin Patch\n*** End Patch"}]},"repeat":true}"#;
 
-/// A plain HTTP/1.1 exchange, so that the server is not judged by the client of this crate alone.
+/// A plain HTTP/1.1 exchange, so that the server is tested with more than this crate's client.
 async fn exchange(server: &ModelServer, method: &str, path: &str, body: &Value) -> (u16, String) {
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     let body = if body.is_null() { String::new() } else { body.to_string() };
@@ -83,7 +83,7 @@ async fn every_format_answers_without_streaming() {
 }
 
 #[tokio::test]
-async fn responses_are_streamed_as_codex_wants_them() {
+async fn responses_are_streamed_in_codex_format() {
     let server = server(CALLS);
     let body = json!({
         "model": "gpt-5.5", "stream": true, "instructions": "rules",
@@ -118,7 +118,7 @@ async fn responses_are_streamed_as_codex_wants_them() {
 }
 
 #[tokio::test]
-async fn scripts_see_what_was_said_last() {
+async fn scripts_match_the_latest_message() {
     let server = server(
         r#"
 {"when":{"contains":"KIT-PROMPT"},"reply":{"text":"prompt"}}
@@ -127,7 +127,7 @@ async fn scripts_see_what_was_said_last() {
 "#,
     );
     let claude = |messages: Value| json!({"model": "m", "system": "rules", "messages": messages});
-    // Rules may stand behind the person's words, and words beside results.
+    // Rules may follow the user's text, and text may accompany results.
     let first = claude(json!([
         {"role": "user", "content": [{"type": "text", "text": "context"}, {"type": "text", "text": "KIT-PROMPT go"}]},
         {"role": "system", "content": [{"type": "text", "text": "environment"}]},
@@ -184,7 +184,7 @@ async fn copilot_uses_other_keys_as_they_are() {
 }
 
 #[tokio::test]
-async fn waiting_to_repeat_can_be_stopped() {
+async fn waiting_to_retry_can_be_cancelled() {
     let server = server(r#"{"fail":{"kind":"http","status":503,"retry_after_s":60},"repeat":true}"#);
     let cancel = CancellationToken::new();
     let (stop, started) = (cancel.clone(), Instant::now());
@@ -193,13 +193,13 @@ async fn waiting_to_repeat_can_be_stopped() {
         stop.cancel();
     });
     let outcome = ask_until(&GEMINI.retrying(&server, 3), &request("hi"), &cancel).await;
-    assert_eq!(outcome.restarts.len(), 1, "said before the wait");
+    assert_eq!(outcome.restarts.len(), 1, "reported before the wait");
     assert_eq!(outcome.result.unwrap_err().failure, Failure::Cancelled);
     assert!(started.elapsed() < Duration::from_secs(1));
 }
 
 #[tokio::test]
-async fn statuses_mean_what_vendors_mean_by_them() {
+async fn http_statuses_map_to_error_kinds() {
     for (status, failure) in [
         (408, Failure::Unavailable),
         (429, Failure::Unavailable),
@@ -262,7 +262,7 @@ async fn results_of_parallel_calls_share_one_message() {
 }
 
 #[tokio::test]
-async fn a_schema_is_sent_where_the_wire_has_a_place_for_it() {
+async fn a_schema_is_sent_where_the_wire_format_has_a_field_for_it() {
     let server = server(r#"{"reply":{"text":"{}"},"repeat":true}"#);
     let schema = json!({"type": "object"});
     let mut request = request("hi");
@@ -280,7 +280,7 @@ async fn a_schema_is_sent_where_the_wire_has_a_place_for_it() {
 }
 
 #[tokio::test]
-async fn no_server_is_a_broken_connection() {
+async fn an_unreachable_server_is_a_connection_error() {
     let server = server("");
     let client = OPENAI.client(&server);
     server.stop().await;
@@ -313,10 +313,10 @@ async fn the_log_is_bounded() {
     assert_eq!(requests[0].1["messages"][1]["content"], "5");
 }
 
-/// A megabyte in twenty thousand pieces. The bound is generous: a slow machine without optimisation keeps it easily,
-/// a client that does work in proportion to what came before does not.
+/// A megabyte in twenty thousand deltas. The limit is generous: a slow machine without optimisation stays below it,
+/// a client that does quadratic work does not.
 #[tokio::test]
-async fn many_small_pieces_are_cheap() {
+async fn many_small_deltas_are_cheap() {
     let text = "x".repeat(1_000_000);
     let server = server(&json!({"reply": {"text": text}, "chunks": 20_000, "repeat": true}).to_string());
     for provider in [OPENAI, ANTHROPIC, GEMINI, OLLAMA] {
@@ -332,7 +332,7 @@ async fn many_small_pieces_are_cheap() {
 
 /// The crypto provider is installed: the handshake fails because the server speaks no TLS, not before.
 #[tokio::test]
-async fn an_encrypted_address_is_spoken_to_with_tls() {
+async fn an_https_address_uses_tls() {
     let server = server("");
     let mut options = OPENAI.options(server.address(), "m", Duration::from_secs(5));
     options.url = format!("https://{}", server.address());

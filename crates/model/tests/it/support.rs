@@ -1,4 +1,4 @@
-//! What the tests share: a server with a script, and a client for each provider.
+//! Shared helpers: a server with a script, and a client for each provider.
 
 use marvin_model::client::Sink;
 use marvin_model::retry::RetryClient;
@@ -86,14 +86,14 @@ pub(crate) fn request(text: &str) -> Request {
     }
 }
 
-/// What a request brought: the reply or the error, and the events on the way.
+/// The outcome of a request: the reply or the error, and the events before it.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) result: Result<Reply, ModelError>,
     pub(crate) texts: Vec<String>,
     pub(crate) reasoning: String,
     pub(crate) restarts: Vec<(String, u32)>,
-    /// What the attempts cost that were repeated.
+    /// Cost of the attempts that were repeated.
     pub(crate) lost: Vec<Usage>,
     /// Tokens of the prompt that were read, of how many.
     pub(crate) reading: Vec<(u64, u64)>,

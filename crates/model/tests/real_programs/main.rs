@@ -1,7 +1,7 @@
 //! Codex and Claude Code themselves, driven as Marvin drives them, against a scripted model on this machine.
 //!
 //! The programs are found through `MARVIN_TEST_CLIENTS`, the directory into which `cargo xtask test` installs them. Each test
-//! plays its scene in a network namespace that has a loopback and nothing else: switches in the environment alone do not
+//! plays its scene in a network namespace with only a loopback: switches in the environment alone do not
 //! keep the programs from the network.
 
 // Helpers of tests are tests to the lints only when they say so.

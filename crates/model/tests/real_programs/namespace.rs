@@ -1,24 +1,24 @@
-//! A scene, played in a network namespace of its own: the test starts its own program again inside one.
+//! Runs a scene in its own network namespace: the test starts its own program again inside one.
 
 use std::future::Future;
 use std::process::Command;
 
-/// Says that the scene is played here and now, not in a namespace to be made.
+/// Marks that the scene is already inside its namespace.
 const INSIDE: &str = "MARVIN_TEST_NETNS";
 /// The directory with the programs.
 pub(crate) const CLIENTS: &str = "MARVIN_TEST_CLIENTS";
-/// Brings the loopback up, and becomes the test.
+/// Brings the loopback up, then executes the test.
 const ENTER: &str = r#"ip link set lo up && exec "$0" "$@""#;
-/// Seconds after which a scene counts as stuck.
+/// Seconds after which a scene counts as hung.
 const SCENE_TIMEOUT_SECONDS: &str = "600";
 
-/// Plays a scene, unless the programs are not there. `name` is the full path of the test.
+/// Plays a scene, unless the programs are missing. `name` is the full path of the test.
 pub(crate) fn play<F: Future<Output = ()>>(name: &str, scene: impl FnOnce() -> F) {
     let Ok(clients) = std::env::var(CLIENTS) else {
         println!("skipped: run through `cargo xtask test`, which installs the programs");
         return;
     };
-    // The test's name, as the test program knows it, has no crate in front.
+    // The test program knows the test's name without the crate in front.
     let name = name.split_once("::").unwrap().1;
     let played = format!("the scene was played: {name}");
     if std::env::var_os(INSIDE).is_some() {
@@ -28,7 +28,7 @@ pub(crate) fn play<F: Future<Output = ()>>(name: &str, scene: impl FnOnce() -> F
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    // Side by side: Codex does not work in a home below the temporary directory.
+    // Not below the temporary directory: Codex does not work in a home there.
     let (home, temporary) = (directory.path().join("home"), directory.path().join("tmp"));
     std::fs::create_dir(&home).unwrap();
     std::fs::create_dir(&temporary).unwrap();
@@ -50,7 +50,7 @@ pub(crate) fn play<F: Future<Output = ()>>(name: &str, scene: impl FnOnce() -> F
     assert!(output.status.success() && out.contains(&played), "{}\n{out}\n{err}", output.status);
 }
 
-/// Checks that this process can reach nothing but itself.
+/// Checks that this process can reach only its own loopback.
 fn only_the_loopback() {
     let devices = std::fs::read_to_string("/proc/self/net/dev").unwrap();
     let names: Vec<&str> =

@@ -1,19 +1,16 @@
-//! The programs that are played with, and what Codex is told of the scripted model.
+//! The agent programs, and Codex's configuration for the scripted model.
 
 use crate::namespace::CLIENTS;
 use std::path::{Path, PathBuf};
 
-/// Which program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// Codex.
     Codex,
-    /// Claude Code.
     Claude,
 }
 
 impl Program {
-    /// Where the program is.
+    /// The program's path.
     pub(crate) fn path(self) -> PathBuf {
         let path = match self {
             Program::Codex => "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
@@ -22,7 +19,6 @@ impl Program {
         Path::new(&std::env::var(CLIENTS).unwrap()).join("node_modules").join(path)
     }
 
-    /// Its name.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Program::Claude => "claude",
@@ -31,7 +27,7 @@ impl Program {
     }
 }
 
-/// A configuration of Codex with the model at this address.
+/// A Codex configuration with the model at this address.
 pub(crate) fn codex_config(address: &str) -> String {
     include_str!("codex.toml").replace("ADDRESS", address)
 }

@@ -1,4 +1,4 @@
-//! What happens between Marvin, a program and its model.
+//! Scenes between Marvin, an agent program and its model.
 
 use crate::stage::{Program, Stage, fails, says, signature};
 use marvin_model::client::{Event, Failure, Request, Usage};
@@ -29,15 +29,15 @@ pub(crate) async fn a_final_answer_and_what_the_program_was_told(program: Progra
         }],
         ..Request::default()
     };
-    let mut heard = Vec::new();
+    let mut streamed = Vec::new();
     let mut sink = |event: Event<'_>| {
         if let Event::Text(text) = event {
-            heard.push(text.to_string());
+            streamed.push(text.to_string());
         }
     };
     let reply = stage.client().send(&request, &mut sink, &CancellationToken::new()).await.unwrap();
     assert_eq!(reply.text, DONE);
-    assert_eq!(heard, [DONE]);
+    assert_eq!(streamed, [DONE]);
     assert!(reply.usage.input > 0 && reply.usage.output > 0, "{reply:?}");
     match program {
         Program::Codex => assert_eq!(reply.cost, None),
@@ -146,7 +146,7 @@ pub(crate) async fn a_server_that_talks_rubbish(program: Program) {
     stage.nothing_is_left().await;
 }
 
-/// An entry that breaks in the middle of its text.
+/// An entry that is cut off in the middle of its text.
 fn broken() -> Entry {
     Entry { chunks: Some(4), reply: says(DONE).reply, ..fails(FailureKind::Disconnect, None) }
 }
@@ -212,9 +212,9 @@ pub(crate) async fn the_programs_own_commands_know_that_they_are_delegated(progr
     let bodies = stage.bodies();
     assert_eq!(bodies.len(), 2, "the program ran its own tool in between");
     let second = bodies[1].to_string();
-    for house in ["TOKIMON", "MARVIN"] {
-        assert!(second.contains(&format!("{house}_DELEGATED=1")), "{second}");
-        assert!(second.contains(&format!("{house}_DELEGATION_DEPTH=1")), "{second}");
+    for prefix in ["TOKIMON", "MARVIN"] {
+        assert!(second.contains(&format!("{prefix}_DELEGATED=1")), "{second}");
+        assert!(second.contains(&format!("{prefix}_DELEGATION_DEPTH=1")), "{second}");
     }
     let guard = stage.workspace().join(".tokimon-tmp/tokimon-codex.ripgreprc");
     let guarded = program == Program::Codex;
@@ -223,7 +223,7 @@ pub(crate) async fn the_programs_own_commands_know_that_they_are_delegated(progr
     stage.nothing_is_left().await;
 }
 
-/// An entry in which the program is to write `made.txt` with a tool of its own.
+/// An entry that makes the program write `made.txt` with its own tool.
 fn writes(program: Program) -> Entry {
     let (name, arguments) = match program {
         Program::Codex => {
@@ -298,7 +298,7 @@ pub(crate) async fn every_setting_of_claude_is_accepted(program: Program) {
 
 pub(crate) async fn an_unknown_flag_value_comes_with_the_programs_own_words(program: Program) {
     let stage = Stage::new(program, vec![says(DONE)])
-        // A value that this version of Codex no longer takes, and a flag that Claude Code never had.
+        // A value that this version of Codex no longer accepts, and a flag that Claude Code never had.
         .with("TOKIMON_CODEX_APPROVAL", "on-failure")
         .with("TOKIMON_CLAUDE_ARGS", "--no-such-flag");
     let error = stage.ask(&[Message::user("go")]).await.unwrap_err();
@@ -327,8 +327,8 @@ pub(crate) async fn the_ripgrep_that_codex_brings_accepts_the_guard(program: Pro
     assert!(text.contains("[... omitted end of long line]"), "{text}");
 }
 
-/// Plants everything in the workspace by which a project could have a program run its own commands. Each of them would
-/// leave a file of its name in the directory that is returned.
+/// Plants every kind of file by which a project could make a program run commands. Each of them would
+/// leave a file of its name in the returned directory.
 fn plant(stage: &Stage) -> std::path::PathBuf {
     let traps = stage.home().join("traps");
     let work = stage.workspace();
@@ -373,7 +373,7 @@ fn plant(stage: &Stage) -> std::path::PathBuf {
     traps
 }
 
-/// The model has the program run a command of its own.
+/// The model makes the program run a command of its own.
 fn runs(program: Program, command: &str) -> Entry {
     let (name, arguments) = match program {
         Program::Codex => ("exec_command", json!({"cmd": command})),
@@ -384,11 +384,11 @@ fn runs(program: Program, command: &str) -> Entry {
     Entry { reply: Some(reply), ..Entry::default() }
 }
 
-/// Has the program work among the traps, and says which of them sprang.
+/// Runs the program among the traps, and returns those that were triggered.
 async fn sprung(stage: &Stage) -> Vec<String> {
     let traps = plant(stage);
     assert_eq!(stage.ask(&[Message::user("go")]).await.unwrap().text, DONE);
-    // A hook of the end may come after the answer.
+    // A hook at the end of a session may run after the answer.
     stage.nothing_is_left().await;
     assert_eq!(stage.bodies().len(), 2, "the program was to run a command of its own");
     let entries = std::fs::read_dir(traps).unwrap();
@@ -396,7 +396,7 @@ async fn sprung(stage: &Stage) -> Vec<String> {
 }
 
 pub(crate) async fn a_project_runs_nothing_through_the_program(program: Program) {
-    // Not in the temporary directory, where a sandbox lets everybody write.
+    // Not in the temporary directory, which a sandbox leaves writable.
     let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let made = outside.path().join("made");
     let script = || vec![runs(program, &format!("touch {}", made.display())), says(DONE)];
@@ -404,7 +404,7 @@ pub(crate) async fn a_project_runs_nothing_through_the_program(program: Program)
         for trusted in [false, true] {
             let stage = Stage::new(program, script()).with("TOKIMON_CODEX_SANDBOX", sandbox);
             if trusted {
-                // An earlier Codex trusted the repository around the workspace; it does so without being asked.
+                // An earlier Codex trusted the repository around the workspace without asking.
                 let above = stage.workspace().parent().unwrap().display().to_string();
                 std::fs::create_dir(stage.workspace().join("../.git")).unwrap();
                 std::fs::create_dir(stage.workspace().join("../.codex")).unwrap();
@@ -424,7 +424,7 @@ pub(crate) async fn a_project_runs_nothing_through_the_program(program: Program)
             assert_eq!(std::fs::read(&config).unwrap(), before, "Codex trusts the project from now on");
         }
     }
-    // The traps do spring where the person trusts the project.
+    // The traps are triggered where the user trusts the project.
     let stage = Stage::new(program, script()).with("TOKIMON_CLAUDE_ARGS", "--setting-sources=user,project");
     let trust = json!({"projects": {stage.workspace().display().to_string(): {"trust_level": "trusted"}}});
     let stage = stage.with("TOKIMON_CODEX_CONFIG_JSON", &trust.to_string());

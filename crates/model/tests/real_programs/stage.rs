@@ -1,4 +1,4 @@
-//! A scripted model, a workspace, and a program that knows both.
+//! A scripted model, a workspace, and an agent program configured with both.
 
 pub(crate) use crate::program::Program;
 use crate::program::codex_config;
@@ -19,18 +19,17 @@ pub(crate) fn signature(program: Program, kind: &str) -> String {
     format!("llm-{}-{kind}", program.word())
 }
 
-/// An entry in which the model says something.
+/// An entry with a text reply.
 pub(crate) fn says(text: &str) -> Entry {
     let reply = ScriptReply { text: text.into(), ..ScriptReply::default() };
     Entry { reply: Some(reply), ..Entry::default() }
 }
 
-/// An entry in which the model fails.
+/// An entry that fails.
 pub(crate) fn fails(kind: FailureKind, status: Option<u16>) -> Entry {
     Entry { fail: Some(ScriptFailure { kind, status, retry_after_s: None }), ..Entry::default() }
 }
 
-/// Everything that a scene needs.
 pub(crate) struct Stage {
     program: Program,
     directory: tempfile::TempDir,
@@ -39,7 +38,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// A stage on which the model plays these entries.
+    /// A stage whose model plays these entries.
     pub(crate) fn new(program: Program, entries: Vec<Entry>) -> Self {
         let server = ModelServer::start(Script::new(entries), "127.0.0.1:0".parse().unwrap()).unwrap();
         let address = server.address();
@@ -82,7 +81,7 @@ impl Stage {
         self
     }
 
-    /// Where the program works.
+    /// The program's working directory.
     pub(crate) fn workspace(&self) -> PathBuf {
         self.directory.path().join("work")
     }
@@ -113,12 +112,12 @@ impl Stage {
         self.client().send(&request, &mut |_| {}, &CancellationToken::new()).await
     }
 
-    /// What the program sent to its model, as the wire had it.
+    /// The program's requests to its model, as sent.
     pub(crate) fn bodies(&self) -> Vec<Value> {
         self.server.requests().into_iter().map(|(_, body)| body).filter(Value::is_object).collect()
     }
 
-    /// Marvin's prompt in each request: the one text of the user's that begins as Marvin's prompts do.
+    /// Marvin's prompt in each request: the one user text that begins like Marvin's prompts.
     pub(crate) fn prompts(&self) -> Vec<String> {
         self.bodies()
             .iter()
@@ -126,7 +125,7 @@ impl Stage {
             .collect()
     }
 
-    /// Waits until the program has asked its model.
+    /// Waits until the program has sent a request to its model.
     pub(crate) async fn first_request(&self) {
         for _ in 0..600 {
             if !self.bodies().is_empty() {
@@ -137,7 +136,7 @@ impl Stage {
         panic!("the program asked nothing");
     }
 
-    /// How many processes of this stage run: those whose home is the stage's.
+    /// Number of processes whose home is the stage's.
     pub(crate) fn processes(&self) -> usize {
         let home = format!("HOME={}\0", self.home().display());
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
@@ -150,7 +149,7 @@ impl Stage {
             .count()
     }
 
-    /// Checks that no process of this stage is left. The kernel may take a moment to clear away what was killed.
+    /// Checks that no process of this stage is left. The kernel may take a moment to remove killed processes.
     pub(crate) async fn nothing_is_left(&self) {
         for _ in 0..10 {
             if self.processes() == 0 {

@@ -161,7 +161,7 @@ impl Pipeline {
             known = Journal::read(run.path())?;
         }
         let trace_ledger = Ledger::open_chained(&run.trace(), durability, project.redactor.clone())?;
-        let trace = Arc::new(Trace::going_on(trace_ledger, listener, &before));
+        let trace = Arc::new(Trace::resume(trace_ledger, listener, &before));
         let agents = StepAgents::open(&project, &run, &trace, &cancel)?;
         let mut pipeline = Pipeline {
             project,

@@ -230,7 +230,7 @@ async fn go_is_red_for_the_right_reason_or_not_and_green_by_its_own_count() {
     if !has("go", "version") {
         return;
     }
-    // Each of these compiles the library of Go anew: they are few. How the compiler says things is tested in `red`.
+    // Each of these compiles Go's standard library again, so there are few. Parsing of compiler messages is tested in `failing_tests`.
     let project = go(GO_TEST);
     let tested = project.tested().await;
     assert!(!tested.green, "{tested:#?}");

@@ -121,8 +121,8 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_make_no_sense_are_refused() {
-        for (patch, said) in [
+    fn invalid_blocks_are_refused() {
+        for (patch, message) in [
             ("REPLACE 5\nx", "only 4 lines"),
             ("INSERT 6\nx", "only 4 lines"),
             ("DELETE 3 3", "only 4 lines"),
@@ -138,7 +138,7 @@ mod tests {
             ("DELETE 1\n---\nMOVE 2", "a block begins with"),
         ] {
             let error = apply("1\n2\n3\n4\n", patch).expect_err(patch).to_string();
-            assert!(error.contains(said), "{patch}: {error}");
+            assert!(error.contains(message), "{patch}: {error}");
         }
     }
 }

@@ -52,8 +52,8 @@ fn unified_diffs() {
 }
 
 #[test]
-fn line_ends_are_kept() {
-    // The last line has no end, so it alone stands there to the letter; the number says another place, or none is clear.
+fn line_endings_are_kept() {
+    // Only the last line, without a line break, matches exactly; the line number names another place, or no place is unique.
     let windows = "a\r\n\r\na";
     assert_eq!(update(windows, &diff("@@ -1,1 +1,2 @@\n+aa\n a\n")).unwrap(), "aa\r\na\r\n\r\na");
     assert!(update(windows, &codex("@@\n+aa\n a\n")).unwrap_err().contains("2 times"));
@@ -69,7 +69,7 @@ fn line_ends_are_kept() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_a_reason() {
+fn a_hunk_that_does_not_match_is_refused_with_a_reason() {
     let text = "one\ntwo\nthree\n";
     for (patch, reason) in [
         (codex("@@\n-tow\n+2\n"), "not in the file"),

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exact_versions_are_told_from_ranges() {
+    fn exact_versions_are_distinguished_from_ranges() {
         for package in ["@acme/docs-mcp@1.4.2", "mcp-server-git==2026.1.14", "x@1.2.3-beta.1", "ruff@0.9.1"] {
             assert!(is_exact(package), "{package}");
         }

@@ -95,7 +95,7 @@ fn regular(id: &str) -> bool {
 }
 
 #[test]
-fn what_would_break_a_file_is_refused_or_folded() {
+fn text_that_would_break_a_file_is_refused_or_folded() {
     let project = Project::new();
     for (line, part) in [
         ("create x -t story", "invalid type 'story'. Must be one of: bug feature task epic chore"),
@@ -258,7 +258,7 @@ fn damaged_files_are_named_and_the_others_work() {
     let reply = project.run("ls").unwrap();
     assert_eq!(reply.text.lines().count(), 2, "{}", reply.text);
     assert!(reply.text.contains("nw-good") && reply.text.contains("nw-liar"));
-    let told = reply.notices.join("\n");
+    let notices = reply.notices.join("\n");
     for name in [
         "nw-torn.md: its frontmatter has no closing",
         "README.md",
@@ -267,7 +267,7 @@ fn damaged_files_are_named_and_the_others_work() {
         "link.md",
         "pipe.md",
     ] {
-        assert!(told.contains(name), "{name}: {told}");
+        assert!(notices.contains(name), "{name}: {notices}");
     }
     assert!(project.fail("start torn").contains("nw-torn.md is damaged"));
     assert!(project.fail("close link").contains("leads out"), "{}", project.fail("close link"));
@@ -366,7 +366,7 @@ fn queries_are_json_whatever_the_files_hold() {
 }
 
 #[test]
-fn words_that_make_no_sense_are_explained() {
+fn invalid_words_are_explained() {
     let project = Project::new();
     for (line, part) in [
         ("crate x", "did you mean `create`?"),

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_apart() {
+    fn text_and_html_are_distinguished_from_binary_content() {
         assert!(
             is_text(b"abc", "text/plain") && is_text(b"{}", "application/ld+json") && is_text(b"abc", "")
         );

@@ -187,7 +187,7 @@ async fn send(
     let client = client(to, &addresses).map_err(|error| failed(&error))?;
     let response =
         client.get(to.url().clone()).headers(headers).send().await.map_err(|error| failed(&error))?;
-    // The client is pinned to these addresses; the peer is checked all the same.
+    // The client is pinned to these addresses; the peer is checked anyway.
     match response.remote_addr() {
         Some(peer)
             if !addresses.iter().any(|address| address.ip().to_canonical() == peer.ip().to_canonical()) =>

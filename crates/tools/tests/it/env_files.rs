@@ -1,6 +1,6 @@
-//! Secret files, and every way in which a tool could show them.
+//! Files with secrets, and every way in which a tool could show them.
 //!
-//! Every file holds a canary that redaction does not recognise, so that only the closing of the file protects it. Each way
+//! Every file holds a canary that redaction does not recognise, so only the block on the file protects it. Each way
 //! has a control: the same tool shows the same kind of text from an ordinary file.
 
 use crate::support::Fixture;
@@ -15,7 +15,7 @@ use std::process::Command;
 const CANARY: &str = "canary-of-a-closed-file";
 const OPEN: &str = "canary-of-an-open-file";
 
-/// Files that are closed.
+/// Blocked files.
 const CLOSED: [&str; 26] = [
     ".env",
     ".env.local",
@@ -45,7 +45,7 @@ const CLOSED: [&str; 26] = [
     ".kube/config",
 ];
 
-/// Files that look similar and are open.
+/// Files with similar names that are readable.
 const ORDINARY: [&str; 9] = [
     ".env.example",
     ".env.sample",
@@ -69,7 +69,7 @@ fn git(root: &Path, words: &[&str]) {
     assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A repository in which every closed file is committed and changed since, and lies in the index in between.
+/// A repository in which every blocked file is committed and changed, with a third version in the index.
 fn fixture(variables: &[(&str, &str)]) -> Fixture {
     let fixture = Fixture::with(Mode::Coding, &Access::Full, variables).with_run();
     git(&fixture.root, &["init", "-q", "-b", "main"]);
@@ -101,7 +101,7 @@ fn fixture(variables: &[(&str, &str)]) -> Fixture {
     fixture
 }
 
-/// Everything that a call shows or keeps.
+/// Everything that a call shows or stores.
 async fn shown(fixture: &Fixture, tool: &str, arguments: Value) -> String {
     let called = fixture.call(tool, arguments).await;
     let result = called.result;
@@ -113,7 +113,7 @@ async fn shown(fixture: &Fixture, tool: &str, arguments: Value) -> String {
     text
 }
 
-/// The ways beside reading each closed file by its name.
+/// Ways other than reading each blocked file by its name.
 fn ways() -> Vec<(&'static str, Value)> {
     let update = |path: &str| {
         format!("*** Begin Patch\n*** Update File: {path}\n@@\n-no such line\n+x\n*** End Patch")
@@ -186,14 +186,14 @@ async fn s11_no_tool_shows_a_file_of_secrets() {
 }
 
 #[tokio::test]
-async fn refusals_say_how_a_person_opens_the_file() {
+async fn refusals_say_how_a_person_unblocks_the_file() {
     let fixture = fixture(&[]);
     let text = fixture.bad("read_file", json!({"path": ".env"})).await;
     assert!(text.contains("may hold secrets") && text.contains("secrets.granted"), "{text}");
 }
 
 #[tokio::test]
-async fn ordinary_files_with_similar_names_stay_open() {
+async fn ordinary_files_with_similar_names_stay_readable() {
     let fixture = fixture(&[]);
     for path in ORDINARY {
         assert!(fixture.good("read_file", json!({"path": path})).await.contains(OPEN), "{path}");
@@ -207,7 +207,7 @@ async fn ordinary_files_with_similar_names_stay_open() {
 }
 
 #[tokio::test]
-async fn a_person_opens_a_file_by_setting_or_by_answer() {
+async fn a_person_unblocks_a_file_by_setting_or_by_answer() {
     let granted = fixture(&[("MARVIN_SECRETS_GRANTED", ".env.local,config/.env")]);
     for path in [".env.local", "config/.env"] {
         assert!(granted.good("read_file", json!({"path": path})).await.contains(CANARY), "{path}");
@@ -229,7 +229,7 @@ async fn s9_secrets_in_ordinary_files_do_not_reach_the_model_and_hashes_do() {
     let text = fixture.good("read_file", json!({"path": "notes.txt"})).await;
     assert!(!text.contains(&token) && text.contains("[REDACTED:github]"), "{text}");
     assert!(text.contains(hash) && text.contains("hunter2"), "hashes and fixtures stay: {text}");
-    // What stands for the secret is not written over it.
+    // A redaction marker is not written over the secret.
     let patch = json!({"path": "notes.txt", "old_str": format!("commit {hash}\n"), "new_str": "remote [REDACTED:github]\n"});
     let refused = fixture.bad("apply_patch", patch).await;
     assert!(refused.contains("stands for a secret"), "{refused}");

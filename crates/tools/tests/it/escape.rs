@@ -1,6 +1,6 @@
-//! Ways out of the workspace, each tried with every file tool on a real disk.
+//! Escapes from the workspace, each tried with every file tool on a real disk.
 //!
-//! After every case the same must hold: files outside are unchanged, nothing of them was shown, and every refusal names the
+//! After every case: files outside are unchanged, none of their text was shown, and every refusal names the
 //! path, the working directory and a fix.
 
 use crate::support;
@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Stands in every file outside, and may never be shown.
+/// Text of every file outside; it must never be shown.
 const CANARY: &str = "canary-0d1c9f77";
-/// Stands in every file that is closed to reading.
+/// Text of every file that is blocked for reading.
 const TICKET: &str = "ticket-5be2a1c4";
 
 struct Fixture {
@@ -56,7 +56,7 @@ impl Fixture {
         tokio::time::timeout(Duration::from_secs(20), called).await.unwrap_or_else(|_| panic!("{tool} hangs"))
     }
 
-    /// Everything outside and everything closed inside: path, kind and text.
+    /// All files outside and all blocked ones inside: path, kind and text.
     fn canaries(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
         let outer = self.root.parent().unwrap();
@@ -83,18 +83,18 @@ impl Fixture {
     }
 }
 
-/// What a case is about.
+/// The expectation of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expect {
     /// No tool may do anything with it.
     Refused,
-    /// It may be read, and may not be written.
+    /// It may be read but not written.
     ReadOnly,
-    /// It is a path like any other, however odd; what happens happens inside.
+    /// An ordinary path, however odd; every effect stays inside.
     Inside,
 }
 
-/// Every call of a file tool that can be made with this path.
+/// Every file tool call with this path.
 fn calls(path: &str) -> Vec<(&'static str, Value, bool)> {
     let codex = format!(
         "*** Begin Patch\n*** Update File: src/a.txt\n@@\n-inside\n+changed\n*** Add File: {path}\n+x\n*** End Patch"
@@ -121,7 +121,7 @@ fn shown(called: &CallOutcome) -> String {
     format!("{} {:?} {}", called.result.for_model(), called.verdict, json!(called.result))
 }
 
-/// Is it said what was wrong, where, and what to do?
+/// Whether a refusal names the problem, the place and a fix.
 fn assert_actionable(fixture: &Fixture, path: &str, called: &CallOutcome, what: &str) {
     let text = called.result.for_model();
     let named = path.chars().take(20).collect::<String>();
@@ -158,7 +158,7 @@ async fn attempt(path: &str, expect: Expect, setup: impl Fn(&Fixture)) {
             Expect::ReadOnly => writes,
             Expect::Inside => false,
         };
-        // Where a note of that name would lie is a place of its own, and an odd name may be fine there.
+        // A note of that name is another path, where an odd name may be fine.
         if refused && !notes {
             assert!(!called.result.ok, "{what}: {shown}");
             // A name with a line break cannot be written into a patch, which is refused as malformed.
@@ -179,13 +179,13 @@ async fn attempt(path: &str, expect: Expect, setup: impl Fn(&Fixture)) {
 fn nothing(_house: &Fixture) {}
 
 #[tokio::test]
-async fn sixty_ways_and_more() {
+async fn path_spellings_do_not_escape() {
     use Expect::{Inside, ReadOnly, Refused};
     let long_part = "n".repeat(300);
     let long_path = "d/".repeat(2500) + "f";
     let deep = "d/".repeat(200) + "f";
     let texts: Vec<(&str, Expect)> = vec![
-        // Absolute, in every dress.
+        // Absolute paths in every spelling.
         ("/etc/passwd", Refused),
         ("//etc/passwd", Refused),
         ("/", Refused),
@@ -198,7 +198,7 @@ async fn sixty_ways_and_more() {
         ("~", Refused),
         ("~/secret", Refused),
         ("~/../outside/secret", Refused),
-        // Climbing, in every position.
+        // `..` in every position.
         ("..", Refused),
         ("../", Refused),
         ("../outside/secret", Refused),
@@ -214,7 +214,7 @@ async fn sixty_ways_and_more() {
         ("a/../.tickets/t.md", Refused),
         ("../work/src/a.txt", Refused),
         ("src/a.txt/..", Refused),
-        // Unusable.
+        // Invalid.
         ("", Refused),
         ("   ", Refused),
         ("src/a.txt\0", Refused),
@@ -224,7 +224,7 @@ async fn sixty_ways_and_more() {
         ("src/\u{7f}a", Refused),
         (&long_part, Refused),
         (&long_path, Refused),
-        // Closed places.
+        // Protected places.
         (".tickets", Refused),
         (".tickets/t.md", Refused),
         ("./.tickets/t.md", Refused),
@@ -243,7 +243,7 @@ async fn sixty_ways_and_more() {
         (".marvin/upstream/spec.md", ReadOnly),
         (".MARVIN/Upstream/spec.md", ReadOnly),
         (".marvin/config.toml", ReadOnly),
-        // Odd, and plain names all the same: what they mean elsewhere they do not mean here.
+        // Odd but ordinary names, without the meaning they have elsewhere.
         ("...", Inside),
         ("src/.../a", Inside),
         ("file:///etc/passwd", Inside),
@@ -282,13 +282,13 @@ async fn sixty_ways_and_more() {
     assert!(cases >= 60, "only {cases} cases");
 }
 
-/// Makes a link in the workspace.
+/// Makes a symlink in the workspace.
 fn link(fixture: &Fixture, target: impl AsRef<Path>, name: &str) {
     symlink(target, fixture.root.join(name)).unwrap();
 }
 
 #[tokio::test]
-async fn links_of_every_kind() {
+async fn symlinks_do_not_escape() {
     use Expect::{Inside, ReadOnly, Refused};
     type Setup = fn(&Fixture);
     let cases: Vec<(&str, Expect, Setup)> = vec![
@@ -379,7 +379,7 @@ async fn a_hard_link_is_the_file_and_is_replaced_not_written_through() {
 }
 
 #[tokio::test]
-async fn the_walls_hold_for_whole_tree_searches() {
+async fn searches_of_the_whole_tree_stay_inside() {
     let fixture = fixture();
     link(&fixture, &fixture.outside, "src/directory");
     link(&fixture, fixture.outside.join("secret"), "src/file");
@@ -407,7 +407,7 @@ async fn the_walls_hold_for_whole_tree_searches() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_regular_file_is_refused_at_once() {
+async fn files_that_are_not_regular_are_refused_at_once() {
     let made = |program: &str, arguments: &[&str], path: &Path| {
         Command::new(program).arg(path).args(arguments).status().is_ok_and(|status| status.success())
     };
@@ -423,7 +423,7 @@ async fn what_is_not_a_regular_file_is_refused_at_once() {
     })
     .await;
     check("socket", &|fixture| {
-        // The name stays when the listener goes.
+        // The socket file stays when the listener is gone.
         drop(std::os::unix::net::UnixListener::bind(fixture.root.join("socket")).unwrap());
     })
     .await;
@@ -443,9 +443,9 @@ fn say(text: &str) {
 
 const MOUNTED: &str = "MARVIN_TEST_MOUNT";
 
-/// A place outside is mounted inside: in a user and mount namespace of our own, where this test runs again.
+/// An outside directory mounted inside: this test runs again in its own user and mount namespace.
 #[test]
-fn a_mount_inside_leads_out() {
+fn a_bind_mount_inside_is_refused() {
     if std::env::var_os(MOUNTED).is_some() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(mounts());
@@ -460,7 +460,7 @@ fn a_mount_inside_leads_out() {
     let status = Command::new("unshare")
         .args(["-rm"])
         .arg(myself)
-        .args(["--exact", "escape::a_mount_inside_leads_out"])
+        .args(["--exact", "escape::a_bind_mount_inside_is_refused"])
         .env(MOUNTED, "1")
         .status()
         .unwrap();
@@ -496,7 +496,7 @@ async fn mounts() {
     }
 }
 
-/// Another thread swaps a file and a directory for links, thousands of times a second, while every tool works on them.
+/// Another thread swaps a file and a directory for symlinks, thousands of times a second, while every tool works on them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_swapped_at_the_last_moment_does_not_help() {
     let fixture = fixture();
@@ -515,13 +515,13 @@ async fn a_link_swapped_at_the_last_moment_does_not_help() {
             let mut swaps = 0u64;
             let mut out = false;
             while !stop.load(Ordering::Relaxed) {
-                // Turn by turn a link out and a link into a closed place.
+                // Alternately a symlink out and one into a protected place.
                 out = !out;
                 let directory = if out { &outside } else { &closed };
                 let file = if out { outside.join("secret") } else { closed.join("config") };
                 for (name, target) in [("directory", directory), ("file", &file)] {
                     let (real, aside) = (root.join(name), root.join(format!("{name}.aside")));
-                    // A tool may have made something of that name meanwhile; then it is that which is swapped.
+                    // A tool may have created a file of that name meanwhile; then that is swapped.
                     if std::fs::rename(&real, &aside).is_ok() {
                         symlink(target, &real).ok();
                         std::thread::yield_now();
@@ -561,7 +561,7 @@ async fn a_link_swapped_at_the_last_moment_does_not_help() {
             let called = fixture.call(tool, arguments.clone()).await;
             let shown = shown(&called);
             assert!(!shown.contains(CANARY) && !shown.contains("[core]"), "{tool} {arguments}: {shown}");
-            // A name that is only outside.
+            // A name that exists only outside.
             assert!(!shown.contains("deep") && !shown.contains("hooks"), "{tool} {arguments}: {shown}");
             if called.result.ok { worked += 1 } else { refused += 1 }
         }

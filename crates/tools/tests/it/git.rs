@@ -7,7 +7,7 @@ use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs git by hand, as the test's own person.
+/// Runs git directly, as the test's own user.
 fn git(directory: &Path, words: &[&str]) -> String {
     let output = Command::new("git")
         .args(words)
@@ -39,7 +39,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn status_diff_and_log_say_what_is_there() {
+async fn status_diff_and_log_show_the_repository() {
     let fixture = Fixture::repository(&[]);
     assert!(fixture.good("git_status", json!({})).await.contains("On branch main\nnothing changed"));
     fixture.write("a.txt", "one\ntwo\n");
@@ -70,7 +70,7 @@ async fn status_diff_and_log_say_what_is_there() {
 }
 
 #[tokio::test]
-async fn readers_have_the_reading_ones_only() {
+async fn read_only_agents_get_only_the_reading_tools() {
     let fixture = Fixture::with(Mode::Coding, &Access::Readonly, &[]);
     git(&fixture.root, &["init", "-q", "-b", "main"]);
     assert!(fixture.good("git_status", json!({})).await.contains("no commits yet"));
@@ -97,7 +97,7 @@ async fn secrets_in_a_diff_are_left_out() {
 #[tokio::test]
 async fn commits_carry_the_ticket_and_leave_secrets_out() {
     let fixture = Fixture::repository(&[("MARVIN_TICKET", "wo-9c9c")]);
-    // Before it has a ticket of its own, this agent commits nothing.
+    // Before it has its own ticket, this agent cannot commit.
     assert!(fixture.bad("git_commit", json!({"message": "Too early"})).await.contains("wo-9c9c"));
     assert!(fixture.bad("git_checkout", json!({"target": "main"})).await.contains("wo-9c9c"));
     fixture.context.duty.made("wo-1a2b");
@@ -117,7 +117,7 @@ async fn commits_carry_the_ticket_and_leave_secrets_out() {
     let again = fixture.bad("git_commit", json!({"message": "More"})).await;
     assert!(again.contains("nothing to commit") && again.contains(".env"), "{again}");
     assert!(fixture.bad("git_commit", json!({"message": "  "})).await.contains("needs `message`"));
-    // Only what is in the index.
+    // Only files in the index.
     fixture.write("b.txt", "b\n");
     let none = fixture.bad("git_commit", json!({"message": "More", "add_all": false})).await;
     assert!(none.contains("nothing is in the index"), "{none}");
@@ -145,7 +145,7 @@ async fn the_first_commit_and_a_repository_without_an_author() {
 }
 
 #[tokio::test]
-async fn hooks_of_the_project_run_in_the_box_and_may_refuse() {
+async fn hooks_of_the_project_run_in_the_sandbox_and_may_refuse() {
     let fixture = Fixture::repository(&[]);
     let hook = fixture.root.join(".git/hooks/pre-commit");
     let outside = fixture.home.join("outside");
@@ -183,13 +183,13 @@ async fn only_the_workspaces_own_repository_is_used() {
         let text = fixture.bad(tool, arguments).await;
         assert!(text.contains("no git repository in the working directory"), "{tool}: {text}");
     }
-    // A directory that only looks like one.
+    // A directory that only looks like a repository.
     std::fs::create_dir(fixture.root.join(".git")).unwrap();
     fixture.write("a", "a");
     assert!(fixture.bad("git_status", json!({})).await.contains("not a git repository"));
     assert!(!fixture.call("git_commit", json!({"message": "x"})).await.result.ok);
     std::fs::remove_dir(fixture.root.join(".git")).unwrap();
-    // A link and a forged worktree.
+    // A symlink and a forged worktree.
     std::os::unix::fs::symlink(fixture.home.join(".git"), fixture.root.join(".git")).unwrap();
     assert!(fixture.bad("git_status", json!({})).await.contains("symbolic link"));
     std::fs::remove_file(fixture.root.join(".git")).unwrap();
@@ -213,7 +213,7 @@ async fn a_linked_worktree_works() {
 }
 
 #[tokio::test]
-async fn branches_are_changed_and_work_is_not_lost() {
+async fn branches_are_switched_and_no_work_is_lost() {
     let fixture = Fixture::repository(&[]);
     let text = fixture.good("git_checkout", json!({"target": "side", "create_branch": true})).await;
     assert!(text.contains("On branch side"), "{text}");
@@ -242,7 +242,7 @@ async fn branches_are_changed_and_work_is_not_lost() {
     );
 }
 
-/// Everything in a repository that starts a program by itself when git looks at it.
+/// Every repository setting that makes git start a program.
 fn trap(fixture: &Fixture, marker: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let bait = fixture.root.join("bait.sh");
@@ -307,7 +307,7 @@ async fn a_hostile_repository_runs_nothing_in_the_reading_tools() {
     fixture.good("git_diff", json!({"staged": true, "path": "a.txt"})).await;
     fixture.good("git_log", json!({"oneline": false})).await;
     assert!(!marker.exists(), "{}", std::fs::read_to_string(&marker).unwrap_or_default());
-    // The trap is a real one: git by hand falls into it.
+    // The trap works: git itself triggers it.
     Command::new("git").args(["diff"]).current_dir(&fixture.root).output().unwrap();
     Command::new("git").args(["status"]).current_dir(&fixture.root).output().unwrap();
     let fallen = std::fs::read_to_string(&marker).unwrap();
@@ -315,7 +315,7 @@ async fn a_hostile_repository_runs_nothing_in_the_reading_tools() {
 }
 
 #[tokio::test]
-async fn a_configuration_that_names_another_directory_leads_nowhere() {
+async fn a_configuration_with_another_worktree_is_not_followed() {
     let fixture = Fixture::repository(&[]);
     let other = fixture.home.join("other");
     std::fs::create_dir(&other).unwrap();

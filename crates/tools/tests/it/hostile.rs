@@ -14,7 +14,7 @@ fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// A module that stands in the place of pytest, and does this instead.
+/// A module in the place of pytest that does this instead.
 fn pretend_pytest(fixture: &Fixture, body: &str) {
     fixture.write(
         "pytest.py",
@@ -36,7 +36,7 @@ async fn within(
 }
 
 #[tokio::test]
-async fn a_report_that_is_a_pipe_or_a_link_is_none() {
+async fn a_test_report_that_is_a_fifo_or_symlink_is_ignored() {
     let fixture = Fixture::new();
     let outside = fixture.home.join("report.xml");
     let report = format!(
@@ -76,15 +76,15 @@ async fn artifacts_stay_in_their_run() {
 }
 
 #[tokio::test]
-async fn git_is_not_led_elsewhere() {
+async fn git_does_not_follow_forged_repositories() {
     let limit = Duration::from_secs(20);
-    // A pipe in the place of `.git` is not waited for.
+    // A FIFO in the place of `.git` is not waited for.
     let fixture = Fixture::new();
     pipe(&fixture.root.join(".git"));
     for tool in ["git_status", "git_log", "git_diff"] {
         assert!(!within(limit, &fixture, tool, json!({})).await.result.ok, "{tool}");
     }
-    // A repository of its own making, whose common directory is read as `/` by one and as ` /` by the other.
+    // A forged repository whose common directory is read as `/` by one and as ` /` by the other.
     let fixture = Fixture::new();
     let git = |words: &[&str]| {
         let done = Command::new("git").args(words).current_dir(&fixture.root).output().unwrap();
@@ -129,7 +129,7 @@ async fn git_is_not_led_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_clone_that_was_changed_shows_nothing_of_elsewhere() {
+async fn a_changed_clone_shows_no_files_from_elsewhere() {
     let fixture = Fixture::new();
     let outside = fixture.home.join("hosts.yml");
     std::fs::write(&outside, SECRET).unwrap();

@@ -38,7 +38,7 @@ async fn directories_and_lines_in_the_directory_of_the_mode() {
         let diff = "@@ -2,2 +2,2 @@\n three\n-four\n+4\n";
         fixture.good("file_apply_patch", json!({"path": "plans/a", "patch": diff})).await;
         assert_eq!(text(), "ONE\nthree\n4\n");
-        for (patch, said) in [
+        for (patch, message) in [
             (diff, "not in the file"),
             ("REPLACE 9\nx", "only 3 lines"),
             ("nonsense", "names no file"),
@@ -46,7 +46,7 @@ async fn directories_and_lines_in_the_directory_of_the_mode() {
             ("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-ONE\n", "must change one text"),
         ] {
             let text = fixture.bad("file_apply_patch", json!({"path": "plans/a", "patch": patch})).await;
-            assert!(text.contains(said), "{patch}: {text}");
+            assert!(text.contains(message), "{patch}: {text}");
         }
         assert_eq!(text(), "ONE\nthree\n4\n");
     }
@@ -76,7 +76,7 @@ async fn no_note_tool_leaves_the_directory() {
                 ("write_note", json!({"path": path, "content": "gone"})),
             ] {
                 let called = fixture.call(tool, arguments.clone()).await;
-                // `out` is a link, so a note of that name is `out.md`, which may be made.
+                // `out` is a symlink, so a note of that name is `out.md`, which may be created.
                 assert!(
                     !called.result.ok || path == "out",
                     "{tool} {arguments}: {}",
@@ -91,7 +91,7 @@ async fn no_note_tool_leaves_the_directory() {
 }
 
 #[tokio::test]
-async fn readers_do_not_write_notes() {
+async fn read_only_agents_cannot_write_notes() {
     let mut fixture = Fixture::new();
     fixture.good("write_note", json!({"path": "a", "content": "x\n"})).await;
     fixture.context.access = Access::Readonly;

@@ -27,12 +27,12 @@ fn ready() -> Fixture {
 #[tokio::test]
 async fn files_are_deleted_and_moved() {
     let fixture = ready();
-    let said = patch(
+    let summary = patch(
         &fixture,
         "*** Begin Patch\n*** Delete File: a.txt\n*** Update File: b.sh\n*** Move to: bin/c.sh\n@@\n-echo b\n+echo c\n*** End Patch",
     )
     .await;
-    assert_eq!(said, "Patched a.txt (deleted), b.sh (now bin/c.sh)");
+    assert_eq!(summary, "Patched a.txt (deleted), b.sh (now bin/c.sh)");
     assert!(!fixture.root.join("a.txt").exists() && !fixture.root.join("b.sh").exists());
     assert_eq!(fixture.read("bin/c.sh"), "#!/bin/sh\necho c\n");
     let mode = std::fs::metadata(fixture.root.join("bin/c.sh")).unwrap().permissions().mode();
@@ -62,9 +62,9 @@ async fn files_are_deleted_and_moved() {
     assert!(fixture.root.join("e.sh").exists() && !fixture.root.join("empty").exists());
 }
 
-/// Real git makes the diff; applied here and reversed it gives the same bytes as git's own trees.
+/// A diff by real git; applied and reversed here, it gives the same bytes as git's own trees.
 #[tokio::test]
-async fn what_git_writes_is_understood() {
+async fn git_diffs_are_understood() {
     let fixture = ready();
     let git = |arguments: &[&str]| {
         let output = std::process::Command::new("git")
@@ -102,12 +102,12 @@ async fn what_git_writes_is_understood() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_is_said_and_nothing_is_changed() {
+async fn an_impossible_patch_is_refused_and_nothing_is_changed() {
     let fixture = ready();
     std::fs::write(fixture.root.join("latin"), b"caf\xe9\n").unwrap();
     std::fs::create_dir(fixture.root.join("directory")).unwrap();
     let add = "*** Begin Patch\n*** Add File: n/e/w.txt\n+x\n";
-    for (rest, said) in [
+    for (rest, message) in [
         ("*** Delete File: missing\n", "no such file"),
         ("*** Delete File: directory\n", "not a regular file"),
         ("*** Delete File: .git/config\n", "git's own files"),
@@ -124,7 +124,7 @@ async fn what_cannot_be_done_is_said_and_nothing_is_changed() {
         ("*** Add File: ./n//e/w.txt\n+x\n", "it exists already"),
     ] {
         let text = refused(&fixture, &format!("{add}{rest}*** End Patch")).await;
-        assert!(text.contains(said), "{rest}: {text}");
+        assert!(text.contains(message), "{rest}: {text}");
         assert!(!fixture.root.join("n").exists(), "{rest}");
         assert_eq!(fixture.read("a.txt"), "one\ntwo\n", "{rest}");
     }
@@ -135,11 +135,11 @@ async fn what_cannot_be_done_is_said_and_nothing_is_changed() {
 }
 
 #[tokio::test]
-async fn what_a_diff_says_in_two_ways_is_not_guessed() {
+async fn an_ambiguous_diff_is_refused() {
     let fixture = ready();
     fixture.write("x b/y", "");
     fixture.write("y", "");
-    // The name holds what stands between two names.
+    // The file name contains the separator of two names.
     let spaced = "diff --git a/x b/y b/x b/y\ndeleted file mode 100644\nindex e69de29..0000000\n";
     assert_eq!(patch(&fixture, spaced).await, "Patched x b/y (deleted)");
     assert!(fixture.root.join("y").exists() && !fixture.root.join("x b/y").exists());
@@ -147,21 +147,21 @@ async fn what_a_diff_says_in_two_ways_is_not_guessed() {
     let rename = "rename from b.sh\nrename to c.sh\n";
     let link =
         "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n";
-    for (text, said) in [
+    for (text, message) in [
         (format!("diff --git a/b.sh b/c.sh\n{rename}{change}"), "must name the same files"),
         (format!("{change}diff --git a/y b/z\ndeleted file mode 100644\n"), "is ambiguous"),
         (format!("{change}deleted file mode 100644\n"), "is ambiguous"),
         (format!("{change}rename from b.sh\n"), "only one of"),
         (format!("{change}{link}"), "symbolic links"),
         (format!("{change}{}", link.replace("120000", "160000")), "submodules"),
-        // Numbers without measure are places that are not there.
+        // Line numbers beyond the file are refused.
         (
             "--- a/a.txt\n+++ b/a.txt\n@@ -18446744073709551615,2 +1,2 @@\n zero\n-two\n+2\n".to_string(),
             "not in the file",
         ),
     ] {
         let error = refused(&fixture, &text).await;
-        assert!(error.contains(said), "{text}: {error}");
+        assert!(error.contains(message), "{text}: {error}");
         assert_eq!(fixture.read("a.txt"), "one\ntwo\n", "{text}");
         assert!(fixture.root.join("b.sh").exists() && fixture.root.join("y").exists(), "{text}");
     }
@@ -205,7 +205,7 @@ async fn deleting_and_moving_are_judged_as_writing() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What occurs once is replaced, and nothing else moves; the way back gives the old bytes.
+    /// A unique match is replaced, and nothing else changes; the reversed patch restores the old bytes.
     #[test]
     fn an_exact_replacement_is_exact(
         text in "([ab]{0,3}(\n|\r\n)|ü日|🎉|\t){1,12}",

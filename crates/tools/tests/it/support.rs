@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// A home with a workspace in it, and the tools to work there.
+/// A home with a workspace in it, and a toolbox for it.
 pub(crate) struct Fixture {
     _directory: tempfile::TempDir,
     pub(crate) home: PathBuf,
@@ -61,7 +61,7 @@ impl Fixture {
         Fixture { _directory: directory, home, root, toolbox: Toolbox::new(mode, access), context }
     }
 
-    /// With a run of its own in the workspace, as in a session.
+    /// With its own run in the workspace, as in a session.
     pub(crate) fn with_run(mut self) -> Self {
         let run = self.root.join(".marvin/runs/run_1");
         std::fs::create_dir_all(&run).unwrap();
@@ -84,7 +84,7 @@ impl Fixture {
         std::fs::read_to_string(self.root.join(path)).unwrap()
     }
 
-    /// A call that succeeds; its facts must be what the tool declares.
+    /// A call that succeeds; its data must match the tool's schema.
     pub(crate) async fn good(&self, tool: &str, arguments: Value) -> String {
         let called = self.call(tool, arguments.clone()).await;
         assert!(called.result.ok, "{tool} {arguments}: {}", called.result.for_model());

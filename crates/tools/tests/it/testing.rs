@@ -1,11 +1,11 @@
-//! Real test runners on small projects. `cargo xtask test` installs pytest and says where (`MARVIN_TEST_PYTHON`); what is
-//! missing otherwise is said and left out.
+//! Real test runners on small projects. `cargo xtask test` installs pytest and passes its path (`MARVIN_TEST_PYTHON`); tests of
+//! missing runners print that they are skipped.
 
 use crate::support::Fixture;
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// The facts of a run of the tests, which need not have succeeded.
+/// The data of a test run, which need not have succeeded.
 async fn tests(fixture: &Fixture, arguments: Value) -> (bool, Value, String) {
     let called = fixture.call("run_tests", arguments).await;
     let schema = fixture.toolbox.find("run_tests").unwrap().data_schema();
@@ -77,7 +77,7 @@ async fn pytest_is_counted_by_its_report_whatever_tests_print() {
         ])
     );
     assert!(text.contains("assert 1 == 2") && text.contains("2 failed"), "{text}");
-    // The report lies outside the workspace.
+    // The report is outside the workspace.
     let status = std::fs::read_dir(&fixture.root).unwrap().flatten().map(|entry| entry.file_name());
     assert!(!status.into_iter().any(|name| name.to_string_lossy().contains("report")));
 
@@ -85,7 +85,7 @@ async fn pytest_is_counted_by_its_report_whatever_tests_print() {
         tests(&fixture, json!({"runner": "pytest", "args": ["-k", "test_ok or test_s"]})).await;
     assert!(ok, "{text}");
     counted(&data, [1, 0, 1, 0, 2]);
-    // The other fixture's name for it means pytest whatever else is there.
+    // The alias of pytest means pytest whatever else is in the project.
     fixture.write("Cargo.toml", "[package]\nname = \"x\"\n");
     let called = fixture.call("pytest.run", json!({"args": ["tests/test_a.py::test_ok"]})).await;
     assert!(called.result.ok && called.tool == "run_tests", "{}", called.result.for_model());
@@ -116,7 +116,7 @@ async fn pytest_without_tests_with_a_broken_file_and_too_slow() {
         (&data["timed_out"], &data["passed"], &data["exit_code"]),
         (&json!(true), &Value::Null, &Value::Null)
     );
-    // One that ends the whole process, with output that looks like a success: without a report nothing is proved.
+    // A test that ends the whole process, with output that looks like success: without a report nothing is proved.
     fixture.write(
         "tests/test_a.py",
         "import os\ndef test_a(): assert True\ndef test_b():\n    os.write(1, b'\\n5 passed in 0.1s\\n')\n    os._exit(0)\n\
@@ -129,7 +129,7 @@ async fn pytest_without_tests_with_a_broken_file_and_too_slow() {
         let (ok, _, text) = tests(&fixture, json!({"runner": "pytest", "args": words})).await;
         assert!(!ok, "{text}");
     }
-    // Paths outside are the gate's to refuse, and the report is ours.
+    // Paths outside are refused by the gate, and the report option is Marvin's own.
     assert!(fixture.bad("run_tests", json!({"runner": "pytest", "args": ["/etc"]})).await.contains("`/etc`"));
     assert!(
         fixture
@@ -140,7 +140,7 @@ async fn pytest_without_tests_with_a_broken_file_and_too_slow() {
 }
 
 #[tokio::test]
-async fn cargo_is_counted_over_all_its_programs() {
+async fn cargo_is_counted_over_all_its_test_programs() {
     if !runs("cargo", &["--version"]) {
         return skipped("nothing of cargo was tested: there is none");
     }
@@ -173,7 +173,7 @@ async fn cargo_is_counted_over_all_its_programs() {
         tests(&fixture, json!({"runner": "cargo", "args": ["nothing_of_this_name"]})).await;
     assert!(!ok && text.contains("no test was executed"), "{text}");
     counted(&data, [0, 0, 0, 0, 0]);
-    fixture.write("src/lib.rs", "this is no Rust\n");
+    fixture.write("src/lib.rs", "this is not Rust\n");
     let (ok, _, text) = tests(&fixture, json!({})).await;
     assert!(!ok && text.contains("no test was executed") && text.contains("error"), "{text}");
 }
@@ -202,7 +202,7 @@ async fn node_is_counted_by_its_report() {
     let (ok, data, text) = tests(&fixture, json!({"runner": "node"})).await;
     assert!(ok, "{text}");
     counted(&data, [1, 0, 0, 0, 1]);
-    // A helper is not a test; a file that ends the process before its tests are done has not passed them.
+    // A helper is not a test; a file that exits before its tests are done has not passed them.
     fixture.write("test/helper.js", "module.exports = 1;\n");
     let (ok, data, text) = tests(&fixture, json!({"runner": "node"})).await;
     assert!(ok, "{text}");
@@ -244,7 +244,7 @@ async fn go_is_counted_where_it_is_installed() {
 }
 
 #[tokio::test]
-async fn any_command_counts_by_its_exit_code_and_by_words_that_are_known() {
+async fn any_command_counts_by_its_exit_code_and_known_summary_lines() {
     let fixture = Fixture::new();
     fixture.write(
         "Makefile",
@@ -258,11 +258,11 @@ async fn any_command_counts_by_its_exit_code_and_by_words_that_are_known() {
     );
     let (ok, data, _) = tests(&fixture, json!({"command": "make bad"})).await;
     assert_eq!((ok, &data["runner"]), (false, &json!("command")));
-    // Its exit code says that all is well; what it printed says otherwise.
+    // Its exit code reports success; its output does not.
     let (ok, data, text) = tests(&fixture, json!({"runner": "command", "command": "make says"})).await;
     assert!(!ok && text.contains("though the exit code is 0"), "{text}");
     counted(&data, [1, 1, 0, 0, 2]);
-    // Of two runs the shell keeps one exit code; neither failure is lost, nor is it a success that nothing ran.
+    // Of two runs the shell keeps one exit code; neither failure is lost, and zero tests are not a success.
     fixture.write(
         "Makefile",
         "two:\n\t@printf '1 failed, 2 passed in 0.1s\\n'; printf '3 passed in 0.1s\\n'\n\
@@ -281,7 +281,7 @@ async fn any_command_counts_by_its_exit_code_and_by_words_that_are_known() {
     assert!(text.contains("did you mean `pytest`?") && text.contains("`node`, `auto`"), "{text}");
     assert!(fixture.bad("run_tests", json!({"runner": "cargo", "command": "x"})).await.contains("goes with"));
     assert!(fixture.bad("run_tests", json!({})).await.contains("no tests were recognised"));
-    // The gate judges the very line.
+    // The gate judges the complete line.
     assert!(
         fixture
             .bad("run_tests", json!({"command": "curl http://x"}))

@@ -1,4 +1,4 @@
-//! The ticket tools, and what an agent that works on a ticket may do before it has one of its own.
+//! The ticket tools, and the limits of an agent that works on a ticket before it has its own.
 
 use crate::support::Fixture;
 use marvin_base::settings::table;
@@ -20,7 +20,7 @@ impl Fixture {
         self.write(&format!(".tickets/{id}.md"), &text);
     }
 
-    /// The rule that speaks about a call.
+    /// The rule that decides about a call.
     async fn rule(&self, tool: &str, arguments: Value) -> String {
         self.call(tool, arguments).await.verdict.rule
     }
@@ -55,7 +55,7 @@ async fn every_ticket_tool_works() {
 }
 
 #[tokio::test]
-async fn wrong_calls_are_explained() {
+async fn invalid_calls_are_explained() {
     let fixture = Fixture::new();
     assert!(fixture.bad("ticket_list", json!({})).await.contains("no tickets here yet"));
     assert!(!fixture.root.join(".tickets").exists());
@@ -87,7 +87,7 @@ async fn wrong_calls_are_explained() {
 async fn tools_stay_in_the_workspaces_own_directory() {
     let fixture = Fixture::with(Mode::Coding, &Access::Full, &[("TICKETS_DIR", "/var/elsewhere")]);
     assert!(fixture.context.settings.given(&table::TICKETS_DIR).is_some());
-    // Above the workspace there are tickets too; they are not these.
+    // The parent directory has tickets too; they are not used.
     std::fs::create_dir(fixture.home.join(".tickets")).unwrap();
     std::fs::write(fixture.home.join(".tickets/up-1.md"), "---\nid: up-1\n---\n# up\n").unwrap();
     assert!(fixture.bad("ticket_show", json!({"ticket_id": "up-1"})).await.contains("no tickets here"));
@@ -101,7 +101,7 @@ async fn tools_stay_in_the_workspaces_own_directory() {
     }
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
     std::fs::remove_file(fixture.root.join(".tickets")).unwrap();
-    // A link in place of a ticket leads nowhere either.
+    // A symlink in the place of a ticket is not followed.
     fixture.ticket("nw-1");
     std::fs::write(outside.path().join("secret"), "---\nid: nw-2\n---\n# SECRET\n").unwrap();
     symlink(outside.path().join("secret"), fixture.root.join(".tickets/nw-2.md")).unwrap();
@@ -112,7 +112,7 @@ async fn tools_stay_in_the_workspaces_own_directory() {
 }
 
 #[tokio::test]
-async fn readers_keep_what_only_reads() {
+async fn read_only_agents_keep_the_reading_tools() {
     let some = Access::writable(["a".to_string()]);
     for access in [Access::Readonly, some] {
         for mode in [Mode::Assistant, Mode::Coding] {
@@ -129,12 +129,12 @@ async fn readers_keep_what_only_reads() {
 }
 
 #[tokio::test]
-async fn an_agent_with_a_ticket_first_makes_one_of_its_own() {
+async fn an_agent_with_a_ticket_creates_its_own_first() {
     let fixture = Fixture::with(Mode::Coding, &Access::Full, &[("MARVIN_TICKET", "nw-5c46")]);
     fixture.ticket("nw-5c46");
     fixture.ticket("nw-77aa");
     assert_eq!(fixture.context.ticket_id().as_deref(), Some("nw-5c46"));
-    // Everything that writes, stores or executes waits, by what it declares and not by its name.
+    // Every tool that writes, stores or executes waits, by its declared effects and not by its name.
     let waiting: Vec<&str> = fixture
         .toolbox
         .names()
@@ -157,7 +157,7 @@ async fn an_agent_with_a_ticket_first_makes_one_of_its_own() {
     assert!(fixture.bad("create_file", file.clone()).await.contains("[ticket.needed]"));
     fixture.good("tree", json!({})).await;
     fixture.good("tk", tk("show nw-77aa")).await;
-    // No parent, a wrong parent, a wrong draft: refused, and not counted as the attempt.
+    // No parent, a wrong parent, an invalid draft: refused, and not counted as the attempt.
     assert_eq!(fixture.rule("tk", tk("create 'My part'")).await, "ticket.parent");
     assert_eq!(
         fixture.rule("create_ticket", json!({"title": "x", "parent": "nw-77aa"})).await,
@@ -168,25 +168,25 @@ async fn an_agent_with_a_ticket_first_makes_one_of_its_own() {
     let right = tk("create 'My part' -d 'all of it' --parent 5c46");
     let judged = fixture.toolbox.judge("tk", &Arguments::from_value(right.clone()), &fixture.context);
     assert_eq!(judged.rule, "ticket.first");
-    // The first right attempt is sent back, whichever tool makes it; judging alone did not use it up.
+    // The first valid attempt is sent back, whichever tool makes it; judging alone did not use it up.
     let first = fixture.bad("create_ticket", json!({"title": "x", "parent": "nw-5c46"})).await;
     assert!(first.contains("[ticket.first]") && first.contains("5. Tags"), "{first}");
     assert!(fixture.bad("create_file", file.clone()).await.contains("[ticket.needed]"));
     assert_eq!(std::fs::read_dir(fixture.root.join(".tickets")).unwrap().count(), 2, "nothing was made yet");
-    // The second goes through, with a part of the id as parent.
+    // The second succeeds, with a part of the id as parent.
     let own = fixture.good("tk", right).await;
     assert!(fixture.read(&format!(".tickets/{own}.md")).contains("parent: nw-5c46\n"));
     assert_eq!(fixture.context.ticket_id(), Some(own.clone()));
     fixture.good("create_file", file).await;
     assert_eq!(fixture.read("a.txt"), "x");
-    // From now on tickets are free, and the first stays the agent's own.
+    // From now on tickets are unrestricted, and the first stays the agent's own.
     fixture.good("tk", tk("create 'Something else'")).await;
     fixture.good("tk", tk("create 'More' --parent nw-5c46")).await;
     assert_eq!(fixture.context.ticket_id(), Some(own));
 }
 
 #[tokio::test]
-async fn without_one_of_its_own_an_agent_changes_no_other_ticket() {
+async fn without_its_own_ticket_an_agent_changes_no_other() {
     let fixture = Fixture::with(Mode::Coding, &Access::Full, &[("MARVIN_TICKET", "nw-5c46")]);
     fixture.ticket("nw-5c46");
     fixture.ticket("nw-77aa");
@@ -219,7 +219,7 @@ async fn without_one_of_its_own_an_agent_changes_no_other_ticket() {
         assert_eq!(called.verdict.rule, "ticket.needed", "{tool} {arguments}: {}", called.result.for_model());
         assert!(called.result.for_model().contains("--parent nw-5c46"), "{}", called.result.for_model());
     }
-    // Nor by way of commands, before and after.
+    // Nor through commands, before and after.
     let commands = [
         "marvin tk close nw-5c46",
         "tk close nw-5c46",
@@ -238,7 +238,7 @@ async fn without_one_of_its_own_an_agent_changes_no_other_ticket() {
     {
         fixture.good("tk", tk(line)).await;
     }
-    // None of that was the attempt; with a ticket of its own it works on, and closes its own.
+    // None of that was the attempt; with its own ticket the agent continues, and closes it.
     assert_eq!(fixture.rule("tk", tk("create 'My part' --parent nw-5c46")).await, "ticket.first");
     assert_eq!(fixture.rule("tk", tk("close nw-5c46")).await, "ticket.needed");
     let own = fixture.good("tk", tk("create 'My part' --parent nw-5c46")).await;
@@ -251,7 +251,7 @@ async fn without_one_of_its_own_an_agent_changes_no_other_ticket() {
 }
 
 #[tokio::test]
-async fn a_ticket_that_could_not_be_made_does_not_count() {
+async fn a_failed_ticket_creation_does_not_count() {
     let fixture = Fixture::with(Mode::Coding, &Access::Full, &[("MARVIN_TICKET", "gone-1")]);
     fixture.ticket("nw-1");
     let create = tk("create 'My part' --parent gone-1");
@@ -265,7 +265,7 @@ async fn a_ticket_that_could_not_be_made_does_not_count() {
 }
 
 #[tokio::test]
-async fn bound_agents_need_no_ticket() {
+async fn agents_with_writable_files_need_no_ticket() {
     let list = Access::writable(["a.txt".to_string()]);
     let fixture = Fixture::with(Mode::Coding, &list, &[("MARVIN_TICKET", "nw-1")]);
     fixture.good("create_file", json!({"path": "a.txt", "content": "x"})).await;
@@ -273,13 +273,13 @@ async fn bound_agents_need_no_ticket() {
     let reader = Fixture::with(Mode::Coding, &Access::Readonly, &[("MARVIN_TICKET", "nw-1")]);
     reader.ticket("nw-1");
     reader.good("ticket_show", json!({"ticket_id": "nw-1"})).await;
-    // Without MARVIN_TICKET the first ticket is made at once.
+    // Without MARVIN_TICKET the first ticket is created at once.
     let free = Fixture::new();
     free.good("tk", tk("create 'At once'")).await;
 }
 
 #[tokio::test]
-async fn many_calls_at_once_lose_nothing() {
+async fn concurrent_calls_lose_nothing() {
     let fixture = Arc::new(Fixture::new());
     fixture.ticket("nw-1");
     let calls = (0..40).map(|at| {

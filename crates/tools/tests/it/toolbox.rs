@@ -39,7 +39,7 @@ fn the_offer_depends_on_mode_and_access() {
     assert!(assistant.iter().all(|name| full.names().contains(name)));
 }
 
-/// Every word of a schema that is not the name of a property, or text for people.
+/// Every word of a schema that is neither a property name nor prose.
 fn keywords<'a>(schema: &'a Value, words: &mut Vec<&'a str>) {
     match schema {
         Value::Object(map) => {
@@ -84,7 +84,7 @@ fn every_example_fits_its_schema() {
 }
 
 #[tokio::test]
-async fn files_are_read_made_and_extended() {
+async fn files_are_read_created_and_appended() {
     let fixture = Fixture::new();
     let made = fixture.good("create_file", json!({"path": "deep/er/a.txt", "content": "one\ntwo\n"})).await;
     assert_eq!(made, "Created deep/er/a.txt (8 bytes)");
@@ -138,7 +138,7 @@ async fn large_files_need_a_range() {
 }
 
 #[tokio::test]
-async fn paths_are_judged_and_the_verdict_is_handed_back() {
+async fn paths_are_judged_and_the_verdict_is_returned() {
     let fixture = Fixture::new();
     std::fs::write(fixture.home.join("secret"), "s").unwrap();
     symlink(fixture.home.join("secret"), fixture.root.join("link")).unwrap();
@@ -167,7 +167,7 @@ async fn paths_are_judged_and_the_verdict_is_handed_back() {
 }
 
 #[tokio::test]
-async fn access_is_kept_even_if_a_tool_is_called_that_is_not_offered() {
+async fn access_rights_hold_for_tools_that_are_not_offered() {
     let mut fixture = Fixture::new();
     fixture.context.access = Access::Readonly;
     for tool in ["create_file", "append_file", "write_note"] {
@@ -229,7 +229,7 @@ async fn wrong_arguments_are_explained_with_a_correct_call() {
 }
 
 #[tokio::test]
-async fn quirks_and_other_names_are_understood() {
+async fn aliases_and_quirks_are_accepted() {
     let fixture = Fixture::new();
     fixture.write("a.txt", "hello\n");
     fixture.good("read_file", json!({"path": "a.txt", "start_line": null, "end_line": null})).await;
@@ -291,7 +291,7 @@ async fn one_exact_replacement() {
 }
 
 #[tokio::test]
-async fn a_patch_over_several_files_is_whole_or_nothing() {
+async fn a_patch_over_several_files_is_atomic() {
     let fixture = Fixture::new();
     fixture.write("a.txt", "a\n");
     fixture.write("b.txt", "b\n");
@@ -311,7 +311,7 @@ async fn a_patch_over_several_files_is_whole_or_nothing() {
         ("A\n", "B\n", "c\n")
     );
     assert_eq!(called.result.data["files"].as_array().unwrap().len(), 3);
-    // One file of several is closed: nothing is written.
+    // One of several files is protected: nothing is written.
     let closed =
         "*** Begin Patch\n*** Update File: a.txt\n@@\n-A\n+x\n*** Add File: .git/hooks/h\n+x\n*** End Patch";
     let called = fixture.call("apply_patch", json!(closed)).await;
@@ -385,7 +385,7 @@ async fn the_tree_honours_gitignore() {
 }
 
 #[tokio::test]
-async fn commands_run_contained() {
+async fn commands_run_in_the_sandbox() {
     let fixture = Fixture::new();
     fixture.write("Makefile", "all:\n\t@echo built > made.txt; echo out; echo err >&2\nfail:\n\t@exit 3\nout:\n\t@echo x > ../escaped\n");
     let called = fixture.call("run_command", json!({"command": "make"})).await;
@@ -415,7 +415,7 @@ async fn commands_run_contained() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_command_goes_on_after_it() {
+async fn no_process_outlives_its_command() {
     let fixture = Fixture::new();
     fixture.write(
         "Makefile",
@@ -430,7 +430,7 @@ async fn nothing_of_a_command_goes_on_after_it() {
 }
 
 #[tokio::test]
-async fn commands_are_judged_and_bounded() {
+async fn commands_are_judged_and_limited() {
     let mut fixture = Fixture::new();
     for (line, rule) in [
         ("rm -rf /", "catastrophe.delete"),
@@ -490,7 +490,7 @@ async fn notes_stay_in_the_directory_of_the_mode() {
     assert!(fixture.bad("read_note", json!({"path": "a"})).await.contains("no notes yet"));
     fixture.good("write_note", json!({"path": "a.txt", "content": "x"})).await;
     assert_eq!(std::fs::read_to_string(fixture.home.join("Notes/a.txt")).unwrap(), "x");
-    // A notes directory that is a link out of the project is not followed.
+    // A notes directory that is a symlink out of the project is not followed.
     let fixture = Fixture::new();
     std::fs::create_dir_all(fixture.root.join(".marvin")).unwrap();
     symlink(&fixture.home, fixture.root.join(".marvin/notes")).unwrap();
@@ -499,7 +499,7 @@ async fn notes_stay_in_the_directory_of_the_mode() {
 }
 
 #[tokio::test]
-async fn a_notes_directory_that_is_a_link_opens_nothing() {
+async fn a_symlinked_notes_directory_opens_nothing() {
     for (target, note) in [
         (".", "config.toml"),
         ("../.git/hooks", "pre-commit.sh"),
@@ -519,13 +519,13 @@ async fn a_notes_directory_that_is_a_link_opens_nothing() {
         let path = fixture.root.join(".marvin").join(target).join(note);
         assert_ne!(std::fs::read_to_string(&path).unwrap_or_default(), "new", "{target}");
     }
-    // The same for a link further up.
+    // The same for a symlink further up.
     let fixture = Fixture::new();
     std::fs::create_dir_all(fixture.root.join("other/notes")).unwrap();
     symlink("other", fixture.root.join(".marvin")).unwrap();
     fixture.bad("write_note", json!({"path": "a", "content": "x"})).await;
     assert!(!fixture.root.join("other/notes/a.md").exists());
-    // The verdict speaks of the file.
+    // The verdict names the file.
     let fixture = Fixture::new();
     let called = fixture.call("write_note", json!({"path": "a", "content": "x"})).await;
     assert_eq!(called.verdict.rule, "path.inside");
@@ -552,7 +552,7 @@ async fn small_tools() {
 }
 
 #[tokio::test]
-async fn calls_are_logged_in_the_seeds_shape() {
+async fn calls_are_logged_in_the_documented_format() {
     let log = tempfile::tempdir().unwrap();
     let path = log.path().join("logs/a.tools.jsonl");
     let fixture =
@@ -585,11 +585,11 @@ async fn calls_are_logged_in_the_seeds_shape() {
 }
 
 #[tokio::test]
-async fn a_search_is_bounded_in_size_and_ends_when_cancelled() {
+async fn a_search_is_limited_in_size_and_ends_when_cancelled() {
     let fixture = Fixture::new();
     fixture.write("small.txt", "needle\n");
     fixture.write("line.txt", &format!("{}needle", "x".repeat(9 * 1024 * 1024)));
-    // Sparse: no such file is written for real.
+    // A sparse file takes no space.
     let huge = std::fs::File::create(fixture.root.join("huge.txt")).unwrap();
     huge.set_len(3 << 30).unwrap();
     let started = Instant::now();
@@ -602,7 +602,7 @@ async fn a_search_is_bounded_in_size_and_ends_when_cancelled() {
 }
 
 #[tokio::test]
-async fn files_of_secrets_are_closed_to_every_reader() {
+async fn files_with_secrets_are_blocked_for_every_reader() {
     let fixture = Fixture::new();
     for file in [".env", "deep/.env.local", "tls.key", "certificate.pem", "credentials-prod.json"] {
         fixture.write(file, "needle=1\n");
@@ -630,7 +630,7 @@ async fn files_of_secrets_are_closed_to_every_reader() {
     fixture.good("read_file", json!({"path": ".env.example"})).await;
     let called = fixture.call("code_grep", json!({"pattern": "needle"})).await;
     assert_eq!((&called.result.data["files"], &called.result.data["secret_files"]), (&json!(1), &json!(5)));
-    // A person may say yes.
+    // A person may approve it.
     let mut fixture = fixture;
     fixture.context.attended = true;
     let arguments = Arguments::from_value(json!({"path": ".env"}));
@@ -639,7 +639,7 @@ async fn files_of_secrets_are_closed_to_every_reader() {
 }
 
 #[tokio::test]
-async fn a_secret_at_a_cut_is_not_recorded_in_half() {
+async fn a_secret_at_a_truncation_point_is_not_recorded_in_half() {
     const SECRET: &str = "sk-proj-Zk3vQ9xLm2Tn8RbW5yHd7JcP4sGf6AeU";
     let fixture = Fixture::new();
     let check = |what: &str, called: &CallOutcome| {
@@ -648,13 +648,13 @@ async fn a_secret_at_a_cut_is_not_recorded_in_half() {
         for piece in ["Zk3vQ9", "2Tn8Rb", "d7JcP4"] {
             assert!(!record.contains(piece), "{what}: {record}");
         }
-        // What the model reads is recorded too, redacted once it is cut.
+        // The model's input is recorded too, redacted before it is truncated.
         let text = fixture.context.redactor.text(&called.result.for_model()).into_owned();
         for piece in ["Zk3vQ9", "2Tn8Rb", "d7JcP4"] {
             assert!(!text.contains(piece), "{what}: {}", called.result.for_model());
         }
     };
-    // code_grep: 500 characters a line.
+    // code_grep: 500 characters per line.
     let lines: String =
         (460..505).map(|at| format!("needle {} {SECRET} end\n", "x".repeat(at - 7))).collect();
     fixture.write("lines.txt", &lines);
@@ -666,7 +666,7 @@ async fn a_secret_at_a_cut_is_not_recorded_in_half() {
         &fixture.call("code_grep", json!({"pattern": format!("{}{SECRET}", "y ".repeat(20))})).await,
     );
     for at in [20usize, 40, 55] {
-        // run_command: 80 characters of the line; and of its output the beginning and the end.
+        // run_command: 80 characters of the command line, and the beginning and end of its output.
         let command = format!("echo {} {SECRET} end", "x".repeat(at));
         check("summary", &fixture.call("run_command", json!({"command": command})).await);
     }
@@ -728,7 +728,7 @@ async fn a_panic_inside_a_tool_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_large_result_is_kept_whole_and_referred_to() {
+async fn a_large_result_is_stored_and_referenced() {
     let fixture = Fixture::new().with_run();
     let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
     let lines: String = (0..3000).map(|number| format!("line {number}\n")).collect();
@@ -746,11 +746,11 @@ async fn a_large_result_is_kept_whole_and_referred_to() {
     assert!(fixture.good("read_file", range).await.contains("line 1500"));
     let found = fixture.good("code_grep", json!({"pattern": "line 2999", "path": artifact.path})).await;
     assert!(found.contains("line 2999"), "{found}");
-    // What fits is not kept.
+    // A result that fits is not stored.
     assert_eq!(fixture.call("run_command", json!({"command": "echo short"})).await.result.artifact, None);
 }
 
-/// What a person approves once becomes a suggestion, and no rule.
+/// A single approval becomes a suggestion, not a rule.
 #[tokio::test]
 async fn an_approval_is_suggested_and_not_learned() {
     let mut fixture = Fixture::new();

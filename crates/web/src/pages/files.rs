@@ -103,7 +103,7 @@ mod tests {
     use marvin_base::environment::Environment;
 
     #[test]
-    fn nothing_outside_of_a_run_is_reached() {
+    fn files_outside_a_run_cannot_be_reached() {
         let world = tempfile::tempdir().unwrap();
         let (home, project) = (world.path().join("home"), world.path().join("project"));
         let name = "run_20260203_040506_1a2b";

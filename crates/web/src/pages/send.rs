@@ -12,7 +12,7 @@ use marvin_agent::{Session, SessionError, SessionOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Things said before that are told to the model, and characters of each.
+/// Earlier messages that the model gets, and characters of each.
 const MAX_HISTORY_MESSAGES: usize = 20;
 const MAX_HISTORY_MESSAGE_CHARS: usize = 20_000;
 
@@ -23,7 +23,7 @@ pub(super) struct SendRequest {
     history: Option<Vec<HistoryMessage>>,
 }
 
-/// Something that was said before.
+/// An earlier message.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HistoryMessage {
@@ -77,7 +77,7 @@ impl PageHandler {
     /// Answers it in a run of its own.
     async fn beside(&self, message: &str, history: &[HistoryMessage]) -> Answer {
         let _turn = self.alone.lock().await;
-        let (sender, mut told) = tokio::sync::mpsc::unbounded_channel::<Value>();
+        let (sender, mut events) = tokio::sync::mpsc::unbounded_channel::<Value>();
         let listener = move |notice: marvin_agent::Notice<'_>| {
             if let marvin_agent::Notice::Event(event) = notice
                 && event.get("type").is_some_and(|kind| kind == "result")
@@ -104,22 +104,22 @@ impl PageHandler {
         let mut session = Session::open(options).map_err(refused)?;
         session.arm_deadline();
         session.turn(&prompt(message, history)).await.map_err(refused)?;
-        match told.try_recv() {
+        match events.try_recv() {
             Ok(result) => json(&Reply::from_result(&result)),
             Err(_) => json(&Reply::failed("the turn has no result", "no-result")),
         }
     }
 }
 
-/// The message with what was said before it.
+/// The message, preceded by the earlier ones.
 fn prompt(message: &str, history: &[HistoryMessage]) -> String {
     let skip = history.len().saturating_sub(MAX_HISTORY_MESSAGES);
-    let said = history.iter().skip(skip).map(|before| {
+    let earlier = history.iter().skip(skip).map(|before| {
         let who = if before.role == "user" || before.role == "you" { "User" } else { "Marvin" };
         format!("{who}: {}\n\n", marvin_base::truncate::head(&before.content, MAX_HISTORY_MESSAGE_CHARS))
     });
-    let said: String = said.collect();
-    if said.is_empty() { message.to_string() } else { format!("{said}User: {message}") }
+    let earlier: String = earlier.collect();
+    if earlier.is_empty() { message.to_string() } else { format!("{earlier}User: {message}") }
 }
 
 /// The answer, whose keys the description promises.
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_before_goes_before() {
+    fn earlier_messages_precede_the_prompt() {
         let before =
             |role: &str, content: &str| HistoryMessage { role: role.into(), content: content.into() };
         assert_eq!(prompt("hi", &[]), "hi");

@@ -120,7 +120,7 @@ fn ignore_lines_stand_in_a_block_and_go_again() {
 }
 
 #[test]
-fn without_git_nothing_is_ignored_and_it_is_said() {
+fn without_git_no_gitignore_is_written_and_a_notice_says_so() {
     let project = Project::new();
     fs::remove_dir(project.path("p/.git")).unwrap();
     let plan = project.init();

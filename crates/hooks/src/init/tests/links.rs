@@ -16,7 +16,7 @@ fn a_link_that_stays_inside_is_written_through() {
 }
 
 #[test]
-fn a_link_that_leads_out_or_nowhere_is_refused() {
+fn a_symlink_that_leads_out_or_dangles_is_refused() {
     for (target, inside) in [("../outside", false), ("nowhere", true)] {
         let project = Project::new();
         if !inside {
@@ -107,7 +107,7 @@ fn a_linked_worktree_inside_the_main_checkout_is_on_its_own() {
 }
 
 #[test]
-fn home_and_root_are_no_projects() {
+fn home_and_root_are_not_projects() {
     let project = Project::new();
     let home = project.path("home");
     for directory in [home.as_path(), Path::new("/")] {

@@ -20,7 +20,7 @@ fn other_keys_and_other_hooks_stay_where_they_were() {
 }
 
 #[test]
-fn what_changed_since_stays_when_ours_is_taken_out() {
+fn later_changes_stay_when_hooks_are_removed() {
     let project = Project::new();
     project.put(".claude/settings.json", "{\"hooks\": {}, \"a\": 1}");
     project.init();
@@ -48,7 +48,7 @@ fn hooks_in_a_group_with_other_hooks_are_removed_alone() {
 }
 
 #[test]
-fn a_hook_that_a_person_changed_is_kept_and_named() {
+fn a_hook_changed_by_the_user_is_kept_and_reported() {
     let project = Project::new();
     project.init();
     let text = project.text(".claude/settings.json").replace("\"timeout\": 600", "\"timeout\": 900");
@@ -79,7 +79,7 @@ fn a_hook_that_was_taken_out_by_hand_comes_back() {
 }
 
 #[test]
-fn an_older_layout_of_ours_is_written_anew_and_still_taken_back() {
+fn an_older_layout_is_updated_and_can_still_be_removed() {
     let project = Project::new();
     project.put(".claude/settings.json", "{ }");
     // As a version might have written it that knew only one event.

@@ -73,13 +73,13 @@ fn injected(minute: u32, file: &str, titles: &[&str]) -> Value {
         "lessons_injected": titles, "lessons": lessons})
 }
 
-fn said(minute: u32, kind: &str, content: &str, category: Option<&str>, file: Option<&str>) -> Value {
+fn guidance(minute: u32, kind: &str, content: &str, category: Option<&str>, file: Option<&str>) -> Value {
     json!({"id": "g_1", "timestamp": format!("2026-02-03T10:{minute:02}:00Z"), "run_id": "run_20260203_100000_0001", "type": kind,
         "content": content, "category": category, "confidence": 0.8, "preceding_file": file})
 }
 
 #[test]
-fn a_run_is_counted_once_also_when_it_goes_on() {
+fn a_run_is_counted_once_even_if_it_continues() {
     let scene = Scene::new();
     scene.add("packs/api/lessons.jsonl", &[lesson("a"), lesson("b")]);
     scene.add(
@@ -98,7 +98,7 @@ fn a_run_is_counted_once_also_when_it_goes_on() {
     // Later a correction about y.rs comes: it counts against the telling that was counted already.
     scene.add(
         "runs/run_20260203_100000_0001/guidance.jsonl",
-        &[said(9, "correction", "no", None, Some("/home/me/p/src/y.rs"))],
+        &[guidance(9, "correction", "no", None, Some("/home/me/p/src/y.rs"))],
     );
     let later = scene.settle();
     assert_eq!(later.outcomes.len(), 1);
@@ -119,11 +119,11 @@ fn only_later_corrections_about_the_pack_or_the_file_count() {
     scene.add(
         "runs/run_20260203_100000_0001/guidance.jsonl",
         &[
-            said(1, "correction", "before", Some("rest"), None),
-            said(6, "direction", "no correction", Some("rest"), None),
-            said(6, "correction", "elsewhere", Some("git"), Some("src/x.rs")),
-            said(6, "correction", "other file", None, Some("src/ax.rs")),
-            said(36, "correction", "long after", Some("rest"), None),
+            guidance(1, "correction", "before", Some("rest"), None),
+            guidance(6, "direction", "no correction", Some("rest"), None),
+            guidance(6, "correction", "elsewhere", Some("git"), Some("src/x.rs")),
+            guidance(6, "correction", "other file", None, Some("src/ax.rs")),
+            guidance(36, "correction", "long after", Some("rest"), None),
         ],
     );
     let of = |scene: &Scene| correlate(&scene.run(), &scene.packs()).values().next().copied().unwrap();
@@ -132,7 +132,7 @@ fn only_later_corrections_about_the_pack_or_the_file_count() {
     assert_eq!((of(&scene).corrected, of(&scene).complaints), (0, 0.5));
     scene.add(
         "runs/run_20260203_100000_0001/guidance.jsonl",
-        &[said(7, "correction", "by its name", Some("api"), None)],
+        &[guidance(7, "correction", "by its name", Some("api"), None)],
     );
     assert_eq!((of(&scene).corrected, of(&scene).complaints), (1, 1.0));
 }
@@ -177,7 +177,7 @@ fn lines_that_are_strange_and_lessons_that_are_gone_are_survived() {
 }
 
 #[test]
-fn what_people_said_becomes_a_candidate_once() {
+fn guidance_becomes_a_candidate_once() {
     let scene = Scene::new();
     scene.add(
         "packs/api/lessons.jsonl",
@@ -186,15 +186,15 @@ fn what_people_said_becomes_a_candidate_once() {
     scene.add(
         "runs/run_20260203_100000_0001/guidance.jsonl",
         &[
-            said(1, "correction", "No, use PUT for whole resources", Some("rest"), Some("src/x.rs")),
-            said(2, "direction", "always version the API", None, None),
-            said(3, "task_start", "add an endpoint", None, None),
-            said(4, "correction", "use POST for writes", Some("rest"), None),
+            guidance(1, "correction", "No, use PUT for whole resources", Some("rest"), Some("src/x.rs")),
+            guidance(2, "direction", "always version the API", None, None),
+            guidance(3, "task_start", "add an endpoint", None, None),
+            guidance(4, "correction", "use POST for writes", Some("rest"), None),
         ],
     );
     scene.add(
         "runs/run_20260203_110000_0002/guidance.jsonl",
-        &[said(1, "correction", "no, use put for whole resources!", None, None)],
+        &[guidance(1, "correction", "no, use put for whole resources!", None, None)],
     );
     let found = reflect::candidates(&scene.runs(), &scene.packs());
     assert_eq!(found.len(), 2, "{found:#?}");

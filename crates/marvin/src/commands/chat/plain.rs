@@ -221,7 +221,7 @@ impl PlainFrontEnd {
                     output::error(&output::visible(&text));
                 }
                 Some(Reply::Input(text)) => {
-                    output::talk("taken back; change it and send it again");
+                    output::talk("undone: the last prompt is back in the input");
                     begin = text;
                 }
                 Some(Reply::Edit { what, path }) => self.edit(&what, &path),

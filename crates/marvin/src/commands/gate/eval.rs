@@ -13,7 +13,7 @@ use std::time::Instant;
 /// Score the gate on a labelled file of commands
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A line of the file is {\"id\", \"command\", \"label\": \"allow|ask|deny\", \"category\"}, and \"technique\" where the command hides what it does.\nRule files count only with --rules.\n\nExamples:\n  marvin gate eval labelled.jsonl\n  marvin gate eval labelled.jsonl --json | jq .figures"
+    after_help = "A line of the file is {\"id\", \"command\", \"label\": \"allow|ask|deny\", \"category\"}, and \"technique\" where the command hides what it does.\nRule files apply only with --rules.\n\nExamples:\n  marvin gate eval labelled.jsonl\n  marvin gate eval labelled.jsonl --json | jq .figures"
 )]
 pub(crate) struct EvalArguments {
     /// The file (JSONL)
@@ -22,7 +22,7 @@ pub(crate) struct EvalArguments {
     /// The directory that the commands would run in; it counts as the workspace
     #[arg(long, value_name = "PATH")]
     working_dir: Option<PathBuf>,
-    /// Let the rule files count too
+    /// Apply the rule files too
     #[arg(long)]
     rules: bool,
     /// As JSON

@@ -33,7 +33,7 @@ pub(crate) struct ExplainArguments {
     /// As JSON
     #[arg(long)]
     json: bool,
-    /// Give the verdict as the exit code too
+    /// Return the verdict as the exit code too
     #[arg(long)]
     exit_code: bool,
     /// Show what the hook would answer this client, which runs commands without Marvin's sandbox

@@ -9,7 +9,7 @@ use marvin_gate::layers::{Rule, learn};
 use std::fmt::Display;
 use std::sync::Arc;
 
-/// Keep what was learned
+/// List, add and remove learned rules
 #[derive(Debug, Subcommand)]
 pub(crate) enum LearnedCommand {
     /// List the learned rules of this project
@@ -42,7 +42,7 @@ pub(crate) enum LearnedCommand {
     },
 }
 
-/// Show what was approved and could become a rule
+/// Show approved commands that could become rules
 #[derive(Debug, Args)]
 #[command(
     after_help = "Nothing is learned until you accept it.\n\nExamples:\n  marvin gate suggestions\n  marvin gate suggestions accept s-1x2y3z\n  marvin gate suggestions dismiss s-1x2y3z"
@@ -57,7 +57,7 @@ pub(crate) struct SuggestionsArguments {
 
 #[derive(Debug, Subcommand)]
 enum SuggestionsCommand {
-    /// Make a rule of it
+    /// Turn it into a rule
     Accept {
         /// Its id
         id: String,

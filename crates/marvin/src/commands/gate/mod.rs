@@ -18,7 +18,7 @@ use clap::{Parser, Subcommand};
 use marvin_base::Exit;
 use std::ffi::OsString;
 
-/// Judge shell commands, explain verdicts, and keep the lists of rules
+/// Judge shell commands, explain verdicts, and manage rules
 #[derive(Debug, Subcommand)]
 pub(crate) enum GateCommand {
     Judge(judge::JudgeArguments),

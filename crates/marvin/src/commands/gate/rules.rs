@@ -21,7 +21,7 @@ pub(crate) enum RulesCommand {
     List(ProjectArguments),
     /// Check rule files against their own examples; exit code 1 when something is wrong
     #[command(
-        after_help = "Without a file: every rule file that counts here. The purpose of a file is in its name (allow, deny, learned).\n\nExamples:\n  marvin gate rules test\n  marvin gate rules test my-denylist.json"
+        after_help = "Without a file: every rule file in effect here. The purpose of a file is in its name (allow, deny, learned).\n\nExamples:\n  marvin gate rules test\n  marvin gate rules test my-denylist.json"
     )]
     Test {
         /// The file
@@ -30,7 +30,7 @@ pub(crate) enum RulesCommand {
         #[command(flatten)]
         project: ProjectArguments,
     },
-    /// Add a list to begin with; without a name, show which there are
+    /// Add a starter list; without a name, list them
     #[command(
         after_help = "Examples:\n  marvin gate rules add\n  marvin gate rules add rust node\n  marvin gate rules add terraform --project"
     )]
@@ -38,7 +38,7 @@ pub(crate) enum RulesCommand {
         /// rust, node, python, go, java, ruby, php, dotnet, docker, kubernetes, terraform, make, git
         #[arg(value_name = "NAME")]
         names: Vec<String>,
-        /// To the project's files, and trust them; else to your own
+        /// Add to the project's files and trust them, instead of your own
         #[arg(long)]
         project: bool,
         #[command(flatten)]

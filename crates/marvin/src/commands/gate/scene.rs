@@ -15,7 +15,7 @@ pub(crate) struct SceneArguments {
     /// The directory that the commands would run in; it counts as the workspace
     #[arg(long, value_name = "PATH")]
     working_dir: Option<PathBuf>,
-    /// Leave out every rule file: only what the commands do counts
+    /// Ignore all rule files: judge only by effects
     #[arg(long)]
     no_rules: bool,
 }

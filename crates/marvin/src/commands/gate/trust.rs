@@ -10,13 +10,13 @@ use marvin_gate::layers::{List, Rule, RuleFileOwner, Trust};
 use serde::Serialize;
 use std::path::Path;
 
-/// Trust the rules of this project that allow something, as they are now
+/// Trust this project's allow rules in their current version
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A project's denylist always counts. Its allowlist and its learned rules count only while you trust exactly this content;\nwhen the files change they do not count until you look again.\n\nExamples:\n  marvin gate trust\n  marvin gate trust --remove"
+    after_help = "A project's denylist always applies. Its allowlist and its learned rules apply only while you trust exactly this content;\nafter a change they do not apply until you trust them again.\n\nExamples:\n  marvin gate trust\n  marvin gate trust --remove"
 )]
 pub(crate) struct TrustArguments {
-    /// Trust them no longer
+    /// Remove the trust
     #[arg(long)]
     remove: bool,
     #[command(flatten)]

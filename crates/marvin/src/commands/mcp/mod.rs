@@ -27,7 +27,7 @@ Examples:
   marvin mcp --tools gate_explain,verify                only these tools
   marvin mcp servers list                               servers whose tools Marvin's own agents get";
 
-/// Serve Marvin's tools over the Model Context Protocol, and keep servers of others
+/// Serve Marvin's tools over the Model Context Protocol, and manage other servers
 #[derive(Debug, Args)]
 #[command(after_help = HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArguments {

@@ -13,7 +13,7 @@ use marvin_tools::servers::{self, Definition, Server, ServerOwner, ServerState};
 use serde::Serialize;
 use std::io::IsTerminal;
 
-/// Keep the servers whose tools Marvin's agents get: [mcp.servers.NAME] in config.toml
+/// Manage MCP servers whose tools Marvin's agents get: [mcp.servers.NAME] in config.toml
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServersCommand {
     /// List the servers that the settings name, and whether they may start
@@ -32,15 +32,15 @@ pub(crate) enum ServersCommand {
         #[command(flatten)]
         place: ProjectArguments,
     },
-    /// Let a server start that this project's config.toml names, as it is now (a person's decision)
+    /// Trust a server of this project's config.toml in its current version (a person's decision)
     #[command(
-        after_help = "What it would run is shown first. A change of its definition, or of a file of the project that it runs, needs trust again.\n\nExamples:\n  marvin mcp servers trust docs\n  marvin mcp servers trust docs --yes\n  marvin mcp servers trust docs --remove"
+        after_help = "Its command is shown first. After a change of its definition, or of a project file that it runs, it must be trusted again.\n\nExamples:\n  marvin mcp servers trust docs\n  marvin mcp servers trust docs --yes\n  marvin mcp servers trust docs --remove"
     )]
     Trust {
         /// The server
         #[arg(value_name = "NAME")]
         name: String,
-        /// Trust it no longer
+        /// Remove the trust
         #[arg(long)]
         remove: bool,
         /// Do not ask

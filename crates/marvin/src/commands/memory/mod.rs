@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 /// Bytes of a file that is imported.
 const MAX_IMPORT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Decide what is remembered, ask for it, and see who agreed to it
+/// Decide what is remembered, search it, and see who approved it
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
     /// Show what is remembered
@@ -34,18 +34,18 @@ pub(crate) enum MemoryCommand {
         after_help = "Examples:\n  marvin memory list\n  marvin memory list --all --json | jq -r '.[].id'"
     )]
     List {
-        /// Also what is over or was replaced
+        /// Include expired and replaced memories
         #[arg(long)]
         all: bool,
         #[command(flatten)]
         place: ProjectArguments,
     },
-    /// Show what waits for you, and at a terminal decide about it, one by one
+    /// Show candidates that wait for you, and at a terminal decide about each
     #[command(
         after_help = "At a terminal: y remember, n do not, e change it first, s decide later, q stop.\n\nExamples:\n  marvin memory pending\n  marvin memory pending --json | jq -r '.[].fingerprint'"
     )]
     Pending(Reviewer),
-    /// Remember what waits
+    /// Approve candidates
     #[command(
         after_help = "Examples:\n  marvin memory approve 5c46a1\n  marvin memory approve 5c46a1 --supersedes 9f2e11 --reviewer ann --json"
     )]
@@ -53,18 +53,18 @@ pub(crate) enum MemoryCommand {
         /// Ids of candidates, or the beginnings of them
         #[arg(required = true)]
         ids: Vec<String>,
-        /// The memory whose place it takes
+        /// The memory that it replaces
         #[arg(long, value_name = "ID")]
         supersedes: Option<String>,
         #[command(flatten)]
         reviewer: Reviewer,
     },
-    /// Remember something else than was proposed
+    /// Approve a changed candidate
     #[command(
         after_help = "Examples:\n  marvin memory edit 5c46a1 --text 'Prefers tabs in Go files only' --tag go"
     )]
     Edit(Change),
-    /// Do not remember what waits
+    /// Reject candidates
     #[command(after_help = "Examples:\n  marvin memory reject 5c46a1 --note 'only true that day'")]
     Reject {
         /// Ids of candidates, or the beginnings of them
@@ -73,7 +73,7 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         reviewer: Reviewer,
     },
-    /// Erase what is remembered; that it was there stays on the ledger
+    /// Erase memories; the ledger keeps that they existed
     #[command(after_help = "Examples:\n  marvin memory forget 9f2e11")]
     Forget {
         /// Ids of memories, or the beginnings of them
@@ -82,15 +82,15 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         reviewer: Reviewer,
     },
-    /// Ask everything that is remembered: memories, traces, lessons, packs' lessons, artifacts
+    /// Search memories, traces, lessons, packs' lessons and artifacts
     #[command(
         after_help = "Examples:\n  marvin memory query which editor do I like\n  marvin memory query --kind lesson --tag io 'disk full' --json"
     )]
     Query(Question),
-    /// Write what is remembered as JSONL
+    /// Export memories as JSONL
     #[command(after_help = "Examples:\n  marvin memory export > memory.jsonl")]
     Export(ProjectArguments),
-    /// Propose the candidates of a JSONL file; nothing of it is remembered before you agree
+    /// Propose the candidates of a JSONL file; nothing is remembered before you approve it
     #[command(after_help = "Examples:\n  marvin memory import memory.jsonl\n  marvin memory pending")]
     Import {
         /// The file; `-`: standard input
@@ -98,21 +98,21 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         place: ProjectArguments,
     },
-    /// Look through what you said lately and propose what seems worth remembering
+    /// Propose candidates from your recent messages
     #[command(after_help = "Examples:\n  marvin memory practice\n  marvin memory pending")]
     Practice(ProjectArguments),
     /// Replay the ledger and compare it with what is remembered
     #[command(
-        after_help = "Exit code 1 when they do not agree; what does not fit is never told to a model.\n\nExamples:\n  marvin memory audit\n  marvin memory audit --adopt      (takes over a memory that was made on another machine)"
+        after_help = "Exit code 1 when they disagree; memories that do not match are never given to a model.\n\nExamples:\n  marvin memory audit\n  marvin memory audit --adopt      (adopts a memory from another machine)"
     )]
     Audit {
-        /// Take over what the ledger and the memory agree on, as if you had agreed to it here
+        /// Adopt the entries on which ledger and memory agree, as if you had approved them here
         #[arg(long)]
         adopt: bool,
         #[command(flatten)]
         reviewer: Reviewer,
     },
-    /// Show why something was said: which memories went into a turn, and where they come from
+    /// Show which memories a turn was given, and where they come from
     #[command(after_help = "Examples:\n  marvin memory why run_20260203_040506_1a2b:3")]
     Why {
         /// The turn: SESSION:NUMBER
@@ -120,7 +120,7 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         place: ProjectArguments,
     },
-    /// Measure how well the index finds what it should, on a labelled file
+    /// Measure the recall of the index on a labelled file
     #[command(
         after_help = "A line is {\"doc\": ID, \"text\": …, \"thread\": …} or {\"query\": TEXT, \"relevant\": [ID]}; both may name a \"set\".\n\nExamples:\n  marvin memory eval labelled.jsonl\n  marvin memory eval --format locomo locomo10.json --json | jq '.recall'\n  marvin memory eval --format cosqa cosqa-dev.json --embedder ~/models/all-MiniLM-L6-v2"
     )]
@@ -133,7 +133,7 @@ pub(crate) enum MemoryCommand {
         /// The number of results that count; may be given several times
         #[arg(short = 'k', value_name = "N", default_values_t = [5, 10, 20])]
         k: Vec<usize>,
-        /// The directory of a model that finds by meaning too (default: the setting memory.embedder)
+        /// The directory of an embedding model (default: the setting memory.embedder)
         #[arg(long, value_name = "DIRECTORY")]
         embedder: Option<PathBuf>,
         /// As JSON
@@ -156,10 +156,10 @@ pub(crate) struct Change {
     /// A tag; may be given several times
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
-    /// Days until it is no longer true; 0: for good
+    /// Days until it expires; 0: never
     #[arg(long, value_name = "DAYS")]
     ttl_days: Option<u32>,
-    /// The memory whose place it takes
+    /// The memory that it replaces
     #[arg(long, value_name = "ID")]
     supersedes: Option<String>,
     #[command(flatten)]
@@ -181,7 +181,7 @@ pub(crate) struct Question {
     /// Only from this source, for example user_said; may be given several times
     #[arg(long, value_name = "SOURCE")]
     source: Vec<String>,
-    /// A tag that makes a find better; may be given several times
+    /// A tag that ranks results higher; may be given several times
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
     #[command(flatten)]

@@ -136,13 +136,13 @@ mod tests {
         let waiting = memory.pending().unwrap();
         let person = marvin_base::person::testing::person("ann", directory.path()).unwrap();
         let answers = "y\nwhat?\nn\ne\nfact 3\nnumbers, odd\n10\ns\n";
-        let mut said = String::new();
+        let mut output = String::new();
         let decided = review(&mut memory, &waiting, &person, "", &mut answers.as_bytes(), &mut |text| {
-            said.push_str(text);
-            said.push('\n');
+            output.push_str(text);
+            output.push('\n');
         });
-        assert_eq!(decided.unwrap(), 3, "{said}");
-        assert!(said.contains("source: assistant_inferred; proposed by think"), "{said}");
+        assert_eq!(decided.unwrap(), 3, "{output}");
+        assert!(output.contains("source: assistant_inferred; proposed by think"), "{output}");
         let texts: Vec<String> =
             memory.list().unwrap().into_iter().map(|one| one.entry.candidate.text).collect();
         assert_eq!(texts, ["fact one", "fact 3"]);

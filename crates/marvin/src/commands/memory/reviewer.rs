@@ -14,7 +14,7 @@ pub(crate) struct Reviewer {
     /// The name of the person who decides; needed without a terminal
     #[arg(long, value_name = "NAME")]
     pub(super) reviewer: Option<String>,
-    /// A note beside the decision
+    /// A note on the decision
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(super) note: String,
     #[command(flatten)]

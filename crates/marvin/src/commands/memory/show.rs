@@ -55,7 +55,7 @@ pub(super) fn whole(proposal: &Proposal) -> String {
         (Some(session), Some(number)) => format!(", turn {session}:{number}"),
         _ => String::new(),
     };
-    let days = candidate.ttl_days.map_or("for good".to_string(), |days| format!("for {days} days"));
+    let days = candidate.ttl_days.map_or("does not expire".to_string(), |days| format!("for {days} days"));
     text.push_str(&format!(
         "  type {}, {days}; tags: {}\n",
         candidate.kind.word(),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Check packs; exit code 1 when something is wrong
 #[derive(Debug, Args)]
 #[command(
-    after_help = "DIRECTORY is one pack, or a directory of packs; without it, every pack that counts here is checked.\npack.json must fit the schema that `marvin packs new` writes beside it, and every glob must be one.\n\nExamples:\n  marvin packs check\n  marvin packs check .marvin/packs/billing"
+    after_help = "DIRECTORY is one pack, or a directory of packs; without it, every pack in effect here is checked.\npack.json must match the schema that `marvin packs new` writes next to it, and every glob must be valid.\n\nExamples:\n  marvin packs check\n  marvin packs check .marvin/packs/billing"
 )]
 pub(crate) struct CheckArguments {
     /// A pack, or a directory of packs

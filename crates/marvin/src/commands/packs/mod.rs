@@ -15,12 +15,12 @@ use serde::Serialize;
 use serde_json::Value;
 use shelf::{NO_PACKS, Shelf, safe};
 
-/// Keep packs: what agents are told about files
+/// Manage packs, the guidance for agents about files
 #[derive(Debug, Subcommand)]
 pub(crate) enum PacksCommand {
-    /// List the packs that count here
+    /// List the packs in effect here
     #[command(
-        after_help = "Packs are in .marvin/packs of the project and in the directory packs of your own settings; the first of a name wins.\n\nExamples:\n  marvin packs list\n  marvin packs list --json | jq -r '.packs[].name'"
+        after_help = "Packs are in .marvin/packs of the project and in the directory packs of your own settings; the first pack of a name wins.\n\nExamples:\n  marvin packs list\n  marvin packs list --json | jq -r '.packs[].name'"
     )]
     List(ProjectArguments),
     Check(check::CheckArguments),

@@ -15,16 +15,16 @@ const GUARDRAILS: &str = "# NAME
 - Write rules here that an agent can follow: what to do, where, and why. One line each.
 ";
 
-/// Make a pack: one to begin with (code-quality, git-workflow, go, python, rust, security, testing), or an empty one
+/// Create a pack: a starter (code-quality, git-workflow, go, python, rust, security, testing), or an empty one
 #[derive(Debug, Args)]
 #[command(
     after_help = "No existing file is overwritten.\n\nExamples:\n  marvin packs new rust\n  marvin packs new billing\n  marvin packs new house-rules --user"
 )]
 pub(crate) struct NewArguments {
-    /// Its name: small letters, digits and hyphens
+    /// Its name: lower-case letters, digits and hyphens
     #[arg(value_name = "NAME")]
     name: String,
-    /// Among your own packs, for every project
+    /// Create it among your own packs, for every project
     #[arg(long)]
     user: bool,
     #[command(flatten)]
@@ -130,7 +130,7 @@ pub(super) fn run(arguments: &NewArguments) -> Result<Exit, Failure> {
     if own.is_empty() {
         let facts = directory.join(pack::FILES[0]);
         output::talk(&format!(
-            "Now say in {} when it is told: extensions, paths, categories.",
+            "Now set in {} when it applies: extensions, paths, categories.",
             facts.display()
         ));
     }

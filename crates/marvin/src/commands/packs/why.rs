@@ -14,7 +14,7 @@ use marvin_hooks::packs::{InjectionHistory, Reach, RecentGuidance, ScoredPack, i
 use serde::Serialize;
 use std::path::{Component, Path, PathBuf};
 
-/// Show what every pack has to do with a file, and what an agent would be told
+/// Show the score of every pack for a file, and the guidance an agent would get
 #[derive(Debug, Args)]
 #[command(
     after_help = "The file need not exist. --corrected shows what a correction of the last minutes would change.\n\nExamples:\n  marvin packs why src/auth/login.ts\n  marvin packs why src/main.rs --corrected rust\n  marvin packs why src/main.rs --json | jq '.packs[] | {pack, score, reach}'"
@@ -23,7 +23,7 @@ pub(crate) struct WhyArguments {
     /// The file
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// As if something of this category had just been corrected
+    /// Assume a recent correction of this category
     #[arg(long, value_name = "CATEGORY")]
     corrected: Vec<String>,
     #[command(flatten)]
@@ -109,13 +109,13 @@ fn max_tokens(shelf: &Shelf) -> Result<usize, Failure> {
     Ok(context.settings.count(&table::PACKS_TOKENS))
 }
 
-fn verdict(scored: &ScoredPack, told: bool) -> String {
+fn verdict(scored: &ScoredPack, is_shown: bool) -> String {
     if let Some(pattern) = &scored.excluded {
         return format!("silent: excludes_paths has {pattern}");
     }
     let needs = scored.threshold();
     let kind = if needs == STRONG_THRESHOLD { "a strong signal" } else { "no strong signal" };
-    match (scored.reach, told) {
+    match (scored.reach, is_shown) {
         (Reach::Relevant, true) => {
             format!("relevant ({needs} needed, {kind}): guardrails and the best lessons")
         }

@@ -28,7 +28,7 @@ const HELP: &str = "\
 The file is JSON, or YAML when its name ends in .yaml or .yml. Steps run in the order that depends_on asks for, independent
 ones in parallel. Everything is recorded before it counts: kill it anywhere, and `marvin resume-run` resumes it.
 
-Exit codes: 0 all steps succeeded; 1 a step failed, or succeeded in part; 2 the file is wrong; 3 a step's commitments do not hold;
+Exit codes: 0 all steps succeeded; 1 a step failed or was partial; 2 the file is invalid; 3 a step's commitments do not hold;
 4 a person is needed; 6 the budget is spent (resume it with a larger one); 130 stopped.
 
 Examples:

@@ -5,7 +5,7 @@ use crate::support::{PROGRAM, World, call, put, say, until};
 use serde_json::{Value, json};
 use std::fs;
 
-/// A server in bash: it says hello, and `answers` says what it does with each further line in `$line`, whose id is `$id`.
+/// A server in bash: it answers `initialize`, and `answers` handles each further line in `$line`, whose id is `$id`.
 fn server(world: &World, name: &str, tools: &str, answers: &str) -> String {
     let script = format!(
         r#"while read -r line; do
@@ -20,7 +20,7 @@ done"#
     put(&world.root().join(format!("{name}.sh")), &script).display().to_string()
 }
 
-/// A list of tools as a line of bash.
+/// A tool list as a line of bash.
 fn list(tools: &Value) -> String {
     format!(r#"echo '{{"jsonrpc":"2.0","id":'"$id"',"result":{{"tools":{tools}}}}}'"#)
 }
@@ -29,7 +29,7 @@ fn one_tool(name: &str) -> Value {
     json!([{"name": name, "description": "says hello", "inputSchema": {"type": "object", "properties": {"who": {"type": "string"}}, "required": ["who"]}}])
 }
 
-/// The person's settings: these servers, each a program with its arguments and further lines.
+/// User settings with these servers, each a program with its arguments and further lines.
 fn person(world: &World, servers: &[(&str, &str, &[&str], &str)]) {
     put(&world.user().join("config.toml"), &config(servers));
 }
@@ -43,7 +43,7 @@ fn config(servers: &[(&str, &str, &[&str], &str)]) -> String {
         .collect()
 }
 
-/// What the trace says of the call of this tool.
+/// The trace entry of the call of this tool.
 fn called(trace: &[Value], tool: &str) -> Value {
     let done = |event: &&Value| event["type"] == "item.completed" && event["item"]["name"] == tool;
     trace.iter().find(done).unwrap_or_else(|| panic!("{tool} was not called: {trace:?}"))["item"].clone()
@@ -66,7 +66,7 @@ fn an_agent_calls_the_tool_of_another_server() {
         say("done"),
     ];
     world.play(&script, &[]).run().exits(0);
-    // The other server's own run lies beside ours.
+    // The other server's own run is stored next to this one.
     let ours = world
         .runs()
         .into_iter()
@@ -82,7 +82,7 @@ fn an_agent_calls_the_tool_of_another_server() {
 }
 
 #[test]
-fn servitors_and_roles_of_workflows_get_them_too() {
+fn servitors_and_workflow_roles_get_them_too() {
     let world = World::new();
     world.write(".marvin/config.toml", "");
     person(&world, &[("other", PROGRAM, &["mcp", "--tools", "gate_explain"], "")]);
@@ -165,7 +165,7 @@ fn a_project_s_server_starts_only_when_a_person_has_trusted_it() {
     assert_eq!(checked[0]["tools"], json!(["mcp__p__hello"]), "{checked}");
     assert!(mark.exists());
 
-    // What it runs is part of what was trusted.
+    // Trust covers the program that it runs.
     fs::remove_file(&mark).unwrap();
     world.write("server.sh", &format!("touch {}\n{body}\n", mark.display()));
     world.play(&[say("done")], &[]).run().exits(0);
@@ -175,7 +175,7 @@ fn a_project_s_server_starts_only_when_a_person_has_trusted_it() {
 }
 
 #[test]
-fn hostile_servers_leave_marvin_calm() {
+fn hostile_servers_do_not_disturb_marvin() {
     let world = World::new();
     let many: Vec<Value> =
         (0..10_000).map(|n| json!({"name": format!("t{n}"), "inputSchema": {"type": "object"}})).collect();
@@ -220,7 +220,7 @@ fn hostile_servers_leave_marvin_calm() {
     let script = [call("mcp__many__t1", json!({})), say("still here")];
     let ended = world.play(&script, &["--output-format", "json"]).run().exits(0);
     assert_eq!(ended.json()["text"], "still here");
-    let told = notices(&world.trace());
+    let notices = notices(&world.trace());
     for part in [
         "`silent` is not used: it did not answer within 3 s",
         "`garbage`",
@@ -229,7 +229,7 @@ fn hostile_servers_leave_marvin_calm() {
         "`missing`",
         "tools more than are taken",
     ] {
-        assert!(told.contains(part), "{part} in {told}");
+        assert!(notices.contains(part), "{part} in {notices}");
     }
     let checked = world.marvin(["mcp", "servers", "check", "odd", "--json"]).run().exits(0).json();
     let tools = checked[0]["tools"].as_array().unwrap();
@@ -238,7 +238,7 @@ fn hostile_servers_leave_marvin_calm() {
 }
 
 #[test]
-fn calls_that_hang_die_or_change_are_told() {
+fn calls_that_hang_die_or_change_are_reported() {
     let world = World::new();
     let hang = server(&world, "hang", &list(&one_tool("hello")), "");
     let die = server(
@@ -314,7 +314,7 @@ fn a_killed_turn_leaves_no_server() {
 }
 
 #[test]
-fn mistakes_in_the_settings_are_told() {
+fn invalid_server_settings_are_reported() {
     let world = World::new();
     put(&world.user().join("config.toml"), "[mcp.servers.a]\ncomand = 'x'\n");
     let listed = world.marvin(["mcp", "servers", "list"]).run().exits(1);
@@ -351,7 +351,7 @@ fn a_server_over_http_is_reached_with_its_header() {
 }
 
 #[test]
-fn s3_code_planted_in_the_project_is_not_run_by_a_person_s_server() {
+fn s3_code_planted_in_the_project_is_not_run_by_a_users_server() {
     let world = World::new();
     let mark = |name: &str| world.root().join(format!("mark-{name}"));
     let touch = |name: &str| format!("#!/bin/sh\ntouch {}\n", mark(name).display());
@@ -378,10 +378,10 @@ fn s3_code_planted_in_the_project_is_not_run_by_a_person_s_server() {
     for name in ["python", "npx", "path"] {
         assert!(!mark(name).exists(), "{name}");
     }
-    // The empty directories go with the servers.
+    // The empty directories are removed with the servers.
     let left = fs::read_dir(world.user().join("mcp")).unwrap().count();
     assert_eq!(left, 0);
-    // The person may give that up for one server, and is warned.
+    // The user may give up that protection for one server, and is warned.
     person(&world, &[("own", "./bin/docs-tool", &[], "cwd = 'project'")]);
     let listed = world.marvin(["mcp", "servers", "list", "--json"]).run().exits(0).json();
     assert!(listed[0]["notes"].to_string().contains("inside the project"), "{listed}");
@@ -411,7 +411,7 @@ fn s3_a_pinned_script_that_changed_waits_for_trust() {
     assert_eq!(state(), "ready");
     world.marvin(["mcp", "servers", "check", "p"]).run().exits(0);
     assert!(mark.exists());
-    // A definition that the person changes is the person's decision.
+    // A definition that the user changes is the user's decision.
     person(&world, &[("p", "bash", &[&script], "timeout_s = 7")]);
     assert_eq!(state(), "ready");
 }

@@ -17,15 +17,15 @@ struct Pipe {
     running: RunningProgram,
     stdin: Option<ChildStdin>,
     next: u64,
-    /// What it was told beside answers.
-    heard: Vec<Value>,
+    /// Messages other than answers.
+    notifications: Vec<Value>,
 }
 
 impl Pipe {
-    /// Starts `marvin mcp` and says hello.
+    /// Starts `marvin mcp` and initializes the session.
     fn open(world: &World, more: &[&str]) -> Self {
         let (running, stdin) = world.marvin(["mcp"]).args(more).converse();
-        let mut pipe = Pipe { running, stdin: Some(stdin), next: 0, heard: Vec::new() };
+        let mut pipe = Pipe { running, stdin: Some(stdin), next: 0, notifications: Vec::new() };
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}});
         let answer = pipe.ask("initialize", hello);
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");
@@ -39,7 +39,7 @@ impl Pipe {
         stdin.flush().unwrap();
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     fn request(&mut self, method: &str, params: Value) -> u64 {
         self.next += 1;
         let mut message = json!({"jsonrpc": "2.0", "id": self.next, "method": method});
@@ -56,7 +56,7 @@ impl Pipe {
         message
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for the answer.
     fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.request(method, params);
         loop {
@@ -64,7 +64,7 @@ impl Pipe {
             if message["id"] == id {
                 return message;
             }
-            self.heard.push(message);
+            self.notifications.push(message);
         }
     }
 
@@ -75,7 +75,7 @@ impl Pipe {
     }
 }
 
-/// How many processes work in this directory or name it.
+/// Number of processes that work in this directory or name it.
 fn processes(mark: &Path) -> usize {
     let mark = mark.display().to_string();
     let entries = fs::read_dir("/proc").unwrap().flatten();

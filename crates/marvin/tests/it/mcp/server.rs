@@ -16,11 +16,11 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
-/// A client that remembers what it is told.
+/// A client that records notifications.
 #[derive(Clone, Default)]
 pub(super) struct Watcher {
     pub(super) steps: Arc<Mutex<Vec<String>>>,
-    pub(super) heard: Arc<Mutex<Vec<Value>>>,
+    pub(super) notifications: Arc<Mutex<Vec<Value>>>,
 }
 
 impl ClientHandler for Watcher {
@@ -45,11 +45,11 @@ impl ClientHandler for Watcher {
         message: rmcp::model::LoggingMessageNotificationParam,
         _context: rmcp::service::NotificationContext<RoleClient>,
     ) {
-        self.heard.lock().unwrap().push(message.data);
+        self.notifications.lock().unwrap().push(message.data);
     }
 }
 
-/// A client of HTTP that needs no certificates.
+/// An HTTP client without TLS.
 pub(super) fn client() -> impl rmcp::transport::streamable_http_client::StreamableHttpClient {
     marvin_model::wire::web_client("http://127.0.0.1/", std::time::Duration::from_secs(10)).unwrap()
 }
@@ -60,7 +60,7 @@ pub(super) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// Calls a tool; what it hands back must fit its schema.
+/// Calls a tool; the result must match its schema.
 pub(super) async fn call(client: &Client, tool: &str, arguments: Value) -> (bool, String, Value) {
     let tools = client.peer().list_all_tools().await.unwrap();
     let spec = tools.iter().find(|one| one.name == tool).unwrap_or_else(|| panic!("no {tool}"));
@@ -80,7 +80,7 @@ pub(super) async fn call(client: &Client, tool: &str, arguments: Value) -> (bool
     (failed, text, facts)
 }
 
-/// One conversation, whatever the transport.
+/// The same conversation for every transport.
 async fn conversation(client: &Client, world: &World) {
     let info = client.peer().peer_info().unwrap();
     assert!(info.instructions.as_deref().unwrap().contains("verify"));
@@ -124,7 +124,7 @@ async fn conversation(client: &Client, world: &World) {
     fs::write(world.project().join("done.txt"), "x").unwrap();
     let (_, _, report) = call(client, "verify", json!({})).await;
     assert_eq!(report["verified"], true, "{report}");
-    // The second step was told before the second answer.
+    // Progress of the second step arrived before the second answer.
     let steps = client.service().steps.lock().unwrap().clone();
     assert_eq!(steps.len(), 2, "{steps:?}");
     assert!(steps[0].starts_with("failed:") && steps[1].starts_with("passed:"), "{steps:?}");
@@ -138,7 +138,7 @@ async fn conversation(client: &Client, world: &World) {
     assert!(client.peer().list_prompts(None).await.unwrap_err().to_string().contains("-32601"));
 }
 
-/// The one run of the server, with a judged record of every call.
+/// The server's only run, with a judged record of every call.
 fn recorded(world: &World) {
     let facts = world.facts();
     assert_eq!((&facts["manner"], &facts["status"]), (&json!("mcp"), &json!("success")), "{facts}");
@@ -176,7 +176,7 @@ fn discover() -> ClientLifecycleMode {
     ClientLifecycleMode::Discover { preferred_versions: vec![rmcp::model::ProtocolVersion::V_2026_07_28] }
 }
 
-/// Starts the server over HTTP; gives it, its address and its token.
+/// Starts the server over HTTP; returns it, its address and its token.
 pub(super) fn served(world: &World, more: &[&str]) -> (crate::support::RunningProgram, String) {
     let mut running =
         world.marvin(["mcp", "--http"]).args(more).env("MARVIN_MCP_TOKEN", "secret-token-1").start();
@@ -219,7 +219,7 @@ fn the_stateless_revision_over_http_with_the_token_in_the_address() {
     server.end().exits(0);
 }
 
-/// Sends a request as it is; gives the status and the whole answer.
+/// Sends raw bytes; returns the status and the complete answer.
 fn raw(url: &str, head: &str, body: &str) -> (u16, String) {
     let address = url.strip_prefix("http://").unwrap().split('/').next().unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
@@ -228,7 +228,7 @@ fn raw(url: &str, head: &str, body: &str) -> (u16, String) {
         "POST /mcp HTTP/1.1\r\n{host}{head}Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    // A server that refuses early need not read it all.
+    // A server that refuses early need not read all of it.
     stream.write_all(request.as_bytes()).ok();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).ok();
@@ -238,7 +238,7 @@ fn raw(url: &str, head: &str, body: &str) -> (u16, String) {
 }
 
 #[test]
-fn strangers_are_kept_out() {
+fn unauthenticated_requests_are_refused() {
     let world = World::new();
     let (_server, url) = served(&world, &[]);
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
@@ -257,12 +257,12 @@ fn strangers_are_kept_out() {
     assert_eq!(raw(&url, &format!("{key}Origin: null\r\n"), &hello).0, 403);
     let large = format!("{}{}", hello, " ".repeat(5 * 1024 * 1024));
     assert_eq!(raw(&url, key, &large).0, 413);
-    // And it still works.
+    // The server still works.
     assert_eq!(raw(&url, key, &hello).0, 200);
 }
 
 #[test]
-fn what_is_served_is_asked_for() {
+fn only_the_requested_tools_are_served() {
     let world = World::new();
     let far = world.marvin(["mcp", "--http", "0.0.0.0:0"]).run().exits(5);
     assert!(far.message().contains("this machine only"), "{}", far.message());
@@ -283,7 +283,7 @@ fn what_is_served_is_asked_for() {
     assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("3000"), "{answer}");
     drop(pipe);
 
-    // An agent that may not write is served nothing that runs or stores.
+    // A read-only agent is offered no tool that runs or stores anything.
     let (mut running, mut stdin) = world.marvin(["mcp"]).env("MARVIN_READONLY", "1").converse();
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
         {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}}});
@@ -308,7 +308,7 @@ fn slow(world: &World) -> Pipe {
 }
 
 #[test]
-fn a_cancelled_call_ends_its_processes_and_the_server_goes_on() {
+fn a_cancelled_call_ends_its_processes_and_the_server_continues() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -328,7 +328,7 @@ fn a_server_ends_with_its_client_and_leaves_no_process() {
     if !commands_run(&world) {
         return;
     }
-    // The client closes its side; its process dies; the server is asked to end; the server is killed.
+    // The client closes its side; its process dies; the server gets a signal; the server is killed.
     for manner in ["close", "drop", "term", "kill"] {
         fs::remove_dir_all(world.state()).ok();
         let mut pipe = slow(&world);
@@ -356,7 +356,7 @@ fn a_server_ends_with_its_client_and_leaves_no_process() {
 }
 
 #[test]
-fn nonsense_does_not_stop_the_server() {
+fn malformed_messages_do_not_stop_the_server() {
     let world = World::new();
     let mut pipe = Pipe::open(&world, &[]);
     let stdin = pipe.stdin.as_mut().unwrap();

@@ -1,4 +1,4 @@
-//! Servitors of another program: they work in the server's process, prove what they say, and outlive it.
+//! Servitors of an MCP client: they work in the server's process, are verified, and outlive it.
 
 use super::server::{Watcher, call as call_over_http, client, runtime, served};
 use super::{Pipe, processes};
@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// A project in which the model plays this.
+/// A project whose model plays this script.
 fn scripted(script: &[Value]) -> World {
     let world = World::new();
     world.write(".marvin/config.toml", "");
@@ -24,7 +24,7 @@ fn model(world: &World, script: &[Value]) {
     put(&world.user().join("config.toml"), &format!("[model]\nprovider = \"mock\"\nscript = \"{script}\"\n"));
 }
 
-/// An entry for one servitor, which may be played again and again.
+/// A repeatable entry for one servitor.
 fn when(step: &str, contains: &str, mut entry: Value) -> Value {
     entry["when"] = json!({"step": step, "contains": contains});
     entry["repeat"] = json!(true);
@@ -35,14 +35,14 @@ fn done() -> Value {
     say("It is done.\nSTATUS: DONE")
 }
 
-/// The text of an answer and its facts; fails unless it is an error as said.
-fn told(answer: &Value, error: bool) -> (String, Value) {
+/// The text and structured content of an answer; fails unless its error flag is as expected.
+fn content_of(answer: &Value, error: bool) -> (String, Value) {
     let result = &answer["result"];
     assert_eq!(result["isError"], error, "{answer}");
     (result["content"][0]["text"].as_str().unwrap().to_string(), result["structuredContent"].clone())
 }
 
-/// `run.json` of every run, by its manner.
+/// `run.json` of every run of this kind.
 fn facts(world: &World, manner: &str) -> Vec<Value> {
     let all = world.runs().into_iter().map(|run| json_file(&run.join("run.json")));
     all.filter(|facts| facts["manner"] == manner).collect()
@@ -53,7 +53,7 @@ fn close(mut pipe: Pipe) {
     pipe.running.end().exits(0);
 }
 
-/// What a log message says: which event, whose, and what it became.
+/// A log message as (event, servitor, state).
 fn event(message: &Value) -> Option<(String, String, String)> {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let data = &message["params"]["data"];
@@ -66,48 +66,50 @@ fn they_are_summoned_waited_for_and_dismissed() {
     let world = scripted(&[
         when("ann", "begin", call("create_file", json!({"path": "ann.txt", "content": "x\n"}))),
         when("ann", "Created", done()),
-        // Claims without end.
+        // Claims to be done every time.
         json!({"when": {"step": "bob"}, "reply": {"text": "DONE.\nSTATUS: DONE"}, "repeat": true}),
     ]);
     let mut pipe = Pipe::open(&world, &[]);
-    let (text, _) = told(&pipe.call("list_servitors", json!({})), false);
+    let (text, _) = content_of(&pipe.call("list_servitors", json!({})), false);
     assert_eq!(text, "No servitors.");
-    assert!(facts(&world, "servitors").is_empty(), "nobody was asked for yet");
+    assert!(facts(&world, "servitors").is_empty(), "no servitor was summoned yet");
 
     let summons = |name: &str, file: &str| json!({"assignment": "begin", "name": name, "commitments": [format!("file_exists:{file}")]});
-    let (text, ann) = told(&pipe.call("summon_servitor", summons("Ann", "ann.txt")), false);
+    let (text, ann) = content_of(&pipe.call("summon_servitor", summons("Ann", "ann.txt")), false);
     assert!(text.contains("Summoned Ann (id: ann)"), "{text}");
     assert_eq!((&ann["id"], &ann["name"], &ann["state"]), (&json!("ann"), &json!("Ann"), &json!("working")));
     let wait =
         json!({"name": "wait_for_servitor", "arguments": {"id": "Ann"}, "_meta": {"progressToken": 7}});
-    let (text, waited) = told(&pipe.ask("tools/call", wait), false);
-    assert!(text.contains("is done, and everything that was promised holds"), "{text}");
+    let (text, waited) = content_of(&pipe.ask("tools/call", wait), false);
+    assert!(text.contains("is done, and all its commitments hold"), "{text}");
     assert_eq!((&waited["servitor"]["state"], &waited["timed_out"]), (&json!("done"), &json!(false)));
 
-    told(&pipe.call("summon_servitor", summons("Bob", "bob.txt")), false);
-    let (text, waited) = told(&pipe.call("wait_for_servitor", json!({"id": "bob"})), false);
+    content_of(&pipe.call("summon_servitor", summons("Bob", "bob.txt")), false);
+    let (text, waited) = content_of(&pipe.call("wait_for_servitor", json!({"id": "bob"})), false);
     assert!(text.contains("Bob (id: bob) failed\nnot verified"), "{text}");
     assert_eq!(waited["servitor"]["state"], "failed", "{waited}");
-    let (_, listed) = told(&pipe.call("list_servitors", json!({})), false);
+    let (_, listed) = content_of(&pipe.call("list_servitors", json!({})), false);
     let states: Vec<&Value> =
         listed["servitors"].as_array().unwrap().iter().map(|one| &one["state"]).collect();
     assert_eq!(states, ["done", "failed"], "{listed}");
 
-    let (text, _) = told(&pipe.call("message_servitor", json!({"id": "ann", "message": "More."})), true);
+    let (text, _) =
+        content_of(&pipe.call("message_servitor", json!({"id": "ann", "message": "More."})), true);
     assert!(text.contains("Ann is done") && text.contains("hint:"), "{text}");
-    let (text, _) = told(&pipe.call("wait_for_servitor", json!({"id": "cid"})), true);
+    let (text, _) = content_of(&pipe.call("wait_for_servitor", json!({"id": "cid"})), true);
     assert!(text.contains("unknown servitor `cid` (there are: ann, bob)"), "{text}");
-    let (_, gone) = told(&pipe.call("dismiss_servitor", json!({"id": "bob"})), false);
+    let (_, gone) = content_of(&pipe.call("dismiss_servitor", json!({"id": "bob"})), false);
     assert_eq!(gone["dismissed"], json!(["bob"]));
 
-    // An answer may come before the messages.
-    let told_last =
-        |pipe: &Pipe| pipe.heard.iter().filter_map(event).any(|(kind, ..)| kind == "servitor.dismissed");
+    // An answer may come before the notifications.
+    let told_last = |pipe: &Pipe| {
+        pipe.notifications.iter().filter_map(event).any(|(kind, ..)| kind == "servitor.dismissed")
+    };
     while !told_last(&pipe) {
         let message = pipe.message();
-        pipe.heard.push(message);
+        pipe.notifications.push(message);
     }
-    let heard: Vec<(String, String, String)> = pipe.heard.iter().filter_map(event).collect();
+    let events: Vec<(String, String, String)> = pipe.notifications.iter().filter_map(event).collect();
     for (kind, agent, to) in [
         ("servitor.summoned", "ann", ""),
         ("servitor.state", "ann", "verifying"),
@@ -116,9 +118,9 @@ fn they_are_summoned_waited_for_and_dismissed() {
         ("servitor.dismissed", "bob", ""),
     ] {
         let wanted = (kind.to_string(), agent.to_string(), to.to_string());
-        assert!(heard.contains(&wanted), "{wanted:?} in {heard:?}");
+        assert!(events.contains(&wanted), "{wanted:?} in {events:?}");
     }
-    assert!(heard.iter().all(|(kind, ..)| kind.starts_with("servitor.")), "{heard:?}");
+    assert!(events.iter().all(|(kind, ..)| kind.starts_with("servitor.")), "{events:?}");
     close(pipe);
 
     let (calls, work) = (facts(&world, "mcp"), facts(&world, "servitors"));
@@ -127,63 +129,65 @@ fn they_are_summoned_waited_for_and_dismissed() {
 }
 
 #[test]
-fn whoever_waits_hears_of_it_and_can_go_away() {
+fn a_waiting_client_sees_progress_and_can_cancel() {
     let world = scripted(&[
         when("ann", "begin", say("Which format?\nSTATUS: NEED INPUT")),
         when("ann", "the second", json!({"reply": {"text": "So be it.\nSTATUS: DONE"}, "delay_ms": 3_000})),
     ]);
     let mut pipe = Pipe::open(&world, &[]);
-    told(&pipe.call("summon_servitor", json!({"assignment": "begin", "name": "Ann"})), false);
-    let (text, waited) = told(&pipe.call("wait_for_servitor", json!({"id": "ann"})), false);
+    content_of(&pipe.call("summon_servitor", json!({"assignment": "begin", "name": "Ann"})), false);
+    let (text, waited) = content_of(&pipe.call("wait_for_servitor", json!({"id": "ann"})), false);
     assert!(text.contains("waits for an answer") && text.contains("Which format?"), "{text}");
     assert_eq!(waited["servitor"]["state"], "waiting");
 
     let word = json!({"id": "ann", "message": "Take the second."});
-    assert_eq!(told(&pipe.call("message_servitor", word), false).1["state"], "working");
+    assert_eq!(content_of(&pipe.call("message_servitor", word), false).1["state"], "working");
     let wait = |token: &str| json!({"name": "wait_for_servitor", "arguments": {"id": "ann"}, "_meta": {"progressToken": token}});
     let id = pipe.request("tools/call", wait("a"));
     pipe.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id, "reason": "enough"}}));
-    // The servitor goes on without whoever waited.
-    let (_, waited) = told(&pipe.ask("tools/call", wait("b")), false);
+    // The servitor continues after the waiting call was cancelled.
+    let (_, waited) = content_of(&pipe.ask("tools/call", wait("b")), false);
     assert_eq!(waited["servitor"]["state"], "done", "{waited}");
-    let steps: Vec<&Value> = pipe.heard.iter().filter(|one| one["params"]["progressToken"] == "b").collect();
+    let steps: Vec<&Value> =
+        pipe.notifications.iter().filter(|one| one["params"]["progressToken"] == "b").collect();
     assert!(!steps.is_empty() && steps[0]["params"]["message"] == "Ann (id: ann) is working", "{steps:?}");
-    let (text, waited) = told(&pipe.call("wait_for_servitor", json!({"id": "ann", "timeout_s": 0})), false);
+    let (text, waited) =
+        content_of(&pipe.call("wait_for_servitor", json!({"id": "ann", "timeout_s": 0})), false);
     assert!(waited["timed_out"] == false && text.contains("is done"), "{text}");
     close(pipe);
 }
 
 #[test]
-fn a_server_that_is_not_asked_for_them_needs_no_model() {
+fn a_server_without_servitors_needs_no_model() {
     let world = scripted(&[]);
     put(&world.user().join("config.toml"), "[model]\nprovider = \"openai\"\n");
     let mut pipe = Pipe::open(&world, &[]);
-    told(&pipe.call("gate_explain", json!({"command_line": "ls"})), false);
-    told(&pipe.call("list_servitors", json!({})), false);
+    content_of(&pipe.call("gate_explain", json!({"command_line": "ls"})), false);
+    content_of(&pipe.call("list_servitors", json!({})), false);
     for _ in 0..2 {
-        let (text, _) = told(&pipe.call("summon_servitor", json!({"assignment": "begin"})), true);
+        let (text, _) = content_of(&pipe.call("summon_servitor", json!({"assignment": "begin"})), true);
         assert!(text.contains("OPENAI_API_KEY"), "{text}");
     }
-    // Nobody was summoned, and others may look after servitors.
+    // No servitor was summoned, so another process may run servitors.
     world.marvin(["servitors", "summon", "--name", "Eve"]).run().exits(0);
     close(pipe);
     assert_eq!(world.runs().len(), 1, "the calls alone");
 }
 
 #[test]
-fn one_process_looks_after_them() {
+fn one_process_runs_them() {
     let world = scripted(&[json!({"when": {"step": "ann"}, "reply": {"text": "…"}, "delay_ms": 600_000})]);
     let (mut one, mut other) = (Pipe::open(&world, &[]), Pipe::open(&world, &[]));
-    told(&one.call("summon_servitor", json!({"assignment": "begin", "name": "Ann"})), false);
-    let (text, _) = told(&other.call("summon_servitor", json!({"assignment": "begin"})), true);
+    content_of(&one.call("summon_servitor", json!({"assignment": "begin", "name": "Ann"})), false);
+    let (text, _) = content_of(&other.call("summon_servitor", json!({"assignment": "begin"})), true);
     assert!(text.contains(&format!("process {} (marvin mcp)", one.running.id())), "{text}");
     assert!(text.contains("hint:"), "{text}");
-    let (text, _) = told(&other.call("list_servitors", json!({})), false);
+    let (text, _) = content_of(&other.call("list_servitors", json!({})), false);
     assert_eq!(text, "Ann (id: ann) working");
     assert_eq!(facts(&world, "servitors").len(), 1, "who may not look after them makes no run for them");
     close(one);
-    // Now the other may; it does not go on with what it did not begin until it is told to.
-    let (text, _) = told(&other.call("wait_for_servitor", json!({"id": "ann"})), false);
+    // Now the other may; it does not resume servitors that it did not start until it is asked to.
+    let (text, _) = content_of(&other.call("wait_for_servitor", json!({"id": "ann"})), false);
     assert!(text.contains("no process runs it") && text.contains("hint:"), "{text}");
     close(other);
 }
@@ -200,7 +204,7 @@ fn they_outlive_the_server() {
         model(&world, &[when(&id, "begin", long)]);
         let before = world.runs();
         let mut pipe = Pipe::open(&world, &[]);
-        told(&pipe.call("summon_servitor", json!({"assignment": "begin", "name": id})), false);
+        content_of(&pipe.call("summon_servitor", json!({"assignment": "begin", "name": id})), false);
         pipe.request("tools/call", json!({"name": "wait_for_servitor", "arguments": {"id": id}}));
         until("the command runs", || processes(&world.project()) > 2);
         match manner {
@@ -251,10 +255,10 @@ fn over_http_too() {
         assert_eq!(listed["servitors"].as_array().unwrap().len(), 1, "{listed}");
         let (_, _, gone) = call_over_http(&client, "dismiss_servitor", json!({"id": "ann"})).await;
         assert_eq!(gone["dismissed"], json!(["ann"]));
-        let heard = client.service().heard.clone();
-        let is_told = |kind: &str| heard.lock().unwrap().iter().any(|event| event["type"] == kind);
+        let notifications = client.service().notifications.clone();
+        let is_sent = |kind: &str| notifications.lock().unwrap().iter().any(|event| event["type"] == kind);
         for kind in ["servitor.summoned", "servitor.state", "servitor.dismissed"] {
-            until(kind, || is_told(kind));
+            until(kind, || is_sent(kind));
         }
         client.cancel().await.unwrap();
     });
@@ -264,14 +268,14 @@ fn over_http_too() {
 }
 
 #[test]
-fn what_a_person_summoned_only_a_person_dismisses() {
+fn only_a_person_dismisses_servitors_summoned_by_a_person() {
     let world = scripted(&[done()]);
     world.marvin(["servitors", "summon", "Write it", "--name", "Cara"]).run().exits(0);
     let mut pipe = Pipe::open(&world, &[]);
-    let (text, _) = told(&pipe.call("dismiss_servitor", json!({"id": "cara"})), true);
+    let (text, _) = content_of(&pipe.call("dismiss_servitor", json!({"id": "cara"})), true);
     assert!(text.contains("Cara was summoned by a person") && text.contains("hint:"), "{text}");
     let bad = json!({"assignment": "x", "tier": "best"});
-    let (text, _) = told(&pipe.call("summon_servitor", bad), true);
+    let (text, _) = content_of(&pipe.call("summon_servitor", bad), true);
     assert!(text.contains("unknown tier of models") && text.contains("plan_gen"), "{text}");
     close(pipe);
     world.marvin(["servitors", "dismiss", "cara"]).run().exits(0);

@@ -1,4 +1,4 @@
-//! What agents of a pipeline may not do, and what nobody else may: write elsewhere, change tests, skip a phase, change the state.
+//! Limits of pipeline agents and of others: writing elsewhere, changing tests, skipping a phase, changing the state.
 
 use super::{begin, events, python, script, state};
 use crate::support::{World, put};
@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
-/// The documents, the tests and the plan of the Python project, as its script writes them, in a project without a record.
+/// The documents, tests and plan of the Python project, as its script writes them, in a project without a record.
 pub(super) fn written(world: &World, state: &str) {
     let text = fs::read_to_string(script("python_cli")).unwrap();
     let wanted = ["1a.spec.2", "1a.ux.1", "1b.design.1", "2a.tests.1", "2b.tests.1", "2b.e2e.1"];
@@ -25,15 +25,15 @@ pub(super) fn written(world: &World, state: &str) {
     world.write(".marvin/pipeline_state", state);
 }
 
-/// The script of the Python project with other entries before it.
+/// The Python project's script with other entries before it.
 pub(super) fn with_before(world: &World, before: &[Value]) -> String {
     let first: String = before.iter().map(|entry| format!("{entry}\n")).collect();
     let rest = fs::read_to_string(script("python_cli")).unwrap();
     put(&world.root().join("changed.jsonl"), &format!("{first}{rest}")).display().to_string()
 }
 
-/// An entry for a step: what it says when it hears something; nothing heard: whatever it is told.
-pub(super) fn heard(step: &str, contains: &str, reply: Value) -> Value {
+/// An entry for a step that replies when the conversation contains a text; an empty text always matches.
+pub(super) fn reply_to(step: &str, contains: &str, reply: Value) -> Value {
     let mut entry = json!({"when": {"step": step}, "repeat": true});
     entry["reply"] = reply;
     if !contains.is_empty() {
@@ -52,7 +52,7 @@ pub(super) fn ends(status: &str, summary: &str) -> Value {
     json!({"json": {"status": status, "summary": summary}})
 }
 
-/// The verdicts and results of a step's calls: tool, rule, what was said.
+/// The calls of a step: tool, rule, result.
 pub(super) fn called(trace: &[Value], step: &str) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     events(trace, "item.completed")
@@ -66,45 +66,45 @@ pub(super) fn called(trace: &[Value], step: &str) -> Vec<(String, String, String
 }
 
 #[test]
-fn a_writer_of_documents_writes_its_document_and_nothing_else() {
+fn a_document_writer_writes_only_its_document() {
     let world = World::new();
     let step = "1a.spec.1";
     let attempts = [
-        heard(
+        reply_to(
             step,
             "# Your part",
             calls("create_file", json!({"path": "src/main.py", "content": "print(1)\n"})),
         ),
-        heard(
+        reply_to(
             step,
             "cannot write `src/main.py`",
             calls("create_file", json!({"path": ".marvin/pipeline_state", "content": "5\n"})),
         ),
-        heard(
+        reply_to(
             step,
             "cannot write `.marvin/pipeline_state`",
             calls("run_command", json!({"command": "echo 5 > .marvin/pipeline_state"})),
         ),
-        heard(
+        reply_to(
             step,
             "`run_command` is not available",
             calls("launch_agent", json!({"prompt": "do it for me", "ticket_id": "pro-1a"})),
         ),
-        heard(
+        reply_to(
             step,
             "no such tool: `launch_agent`",
             calls("apply_patch", json!({"path": ".marvin/spec.md", "old_str": "a", "new_str": "b"})),
         ),
-        // What is said is no document.
-        heard(step, "", ends("SUCCESS", "# Overview\nHere is the specification as text.")),
+        // A document in the reply is not a file.
+        reply_to(step, "", ends("SUCCESS", "# Overview\nHere is the specification as text.")),
     ];
     let script = world.script(&attempts);
     let ended = begin(&world, &std::env::var("PATH").unwrap(), &script, "Build it").run();
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let output = String::from_utf8_lossy(&ended.stdout).into_owned();
     assert!(
-        said.contains(".marvin/spec.md was not written after 3 attempts") && said.contains("hint:"),
-        "{said}"
+        output.contains(".marvin/spec.md was not written after 3 attempts") && output.contains("hint:"),
+        "{output}"
     );
     let called = called(&world.trace(), step);
     let names: Vec<&str> = called.iter().map(|(name, ..)| name.as_str()).collect();
@@ -115,7 +115,7 @@ fn a_writer_of_documents_writes_its_document_and_nothing_else() {
     );
     assert!(called.iter().all(|(.., result)| result.contains("\"ok\":false")), "{called:#?}");
     assert!(!world.project().join("src/main.py").exists() && state(&world).is_empty());
-    // The same command does the failed phase anew, and says the same.
+    // The same command repeats the failed phase, with the same result.
     let again = begin(&world, &std::env::var("PATH").unwrap(), &script, "Build it").run();
     assert_eq!(again.code, Some(1), "{}", again.stderr);
     let other = begin(&world, &std::env::var("PATH").unwrap(), &script, "Build something else").run();
@@ -124,7 +124,7 @@ fn a_writer_of_documents_writes_its_document_and_nothing_else() {
 }
 
 #[test]
-fn tests_cannot_be_changed_by_whoever_is_judged_by_them() {
+fn an_agent_cannot_change_the_tests_that_judge_it() {
     let Some(path) = python() else { return };
     let world = World::new();
     written(&world, "2b\n");
@@ -136,17 +136,17 @@ fn tests_cannot_be_changed_by_whoever_is_judged_by_them() {
     let script = with_before(
         &world,
         &[
-            heard(
+            reply_to(
                 step,
                 "# Your part",
                 calls("create_file", json!({"path": "tally.py", "content": "x = 1\n"})),
             ),
-            heard(step, "has no ticket of its own yet", calls("tk", ticket.clone())),
-            heard(step, "sent back once", calls("tk", ticket)),
-            heard(step, "may not write the tests", calls("run_command", json!({"command": weaken}))),
-            heard(step, "[exit code: 0]", ends("SUCCESS", "All tests pass now.")),
-            heard(step, "commitment", ends("SUCCESS", "All tests pass now.")),
-            heard(step, "", calls("apply_patch", patch)),
+            reply_to(step, "has no ticket of its own yet", calls("tk", ticket.clone())),
+            reply_to(step, "sent back once", calls("tk", ticket)),
+            reply_to(step, "may not write the tests", calls("run_command", json!({"command": weaken}))),
+            reply_to(step, "[exit code: 0]", ends("SUCCESS", "All tests pass now.")),
+            reply_to(step, "commitment", ends("SUCCESS", "All tests pass now.")),
+            reply_to(step, "", calls("apply_patch", patch)),
         ],
     );
     let before = world.read("tests/test_tally.py");
@@ -165,7 +165,7 @@ fn tests_cannot_be_changed_by_whoever_is_judged_by_them() {
             .any(|(name, _, result)| name == "apply_patch" && result.contains("may not write the tests")),
         "{called:#?}"
     );
-    // A command got through to them: they were put back, and nobody believed the attempt.
+    // A command changed them: they were restored, and the attempt was rejected.
     let trace = world.trace();
     let worked =
         events(&trace, "worker.completed").into_iter().find(|event| event["step_id"] == step).unwrap();
@@ -191,7 +191,7 @@ fn a_phase_cannot_be_skipped_by_an_agent_and_code_is_not_written_with_the_tests(
     world.write("legacy.py", "RATE = 3\n");
     let step = "2a.tests.1";
     let ticket = json!({"args": "create 'Tests' -d 'All, acceptance: red, files: tests, dependencies: none' -t task --tags a --parent pro-2a"});
-    // The tests themselves try to set the state forward, whenever they are loaded.
+    // The tests try to advance the state whenever they are imported.
     let sneaky = "import pathlib\n\nfrom tally import parse\n\npathlib.Path('.marvin/pipeline_state').write_text('4c')\n\n\ndef test_parse():\n    assert parse('a,1') == [('a', 1)]\n";
     let sneaky = sneaky
         .replace("from tally import parse\n\npathlib", "pathlib")
@@ -199,25 +199,25 @@ fn a_phase_cannot_be_skipped_by_an_agent_and_code_is_not_written_with_the_tests(
     let script = with_before(
         &world,
         &[
-            heard(step, "# Your part", calls("tk", ticket.clone())),
-            heard(step, "sent back once", calls("tk", ticket)),
-            heard(
+            reply_to(step, "# Your part", calls("tk", ticket.clone())),
+            reply_to(step, "sent back once", calls("tk", ticket)),
+            reply_to(
                 step,
                 "may not write anything but tests",
                 calls("run_command", json!({"command": "touch sneaky.py && echo RATE = 4 > legacy.py"})),
             ),
-            heard(
+            reply_to(
                 step,
                 "[exit code: 0]",
                 calls("run_command", json!({"command": "printf 3 | tee .marvin/pipeline_state"})),
             ),
-            heard(
+            reply_to(
                 step,
                 "it would write the record",
                 calls("create_file", json!({"path": "tests/test_tally.py", "content": sneaky})),
             ),
-            heard(step, "Created tests/test_tally.py", ends("SUCCESS", "The tests are written.")),
-            heard(
+            reply_to(step, "Created tests/test_tally.py", ends("SUCCESS", "The tests are written.")),
+            reply_to(
                 step,
                 "",
                 calls(
@@ -239,25 +239,25 @@ fn a_phase_cannot_be_skipped_by_an_agent_and_code_is_not_written_with_the_tests(
         events(&trace, "worker.completed").into_iter().find(|event| event["step_id"] == step).unwrap();
     assert_eq!(worked["outside"], json!(["legacy.py", "sneaky.py"]));
     assert_eq!(world.read("legacy.py"), "RATE = 3\n", "what was there is put back");
-    // What the tests write to the state file does not reach it: no phase is skipped, and the tests are never green.
+    // Writes of the tests do not reach the state file: no phase is skipped, and the tests never pass.
     assert_eq!(ended.code, Some(3), "{}\n{}", ended.stderr, String::from_utf8_lossy(&ended.stdout));
     let begun: Vec<_> =
         events(&trace, "phase.started").into_iter().map(|event| event["phase"].clone()).collect();
     assert_eq!(begun, ["2a", "2b", "3", "4a"], "{}", ended.stderr);
 }
 
-/// A server that keeps what it is sent.
+/// A server that records its requests.
 fn listen() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let kept = Arc::new(Mutex::new(Vec::new()));
-    let heard = kept.clone();
+    let received = kept.clone();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut stream = stream;
             let mut bytes = vec![0; 16 * 1024];
             let mut text = String::new();
-            // A head, and as much after it as it announces.
+            // A head, and as much of the body as it announces.
             while let Ok(read @ 1..) = stream.read(&mut bytes) {
                 text.push_str(&String::from_utf8_lossy(&bytes[..read]));
                 let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
@@ -268,7 +268,7 @@ fn listen() -> (String, Arc<Mutex<Vec<String>>>) {
                     break;
                 }
             }
-            heard.lock().unwrap().push(text);
+            received.lock().unwrap().push(text);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").ok();
         }
     });
@@ -276,9 +276,9 @@ fn listen() -> (String, Arc<Mutex<Vec<String>>>) {
 }
 
 #[test]
-fn a_state_file_that_somebody_changed_is_noticed() {
+fn a_changed_state_file_is_detected() {
     let world = World::new();
-    // Everything up to the review of the specification; then the script has nothing to say.
+    // Everything up to the specification's review; then the script is exhausted.
     let only: String = fs::read_to_string(script("python_cli"))
         .unwrap()
         .lines()
@@ -289,9 +289,9 @@ fn a_state_file_that_somebody_changed_is_noticed() {
         .collect();
     let file = put(&world.root().join("short.jsonl"), &only).display().to_string();
     let path = std::env::var("PATH").unwrap();
-    // The project around this one has a document.
+    // The enclosing project has a document.
     put(&world.root().join(".marvin/config.toml"), "");
-    put(&world.root().join("README.md"), "The house rules.\n");
+    put(&world.root().join("README.md"), "The team rules.\n");
     let (address, pushed) = listen();
     let ended = begin(&world, &path, &file, "Build it")
         .args(["--ntfy", "progress"])
@@ -300,7 +300,7 @@ fn a_state_file_that_somebody_changed_is_noticed() {
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     assert_eq!(state(&world), "1a_review");
     let copy = world.project().join(".marvin/upstream/README.md");
-    assert_eq!(fs::read_to_string(&copy).unwrap(), "The house rules.\n");
+    assert_eq!(fs::read_to_string(&copy).unwrap(), "The team rules.\n");
     assert!(fs::metadata(&copy).unwrap().permissions().readonly());
     let pushed = pushed.lock().unwrap().join("\n");
     for word in ["POST /progress", "started: Build it", "1a: Specification", "1b: Architecture", "failed:"] {
@@ -333,11 +333,11 @@ fn a_state_file_that_somebody_changed_is_noticed() {
     let skip = world.marvin(["pipeline", "resume", "--trust", "3", "--script", &file]).run();
     assert_eq!(skip.code, Some(2), "{}", skip.stderr);
     assert!(skip.stderr.contains("cannot be skipped"), "{}", skip.stderr);
-    // The record's word: goes on after the review, at the design.
+    // The record decides: it resumes after the review, at the design.
     let ended = world.marvin(["pipeline", "resume", "--trust", "record", "--script", &file]).run();
     assert_eq!((ended.code, state(&world).as_str()), (Some(1), "1a_review"), "{}", ended.stderr);
     assert_eq!(runs_of("1a.spec.2"), 1);
-    // A person's word: the review is done again, the documents are not.
+    // A person decides: the review is repeated, the documents are not.
     let ended = world.marvin(["pipeline", "resume", "--trust", "1a", "--script", &file]).run();
     assert_eq!((ended.code, state(&world).as_str()), (Some(1), "1a_review"), "{}", ended.stderr);
     assert_eq!((runs_of("1a.spec.2"), runs_of("1a_review.ux.r1.conformance")), (1, 2));
@@ -349,7 +349,7 @@ fn a_state_file_that_somebody_changed_is_noticed() {
 }
 
 #[test]
-fn cost_rounds_and_reviews_have_bounds() {
+fn cost_rounds_and_reviews_have_limits() {
     let world = World::new();
     let path = std::env::var("PATH").unwrap();
     put(
@@ -370,7 +370,7 @@ fn cost_rounds_and_reviews_have_bounds() {
         (&json!("budget_spent"), &json!("max_cost")),
         "{result:#}"
     );
-    // A writer that only looks is stopped after its rounds.
+    // A writer that only reads is stopped after its rounds.
     let world = World::new();
     let looking = world
         .script(&[json!({"reply": {"tool_calls": [{"name": "tree", "arguments": {}}]}, "repeat": true})]);
@@ -381,7 +381,7 @@ fn cost_rounds_and_reviews_have_bounds() {
         .filter(|event| event["step_id"] == "1a.spec.1")
         .count();
     assert!((1..=3).contains(&replies), "{replies}");
-    // Reviewers that are never content: four rounds, then it is said what they want.
+    // Reviewers that are never satisfied: after four rounds their findings are reported.
     let world = World::new();
     let finding = json!({"json": {"status": "SUCCESS", "summary": "s", "outputs": {"checked": ["all"], "findings": [{"severity": "major", "place": "spec.md", "text": "More detail."}]}}});
     let mut never = json!({"when": {"role": "Reviewer"}, "repeat": true});
@@ -396,16 +396,16 @@ fn cost_rounds_and_reviews_have_bounds() {
 }
 
 #[test]
-fn debugging_ends_after_its_rounds_whatever_is_said() {
+fn debugging_ends_after_its_rounds_whatever_the_agent_claims() {
     let Some(path) = python() else { return };
     let world = World::new();
     written(&world, "3\n");
-    let mended = json!({"when": {"role": "Debugger"}, "reply": ends("SUCCESS", "All tests pass now."), "repeat": true});
-    let file = with_before(&world, &[mended]);
+    let claim = json!({"when": {"role": "Debugger"}, "reply": ends("SUCCESS", "All tests pass now."), "repeat": true});
+    let file = with_before(&world, &[claim]);
     let ended = begin(&world, &path, &file, "Build it").env("MARVIN_DEBUG_ROUNDS", "2").run();
     assert_eq!((ended.code, state(&world).as_str()), (Some(3), "3"), "{}", ended.stderr);
-    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-    assert!(said.contains("2 rounds of debugging are used up (MARVIN_DEBUG_ROUNDS)"), "{said}");
+    let output = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(output.contains("2 rounds of debugging are used up (MARVIN_DEBUG_ROUNDS)"), "{output}");
     let trace = world.trace();
     let green: Vec<&Value> = events(&trace, "tests.counted").iter().map(|event| &event["green"]).collect();
     assert_eq!(green, [&json!(false), &json!(false), &json!(false)], "by its own count, not on a word");
@@ -417,7 +417,7 @@ fn debugging_ends_after_its_rounds_whatever_is_said() {
 }
 
 #[test]
-fn every_tier_has_its_model_and_whoever_needs_a_person_says_so() {
+fn every_tier_has_its_model_and_a_missing_person_is_reported() {
     let path = std::env::var("PATH").unwrap();
     let tiers = [
         "plan_gen=writer",

@@ -1,26 +1,26 @@
-//! How deep agents of a pipeline reach: they start nobody; what they start by a command is bounded in depth like everything else,
-//! and what it writes is looked at like what they write themselves.
+//! Depth limits of pipeline agents: they cannot start agents; agents started by a command are bounded in depth like all others,
+//! and their writes are checked like the agent's own.
 
-use super::bounds::{called, calls, ends, heard, with_before, written};
+use super::bounds::{called, calls, ends, reply_to, with_before, written};
 use super::{begin, events, python, script};
 use crate::support::{World, ledger, put};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
 
-/// A program that starts an agent: the gate would not let a command do it.
+/// A program that starts an agent: the gate would deny a command that does.
 const DEEPER: &str = r#"import subprocess, sys
 words = ["marvin", "--non-interactive", "--working-dir", ".", "--script", sys.argv[1], "--prompt", "Go deeper."]
 print("came back with", subprocess.run(words, capture_output=True).returncode)
 "#;
 
-/// What an agent does that was started: it weakens a test, and sends another one, who sends another one.
+/// Behaviour of the started agent: it weakens a test and starts another one, which starts another one.
 fn inner(world: &World) -> String {
     let further = || calls("launch_research_agent", json!({"query": "Go deeper."}));
     let patch = json!({"path": "tests/test_tally.py", "old_str": "== [(\"rent\", 500), (\"food\", 120)]", "new_str": "is not None"});
     let lines = [
-        json!({"when": {"contains": "limits.depth"}, "reply": {"text": "Nobody is below me."}, "repeat": true}),
-        json!({"when": {"contains": "below me"}, "reply": {"text": "Nobody is below me."}, "repeat": true}),
+        json!({"when": {"contains": "limits.depth"}, "reply": {"text": "There is nothing below me."}, "repeat": true}),
+        json!({"when": {"contains": "below me"}, "reply": {"text": "There is nothing below me."}, "repeat": true}),
         json!({"when": {"contains": "`apply_patch` is not available"}, "reply": further(), "repeat": true}),
         json!({"when": {"contains": "Patched tests/test_tally.py"}, "reply": further(), "repeat": true}),
         json!({"reply": calls("apply_patch", patch), "repeat": true}),
@@ -31,7 +31,7 @@ fn inner(world: &World) -> String {
 }
 
 #[test]
-fn nobody_in_a_pipeline_goes_deeper_than_is_allowed() {
+fn a_pipeline_agent_cannot_exceed_the_depth_limit() {
     let Some(path) = python() else { return };
     let program = Path::new(env!("CARGO_BIN_EXE_marvin")).parent().unwrap().display().to_string();
     let world = World::new();
@@ -44,30 +44,30 @@ fn nobody_in_a_pipeline_goes_deeper_than_is_allowed() {
     let outer = with_before(
         &world,
         &[
-            heard(
+            reply_to(
                 step,
                 "# Your part",
                 calls("launch_agent", json!({"prompt": "do it", "ticket_id": "pro-3"})),
             ),
-            heard(
+            reply_to(
                 step,
                 "no such tool: `launch_agent`",
                 calls("launch_research_agent", json!({"query": "how?"})),
             ),
-            heard(
+            reply_to(
                 step,
                 "no such tool: `launch_research_agent`",
                 calls("summon_servitor", json!({"task": "do it"})),
             ),
-            heard(step, "no such tool: `summon_servitor`", calls("tk", ticket.clone())),
-            heard(step, "sent back once", calls("tk", ticket)),
-            heard(
+            reply_to(step, "no such tool: `summon_servitor`", calls("tk", ticket.clone())),
+            reply_to(step, "sent back once", calls("tk", ticket)),
+            reply_to(
                 step,
                 "it starts an agent",
                 calls("run_command", json!({"command": format!("python3 deeper.py {inner}")})),
             ),
-            heard(step, "came back", ends("BLOCKED", "That is all.")),
-            heard(step, "", calls("run_command", json!({"command": line}))),
+            reply_to(step, "came back", ends("BLOCKED", "That is all.")),
+            reply_to(step, "", calls("run_command", json!({"command": line}))),
         ],
     );
     let before = world.read("tests/test_tally.py");
@@ -76,7 +76,7 @@ fn nobody_in_a_pipeline_goes_deeper_than_is_allowed() {
     let (own, below): (Vec<_>, Vec<_>) =
         world.runs().into_iter().partition(|run| run.join("pipeline.jsonl").exists());
     let trace = ledger(&own[0].join("trace.jsonl"));
-    // It starts nobody: there is no tool for it, and no command.
+    // It cannot start an agent: neither a tool nor a command is available for it.
     let called = called(&trace, step);
     let refused = |name: &str, why: &str| {
         called
@@ -87,7 +87,7 @@ fn nobody_in_a_pipeline_goes_deeper_than_is_allowed() {
         assert!(refused(tool, &format!("no such tool: `{tool}`")), "{called:#?}");
     }
     assert!(refused("run_command", "it starts an agent"), "{called:#?}");
-    // What a program of its own starts cannot reach the state directory, and so runs no agent at all.
+    // A program that it starts cannot reach the state directory, so no agent runs at all.
     assert!(below.is_empty(), "{below:#?}");
     let worked =
         events(&trace, "worker.completed").into_iter().find(|event| event["step_id"] == step).unwrap();
@@ -96,7 +96,7 @@ fn nobody_in_a_pipeline_goes_deeper_than_is_allowed() {
 }
 
 #[test]
-fn a_pipeline_begins_nowhere_that_is_too_deep_or_closed() {
+fn a_pipeline_does_not_begin_too_deep_or_in_a_read_only_place() {
     let world = World::new();
     let path = std::env::var("PATH").unwrap();
     for (name, value, why) in [

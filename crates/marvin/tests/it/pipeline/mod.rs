@@ -1,8 +1,8 @@
-//! The TDD pipeline, with the real program: three scripted projects with real mistakes, tests that really run, kills, a state file
-//! that somebody changed, and agents that want more than they may.
+//! The TDD pipeline with the real program: three scripted projects with real mistakes, tests that really run, kills, a changed
+//! state file, and agents that exceed their rights.
 //!
-//! The scripts in `tests/pipelines` answer what is said, not how often something was asked: a run that is killed and gone on with
-//! meets the same agents.
+//! The scripts in `tests/pipelines` answer by content, not by count: a run that is killed and resumed gets the same
+//! replies.
 
 #[cfg(test)]
 mod bounds;
@@ -25,7 +25,7 @@ fn script(name: &str) -> String {
     path.display().to_string()
 }
 
-/// The search path with the Python that has pytest; none where there is none, which is said.
+/// The `PATH` with the Python that has pytest; `None`, with a message, where it is missing.
 fn python() -> Option<String> {
     let path = std::env::var("PATH").unwrap_or_default();
     let path = match std::env::var("MARVIN_TEST_PYTHON") {
@@ -41,7 +41,7 @@ fn skipped() -> Option<String> {
     None
 }
 
-/// Cargo finds its tools by the real home.
+/// Cargo finds its toolchains in the real home directory.
 fn with_rust(mut marvin: Marvin) -> Marvin {
     let home = std::env::var("HOME").unwrap_or_default();
     for (name, directory) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
@@ -77,7 +77,7 @@ fn git(world: &World, words: &[&str]) -> String {
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
-/// What every project has at its end.
+/// Properties of every finished project.
 fn is_whole(world: &World, ended: &ProgramOutput) -> Vec<Value> {
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stderr, String::from_utf8_lossy(&ended.stdout));
     assert_eq!(state(world), "5");
@@ -106,25 +106,25 @@ fn is_whole(world: &World, ended: &ProgramOutput) -> Vec<Value> {
         proved.last().unwrap()["checks"].as_array().unwrap().iter().all(|check| check["ok"] == true),
         "{proved:#?}"
     );
-    // The policy stands in every prompt; who reviews tests is told that they come before the code.
+    // The policy is in every prompt; reviewers of tests are told that the tests come before the code.
     let composed = events(&trace, "prompt.composed");
     let has_policy = |event: &&Value| event["pieces"].to_string().contains("extra: Tests");
     assert!(!composed.is_empty() && composed.iter().all(has_policy), "{composed:#?}");
-    let told = |start: &str| {
+    let is_told = |start: &str| {
         let logs = crate::support::files_below(&world.run().join("logs"));
         let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
         let log = logs.iter().find(|path| name(path).starts_with(start)).unwrap();
         fs::read_to_string(log).unwrap().contains("written before the code, on purpose")
     };
-    assert!(told("worker-2a-tests-r1-quality") && told("worker-2b-tests-r1-conformance"));
-    assert!(!told("worker-3-code-r1-quality") && !told("worker-1b_review-design-r1-clarity"));
+    assert!(is_told("worker-2a-tests-r1-quality") && is_told("worker-2b-tests-r1-conformance"));
+    assert!(!is_told("worker-3-code-r1-quality") && !is_told("worker-1b_review-design-r1-clarity"));
     let report = fs::read_to_string(world.run().join("reports/pipeline.md")).unwrap();
     assert!(report.contains("## What was verified") && report.contains("| 4a |"), "{report}");
     assert!(world.run().join("reports/pipeline.html").is_file());
     trace
 }
 
-/// The steps that were sent back by a check of the shell.
+/// Steps that a check of the shell sent back.
 fn sent_back(trace: &[Value]) -> Vec<&str> {
     let kinds = ["document.checked", "tests.checked"];
     let back = |event: &&Value| {
@@ -133,14 +133,14 @@ fn sent_back(trace: &[Value]) -> Vec<&str> {
     trace.iter().filter(back).filter_map(|event| event["step_id"].as_str()).collect()
 }
 
-/// What the Python project shows on its way.
+/// Checks of the Python project's run.
 fn is_the_python_program(world: &World, path: &str, ended: &ProgramOutput) {
     let trace = is_whole(world, ended);
-    // The stub, and the test that mocked, did not get through.
+    // The stub and the mocked test were rejected.
     assert_eq!(sent_back(&trace), ["1a.spec.1", "2a.tests.1"]);
     let mocked = events(&trace, "tests.checked")[0]["problems"].to_string();
     assert!(mocked.contains("tests/test_tally.py:27") && mocked.contains("monkeypatch"), "{mocked}");
-    // The liar was not believed, whatever it said.
+    // The false claim was rejected.
     let implementers: Vec<(&str, &str)> = events(&trace, "worker.completed")
         .iter()
         .filter_map(|event| Some((event["step_id"].as_str()?, event["status"].as_str()?)))
@@ -161,7 +161,7 @@ fn is_the_python_program(world: &World, path: &str, ended: &ProgramOutput) {
         events(&trace, "finding.tried").iter().filter_map(|event| event["reproduced"].as_bool()).collect();
     assert_eq!(tried, [false, true], "the finding that nothing shows does not count");
     assert_eq!(events(&trace, "phase.skipped")[0]["phase"], "4c");
-    // It works, by hand too.
+    // The program works when started directly.
     let done = Command::new("python3")
         .current_dir(world.project())
         .env("PATH", path)
@@ -177,7 +177,7 @@ fn is_the_python_program(world: &World, path: &str, ended: &ProgramOutput) {
     assert!(epic.contains("type: epic") && epic.contains("status: closed"), "{epic}");
     let child = fs::read_to_string(world.project().join(".tickets/pro-4a.md")).unwrap();
     assert!(child.contains("parent: pro-epic") && child.contains("status: closed"), "{child}");
-    // Said on the way, and at the end.
+    // Progress messages and the final report.
     assert!(
         ended.stderr.contains("MARVIN_COST:") && ended.stderr.contains("4a        Debugging"),
         "{}",
@@ -186,7 +186,7 @@ fn is_the_python_program(world: &World, path: &str, ended: &ProgramOutput) {
 }
 
 #[test]
-fn a_web_service_is_started_asked_and_browsed() {
+fn a_web_service_is_started_requested_and_browsed() {
     let Some(path) = python() else { return };
     let world = World::new();
     let ended = build(&world, &path, "http_service");
@@ -205,7 +205,7 @@ fn a_web_service_is_started_asked_and_browsed() {
     assert!(events(&trace, "phase.skipped").is_empty());
     let tried = events(&trace, "finding.tried");
     assert_eq!(tried.iter().filter(|event| event["reproduced"] == true).count(), 1, "{tried:#?}");
-    // The implementer was believed only when the tests passed.
+    // The implementer's claim was accepted only when the tests passed.
     let implemented = events(&trace, "worker.completed")
         .into_iter()
         .find(|event| event["step_id"] == "3.implement.1")
@@ -219,7 +219,7 @@ fn a_rust_library_is_built_from_one_sentence() {
     let ended = build(&world, &std::env::var("PATH").unwrap(), "rust_library");
     let trace = is_whole(&world, &ended);
     assert_eq!(sent_back(&trace), ["1b.design.1", "2a.tests.1"]);
-    // An empty review is asked for again.
+    // An empty review is requested again.
     let reviewed: Vec<&str> = events(&trace, "worker.completed")
         .iter()
         .filter_map(|event| event["step_id"].as_str())
@@ -229,7 +229,7 @@ fn a_rust_library_is_built_from_one_sentence() {
     assert!(world.read("Cargo.toml").contains("description ="));
 }
 
-/// Numbers that look like chance, and are the same every time.
+/// A pseudo-random sequence, the same every time.
 struct Dice(u64);
 
 impl Dice {
@@ -239,7 +239,7 @@ impl Dice {
     }
 }
 
-/// Everything that is left of a project, but for what is drawn or stamped: tickets, the repository, the record.
+/// Files of a project, except those with random or time-dependent content: tickets, the repository, the record.
 fn left(world: &World) -> Vec<(String, String)> {
     let root = world.project();
     let inside = |path: &Path| {
@@ -265,7 +265,7 @@ fn left(world: &World) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_pipeline_that_is_killed_anywhere_ends_as_one_that_is_not() {
+fn a_pipeline_that_is_killed_anywhere_ends_as_an_uninterrupted_one() {
     let Some(path) = python() else { return };
     let kills: u64 =
         std::env::var("MARVIN_PIPELINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
@@ -277,7 +277,7 @@ fn a_pipeline_that_is_killed_anywhere_ends_as_one_that_is_not() {
     is_the_python_program(&quiet, &path, &ended);
     let mut dice = Dice(20_260_203);
     let mut killed = 0;
-    // One that ends before it was killed often enough is followed by another.
+    // If it ends before it was killed often enough, another one follows.
     loop {
         let world = World::new();
         let ended = kill_now_and_then(&world, &path, whole, kills, &mut killed, &mut dice);
@@ -288,7 +288,7 @@ fn a_pipeline_that_is_killed_anywhere_ends_as_one_that_is_not() {
     }
 }
 
-/// Runs a pipeline to its end, killed on the way as long as that was not done often enough.
+/// Runs a pipeline to its end, killing it until the number of kills is reached.
 fn kill_now_and_then(
     world: &World,
     path: &str,
@@ -329,8 +329,8 @@ fn ends_as(quiet: &World, world: &World, ended: &ProgramOutput, killed: u64) {
     assert_eq!(names(&one), names(&other));
     let differs: Vec<_> = one.iter().zip(&other).filter(|(one, other)| one != other).collect();
     assert!(differs.is_empty(), "{differs:#?}");
-    // No phase was closed twice, and nobody worked in a phase that was over.
-    // One that was killed before its first line left an empty directory, and nothing else.
+    // No phase was closed twice, and no agent worked in a closed phase.
+    // A run that was killed before its first line left only an empty directory.
     let begun: Vec<_> = world.runs().into_iter().filter(|run| run.join("pipeline.jsonl").exists()).collect();
     assert_eq!(begun.len(), 1, "{begun:?}");
     let journal = ledger(&begun[0].join("pipeline.jsonl"));

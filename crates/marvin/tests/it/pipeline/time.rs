@@ -1,4 +1,4 @@
-//! How long a phase took: the sum over the processes that worked on it, killed or not, and nothing of the time between.
+//! Duration of a phase: the sum over the processes that worked on it, killed or not, without the time between them.
 
 use super::{begin, events, script, state};
 use crate::support::{World, put, until};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// The first phase of the Python project, and nothing after it; with these milliseconds before its first reply, and before the
-/// one after it.
+/// The first phase of the Python project only, with these delays in milliseconds before its first reply and before the
+/// second one.
 fn first_phase(world: &World, name: &str, first: u64, second: u64) -> String {
     let text = fs::read_to_string(script("python_cli")).unwrap();
     let mut lines = String::new();
@@ -28,7 +28,7 @@ fn phase(world: &World, name: &str) -> Value {
 }
 
 #[test]
-fn the_time_of_a_killed_process_counts_and_the_time_until_somebody_goes_on_does_not() {
+fn the_time_of_a_killed_process_counts_and_the_time_until_it_resumes_does_not() {
     let world = World::new();
     let path = std::env::var("PATH").unwrap();
     let slow = first_phase(&world, "slow.jsonl", 900, 120_000);
@@ -46,7 +46,7 @@ fn the_time_of_a_killed_process_counts_and_the_time_until_somebody_goes_on_does_
     let first = killed["elapsed_ms"].as_u64().unwrap();
     assert!((900..60_000).contains(&first), "{killed:#}");
     assert_eq!((&killed["state"], &killed["processes"]), (&json!("begun"), &json!(1)));
-    // Nobody works for a while.
+    // No process works for a while.
     std::thread::sleep(Duration::from_secs(3));
     let quick = first_phase(&world, "quick.jsonl", 0, 400);
     let began = Instant::now();
@@ -61,7 +61,7 @@ fn the_time_of_a_killed_process_counts_and_the_time_until_somebody_goes_on_does_
     let trace = world.trace();
     let completed = events(&trace, "phase.completed");
     assert_eq!((completed.len(), &completed[0]["elapsed_ms"]), (1, &json!(whole)));
-    // The next phase failed for want of a model: that time is kept too, and more is added to it.
+    // The next phase failed because the script was exhausted: its time is recorded too, and more is added to it.
     let before = phase(&world, "1a_review");
     assert_eq!((&before["state"], &before["processes"]), (&json!("begun"), &json!(1)));
     begin(&world, &path, &quick, "Build it").run();

@@ -1,4 +1,4 @@
-//! The terminal's face, in a real terminal; and the plain one, in a terminal and in a pipe.
+//! The terminal front end in a real terminal, and line mode in a terminal and in a pipe.
 
 mod plain;
 mod stage;
@@ -9,7 +9,7 @@ use stage::{Screen, is_there};
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-/// A question is not answered by a key that comes sooner.
+/// Keys that arrive sooner than this do not answer a question.
 const CALM: Duration = Duration::from_millis(700);
 
 fn log(world: &World) -> Value {
@@ -27,7 +27,7 @@ fn run_command(line: &str) -> Value {
 }
 
 #[test]
-fn a_first_start_an_answer_and_goodbye() {
+fn first_start_answer_and_quit() {
     if !is_there() {
         return;
     }
@@ -54,7 +54,7 @@ fn a_first_start_an_answer_and_goodbye() {
     screen.wait_until("the help is closed", |text| !text.contains("Keys and commands"));
     screen.send("/tools");
     screen.wait("`!code` adds files and commands.");
-    // Everything that was typed comes back; so does the word that is looked for.
+    // Typed lines are in the history; so is a searched word.
     screen.press(&["Up", "Up"]);
     screen.wait("> how long is a marathon?");
     screen.press(&["C-u", "C-r"]);
@@ -74,7 +74,7 @@ fn a_first_start_an_answer_and_goodbye() {
 }
 
 #[test]
-fn a_command_is_put_to_the_person_and_what_tools_did_is_folded() {
+fn a_command_is_asked_about_and_tool_results_are_folded() {
     if !is_there() {
         return;
     }
@@ -115,7 +115,7 @@ fn a_command_is_put_to_the_person_and_what_tools_did_is_folded() {
 }
 
 #[test]
-fn an_answer_is_broken_off_and_the_next_one_comes() {
+fn an_answer_is_interrupted_and_the_next_one_works() {
     if !is_there() {
         return;
     }
@@ -136,7 +136,7 @@ fn an_answer_is_broken_off_and_the_next_one_comes() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|said| said["role"].as_str().unwrap().to_string())
+        .map(|entry| entry["role"].as_str().unwrap().to_string())
         .collect();
     assert_eq!(roles, ["you", "system", "you", "assistant"]);
 }
@@ -172,7 +172,7 @@ fn narrow_terminals_and_wide_characters() {
 }
 
 #[test]
-fn long_histories_and_long_answers_stay_quick() {
+fn long_histories_and_long_answers_stay_fast() {
     if !is_there() {
         return;
     }
@@ -210,7 +210,7 @@ fn long_histories_and_long_answers_stay_quick() {
 }
 
 #[test]
-fn a_crash_in_the_middle_of_an_answer_is_noticed_and_taken_up() {
+fn a_turn_interrupted_by_a_crash_is_offered_again() {
     if !is_there() {
         return;
     }
@@ -237,7 +237,7 @@ fn a_crash_in_the_middle_of_an_answer_is_noticed_and_taken_up() {
     again.keep("crash");
     again.press(&["y"]);
     again.wait("Now it is there.");
-    again.wait_until("it is stored", |_| log(&world).as_array().is_some_and(|said| said.len() == 2));
+    again.wait_until("it is stored", |_| log(&world).as_array().is_some_and(|entries| entries.len() == 2));
     assert_eq!(log(&world)[0]["text"], "make the file");
     again.press(&["C-d"]);
     assert_eq!(again.ended(), "0");
@@ -246,7 +246,7 @@ fn a_crash_in_the_middle_of_an_answer_is_noticed_and_taken_up() {
     assert!(!text.contains("was interrupted before"), "it is not offered again:\n{text}");
 }
 
-/// Ends a process at once.
+/// Kills a process.
 fn end_at_once(process: i32) -> i32 {
     let done = std::process::Command::new("kill").args(["-9", &process.to_string()]).status().unwrap();
     i32::from(!done.success())
@@ -277,7 +277,7 @@ fn memory_is_decided_in_its_panel() {
     assert!(list.text().contains("tests need a database and a queue"), "{}", list.text());
 }
 
-/// What models and tools may say, and what a terminal would do if it heard it.
+/// Texts of models and tools with terminal escape sequences.
 const INJECTIONS: [(&str, &str); 20] = [
     ("colour", "\u{1b}[31mred\u{1b}[0m"),
     ("clear", "\u{1b}[2J\u{1b}[H"),
@@ -302,14 +302,14 @@ const INJECTIONS: [(&str, &str); 20] = [
 ];
 
 #[test]
-fn what_is_said_is_shown_and_never_obeyed() {
+fn escape_sequences_are_shown_and_not_executed() {
     if !is_there() {
         return;
     }
     let world = World::new();
     let all: String = INJECTIONS.iter().map(|(name, text)| format!("{name}: <{text}>\n")).collect();
     put(&world.project().join("evil.txt"), &all);
-    // From the stored log, streamed, as a name and arguments of a call, as what a tool says, and in a question of the gate.
+    // From the stored log, streamed, as a tool's name and arguments, as a tool's result, and in a question of the gate.
     remember(
         &world,
         &[("assistant", all.clone()), ("system", INJECTIONS[2].1.into()), ("you", INJECTIONS[4].1.into())],
@@ -375,11 +375,11 @@ fn what_is_said_is_shown_and_never_obeyed() {
     assert!(!has(b"\x1b[?1049l"), "the screen was not left");
     assert!(!screen.tmux(&["display", "-p", "-t", "t", "#{pane_title}#{window_name}"]).contains("INJECTED"));
     assert_eq!(screen.tmux(&["list-buffers"]), "");
-    assert_eq!(log(&world)[0]["text"], all, "what is stored is what was said");
+    assert_eq!(log(&world)[0]["text"], all, "the log has the original text");
 }
 
 #[test]
-fn an_editor_gets_the_terminal_and_gives_it_back() {
+fn an_editor_gets_the_terminal_and_returns_it() {
     if !is_there() {
         return;
     }
@@ -407,7 +407,7 @@ fn an_editor_gets_the_terminal_and_gives_it_back() {
 }
 
 #[test]
-fn who_is_summoned_is_shown() {
+fn servitors_are_listed() {
     if !is_there() {
         return;
     }
@@ -432,7 +432,7 @@ fn who_is_summoned_is_shown() {
 }
 
 #[test]
-fn what_waits_is_decided_one_by_one() {
+fn pending_decisions_are_made_one_by_one() {
     if !is_there() {
         return;
     }
@@ -469,7 +469,7 @@ fn what_waits_is_decided_one_by_one() {
 }
 
 #[test]
-fn speech_becomes_a_prompt_or_it_says_what_is_missing() {
+fn speech_becomes_a_prompt_or_the_missing_program_is_named() {
     use std::io::{Read, Write};
     if !is_there() {
         return;
@@ -492,12 +492,12 @@ fn speech_becomes_a_prompt_or_it_says_what_is_missing() {
     drop(screen);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let heard = std::thread::spawn(move || {
+    let request = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let (mut told, mut part) = (Vec::new(), [0; 4096]);
-        while !String::from_utf8_lossy(&told).contains("--\r\n") {
+        let (mut bytes, mut part) = (Vec::new(), [0; 4096]);
+        while !String::from_utf8_lossy(&bytes).contains("--\r\n") {
             let read = stream.read(&mut part).unwrap();
-            told.extend_from_slice(&part[..read]);
+            bytes.extend_from_slice(&part[..read]);
             if read == 0 {
                 break;
             }
@@ -509,7 +509,7 @@ fn speech_becomes_a_prompt_or_it_says_what_is_missing() {
             body.len()
         )
         .unwrap();
-        String::from_utf8_lossy(&told).into_owned()
+        String::from_utf8_lossy(&bytes).into_owned()
     });
     let variables = [
         ("PATH", path.as_str()),
@@ -523,13 +523,13 @@ fn speech_becomes_a_prompt_or_it_says_what_is_missing() {
     screen.wait("> how far is it?");
     screen.press(&["Enter"]);
     screen.wait("Far.");
-    let told = heard.join().unwrap();
+    let request = request.join().unwrap();
     for part in ["POST /v1/audio/transcriptions", "whisper-1", "RIFF -q -f S16_LE -r 16000 -c 1 -d 1"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(request.contains(part), "{part}: {request}");
     }
 }
 
-/// Asks a page for itself; gives the status.
+/// Requests a page; returns the status.
 fn status_of(url: &str, path: &str, token: Option<&str>) -> String {
     use std::io::{Read, Write};
     let address = url.trim_start_matches("http://");
@@ -541,7 +541,7 @@ fn status_of(url: &str, path: &str, token: Option<&str>) -> String {
     answer.split(' ').nth(1).unwrap_or_default().to_string()
 }
 
-/// The token that a server gives for a code.
+/// Exchanges a code for the server's token.
 fn exchange(url: &str, code: &str) -> Option<String> {
     use std::io::{Read, Write};
     let host = url.trim_start_matches("http://");
@@ -560,7 +560,7 @@ fn exchange(url: &str, code: &str) -> Option<String> {
 }
 
 #[test]
-fn the_browser_shows_the_same_conversation_where_settings_say_so() {
+fn the_browser_shows_the_same_conversation_if_enabled() {
     if !is_there() {
         return;
     }
@@ -580,7 +580,7 @@ fn the_browser_shows_the_same_conversation_where_settings_say_so() {
     assert_eq!(status_of(url, "/api/messages", None), "401");
     screen.press(&["C-d"]);
     assert_eq!(screen.ended(), "0");
-    // As the first face: opened in the person's browser, and nothing takes the screen.
+    // As the main front end: opened in the user's browser, without taking over the screen.
     let seen = world.root().join("opened");
     world.write("browser", &format!("#!/bin/sh\nprintf %s \"$1\" > {}\n", seen.display()));
     let browser = world.project().join("browser");
@@ -590,7 +590,7 @@ fn the_browser_shows_the_same_conversation_where_settings_say_so() {
     let text = screen.wait("end with Ctrl-C");
     let opened = || std::fs::read_to_string(&seen).unwrap_or_default();
     screen.wait_until("the browser is opened", |_| !opened().is_empty());
-    // The browser is started with a file of this person only: the code in it is another one than that of the printed link.
+    // The browser is started with a file that only this user can read; its code differs from that of the printed link.
     let door = opened().strip_prefix("file://").unwrap().to_string();
     assert!(!opened().contains("token") && !opened().contains("code"), "{}", opened());
     assert_eq!(std::fs::metadata(&door).unwrap().permissions().mode() & 0o777, 0o600);

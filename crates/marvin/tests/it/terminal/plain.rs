@@ -1,4 +1,4 @@
-//! The plain face.
+//! Line mode.
 
 use super::stage::{Screen, is_there};
 use super::{log, run_command};
@@ -31,7 +31,7 @@ fn a_pipe_is_a_conversation() {
 }
 
 #[test]
-fn nobody_is_asked_in_a_pipe() {
+fn questions_are_denied_in_a_pipe() {
     let world = World::new();
     let script = world.script(&[run_command("xyzzy"), say("So be it.")]);
     let ended = world.marvin(["--script", &script, "--plain", "--working-dir", "."]).input("go\ny\n").run();
@@ -40,7 +40,7 @@ fn nobody_is_asked_in_a_pipe() {
 }
 
 #[test]
-fn flags_that_do_not_fit_are_said() {
+fn incompatible_flags_are_refused() {
     let world = World::new();
     for (arguments, part) in [
         (&["--curses"][..], "--curses needs a terminal"),
@@ -54,7 +54,7 @@ fn flags_that_do_not_fit_are_said() {
 }
 
 #[test]
-fn line_by_line_in_a_terminal() {
+fn line_mode_in_a_terminal() {
     if !is_there() {
         return;
     }
@@ -72,7 +72,7 @@ fn line_by_line_in_a_terminal() {
     screen.wait("y: yes, once");
     screen.send("y");
     screen.wait("It said so.");
-    // What was typed comes back, and commands are completed.
+    // Typed lines are in the history, and commands are completed.
     screen.press(&["Up"]);
     screen.wait("> run it");
     screen.press(&["C-u"]);

@@ -1,4 +1,4 @@
-//! A real terminal: tmux with a socket of its own, and the program in it.
+//! A real terminal: tmux with its own socket, and the program in it.
 
 use crate::support::{PROGRAM, PROGRAM_TIMEOUT, World};
 use std::fs;
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Is there a tmux? Where there is none, the tests say so and pass: `cargo xtask test` installs it.
+/// Whether tmux is installed. Without it the tests print that they are skipped: `cargo xtask test` installs it.
 pub(crate) fn is_there() -> bool {
     let there = Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success());
     if !there {
-        eprintln!("skipped: there is no tmux");
+        eprintln!("skipped: tmux is not installed");
     }
     there
 }
 
-/// The file that tmux is.
+/// The path of the tmux program.
 fn program() -> Option<PathBuf> {
     let directories = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&directories).map(|path| path.join("tmux")).find(|path| path.is_file());
@@ -49,7 +49,7 @@ impl Screen {
             quote(&std::env::var("PATH").unwrap()),
             quote(&world.root().join("tmp").display().to_string()),
         );
-        // The server of this test has no client, and counts as a person's window all the same.
+        // This test's tmux server has no client, but counts as a person's window.
         if let Some(tmux) = program() {
             line.push_str(&format!(" MARVIN_TEST_TERMINAL={}", quote(&tmux.display().to_string())));
         }
@@ -60,7 +60,7 @@ impl Screen {
         for argument in arguments {
             line.push_str(&format!(" {}", quote(argument)));
         }
-        // The program waits until everything that it writes is watched.
+        // The program waits until its output is captured.
         let gate = screen.directory.join("go");
         let line =
             format!("while [ ! -e {} ]; do sleep 0.01; done; {line}", quote(&gate.display().to_string()));
@@ -96,17 +96,17 @@ impl Screen {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// What is on the screen.
+    /// The text on the screen.
     pub(crate) fn text(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-t", "t"])
     }
 
-    /// Everything that the program wrote, byte for byte.
+    /// All bytes that the program wrote.
     pub(crate) fn raw(&self) -> Vec<u8> {
         fs::read(&self.raw).unwrap_or_default()
     }
 
-    /// Waits until this is on the screen; gives the screen.
+    /// Waits until a text is on the screen; returns the screen.
     #[track_caller]
     pub(crate) fn wait(&self, wanted: &str) -> String {
         self.wait_until(wanted, |text| text.contains(wanted))
@@ -118,7 +118,7 @@ impl Screen {
         loop {
             let text = self.text();
             if so(&text) {
-                // It may have been seen in the middle of a frame.
+                // The capture may have hit the middle of a frame.
                 std::thread::sleep(Duration::from_millis(60));
                 let later = self.text();
                 return if so(&later) { later } else { text };
@@ -128,7 +128,7 @@ impl Screen {
         }
     }
 
-    /// Types a text as it is.
+    /// Types a text literally.
     pub(crate) fn write(&self, text: &str) {
         self.tmux(&["send-keys", "-t", "t", "-l", text]);
     }
@@ -154,7 +154,7 @@ impl Screen {
         self.tmux(&["display", "-p", "-t", "t", "#{pane_pid}"]).trim().parse().unwrap()
     }
 
-    /// Waits for the end of the program; gives its exit code.
+    /// Waits for the end of the program; returns its exit code.
     #[track_caller]
     pub(crate) fn ended(&self) -> String {
         let began = Instant::now();
@@ -165,7 +165,7 @@ impl Screen {
             }
             assert!(began.elapsed() < PROGRAM_TIMEOUT, "it never ended:\n{}", self.text());
             std::thread::sleep(Duration::from_millis(30));
-            // Now and then tmux is not told of a child that ended while it was busy; then it looks once more.
+            // Now and then a busy tmux misses the end of a child; a signal makes it check again.
             if began.elapsed() > Duration::from_secs(1) {
                 let server = self.tmux(&["display", "-p", "#{pid}"]).trim().parse().ok();
                 let server = server.and_then(rustix::process::Pid::from_raw).unwrap();
@@ -174,7 +174,7 @@ impl Screen {
         }
     }
 
-    /// Keeps a picture of the screen for people: with its colours, below the directory that cargo builds into.
+    /// Saves the screen with its colours for people to look at, below cargo's target directory.
     pub(crate) fn keep(&self, name: &str) {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("screens");
         fs::create_dir_all(&directory).unwrap();

@@ -1,10 +1,10 @@
-//! Claims that do not hold: none of them is verified.
+//! False claims: none of them is verified.
 
 use super::*;
 use std::os::unix::ffi::OsStrExt;
 
 #[test]
-fn what_an_assertion_is_judged_by_must_stay_as_it_was() {
+fn a_changed_oracle_fails_the_commitment() {
     type Lie = (&'static str, fn(&World), &'static str);
     let lies: [Lie; 6] = [
         ("tests/check.sh", |world| script(world, "tests/check.sh", "exit 0"), "was changed"),
@@ -47,7 +47,7 @@ fn what_an_assertion_is_judged_by_must_stay_as_it_was() {
         lie(&world);
         stands(&world, "failed", why);
         assert!(!world.project().join("ran.txt").exists(), "it is not even run");
-        // A person may want the change.
+        // A person may accept the change.
         if world.project().join("tests/check.sh").is_file()
             && oracle == "tests/check.sh"
             && why == "was changed"
@@ -59,7 +59,7 @@ fn what_an_assertion_is_judged_by_must_stay_as_it_was() {
 }
 
 #[test]
-fn an_oracle_that_is_changed_by_the_run_itself_is_no_oracle() {
+fn an_oracle_that_the_run_itself_changes_fails_the_commitment() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -75,7 +75,7 @@ fn an_oracle_that_is_changed_by_the_run_itself_is_no_oracle() {
 }
 
 #[test]
-fn a_document_that_promises_less_than_was_promised_is_found_out() {
+fn a_weakened_commitments_file_is_detected() {
     type Lie = (fn(&World), &'static str);
     let lies: [Lie; 7] = [
         (|world| edit(world, "./check.sh", "./check.sh --help"), "changed by hand"),
@@ -109,10 +109,10 @@ fn a_document_that_promises_less_than_was_promised_is_found_out() {
         lie(&world);
         let ended = world.marvin(["verify", "--json"]).run().exits(3);
         let report = ended.json();
-        let said = format!("{} {}", report["problems"], report["commitments"]);
-        assert!(said.contains(why), "{why}: {report:#}");
-        // Taken back by a person, it is over.
-        if why == "it was not dropped" && !said.contains("xc-") {
+        let reported = format!("{} {}", report["problems"], report["commitments"]);
+        assert!(reported.contains(why), "{why}: {report:#}");
+        // Once a person has dropped it, it no longer counts.
+        if why == "it was not dropped" && !reported.contains("xc-") {
             world.person(["commitments", "drop", &id, "--yes"]).run().exits(0);
             verified(&world);
         }
@@ -120,7 +120,7 @@ fn a_document_that_promises_less_than_was_promised_is_found_out() {
 }
 
 #[test]
-fn a_status_in_the_document_is_believed_by_nobody() {
+fn a_status_in_the_document_is_ignored() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -134,7 +134,7 @@ fn a_status_in_the_document_is_believed_by_nobody() {
 }
 
 #[test]
-fn what_is_written_by_hand_is_verified_by_the_same_rules() {
+fn a_commitment_written_by_hand_is_verified_by_the_same_rules() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -168,7 +168,7 @@ fn what_is_written_by_hand_is_verified_by_the_same_rules() {
 }
 
 #[test]
-fn runs_that_end_badly_are_no_success_whatever_they_print() {
+fn a_failing_run_is_not_a_success_whatever_it_prints() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -217,7 +217,7 @@ fn runs_that_end_badly_are_no_success_whatever_they_print() {
 }
 
 #[test]
-fn real_test_runners_are_asked_how_many_tests_they_ran() {
+fn real_test_runners_report_how_many_tests_they_ran() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -249,7 +249,7 @@ fn real_test_runners_are_asked_how_many_tests_they_ran() {
 }
 
 #[test]
-fn files_that_lead_elsewhere_or_are_too_large_prove_nothing() {
+fn symlinked_and_oversized_files_prove_nothing() {
     let world = World::new();
     put(&world.root().join("outside.json"), "{\"ok\": true}");
     symlink(world.root().join("outside.json"), world.project().join("report.json")).unwrap();
@@ -303,7 +303,7 @@ fn s5_a_run_that_writes_its_own_verdict_changes_nothing() {
         script(&world, "check.sh", "exit 1");
         add(&world, "shell:./forge.sh", &[]);
         add(&world, "shell:./check.sh", &[]);
-        // And it does not get better by claiming it again.
+        // Nor does claiming it again help.
         for _ in 0..2 {
             let report = not_verified(&world);
             assert_eq!(report["commitments"].as_array().unwrap().len(), 2, "{body}: {report:#}");
@@ -312,7 +312,7 @@ fn s5_a_run_that_writes_its_own_verdict_changes_nothing() {
         assert!(world.read_state(DOCUMENT).contains("./check.sh"), "{body}");
         ledger(&world.state().join("agents/commitments.jsonl"));
     }
-    // What belongs to the project and steers agents is guarded where it lies.
+    // Files of the project that steer agents are protected in place.
     let world = World::new();
     world.write(".marvin/config.toml", "");
     script(&world, "forge.sh", "echo '# x' >> .marvin/config.toml; exit 0");
@@ -322,7 +322,7 @@ fn s5_a_run_that_writes_its_own_verdict_changes_nothing() {
 }
 
 #[test]
-fn functions_that_come_with_the_environment_are_not_run() {
+fn shell_functions_of_the_environment_are_not_run() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -344,7 +344,7 @@ fn functions_that_come_with_the_environment_are_not_run() {
     assert_eq!((&report["passed"], &report["failed"]), (&json!(0), &json!(3)), "{report:#}");
 }
 
-/// Whatever the line looks like: while the check in it fails, it is refused or not verified.
+/// However the line is written: while its check fails, it is refused or not verified.
 #[test]
 fn a_check_that_fails_is_never_verified_however_it_is_written() {
     let world = World::new();

@@ -36,7 +36,7 @@ fn broken_documents_are_named_with_file_and_line_and_the_others_are_verified() {
     symlink(world.root().join("elsewhere"), agents.join("x.md")).unwrap();
     assert!(not_verified(&world)["problems"][0].as_str().unwrap().contains("link"));
     fs::remove_file(agents.join("x.md")).unwrap();
-    // Notes without frontmatter, hidden files and other kinds are none of our business.
+    // Notes without frontmatter, hidden files and other file types are ignored.
     fs::write(agents.join("notes.md"), "hello\n").unwrap();
     fs::write(agents.join(".hidden.md"), "---\n").unwrap();
     fs::write(agents.join("x.txt"), "---\n").unwrap();
@@ -46,7 +46,7 @@ fn broken_documents_are_named_with_file_and_line_and_the_others_are_verified() {
 }
 
 #[test]
-fn the_directory_of_promises_must_not_lead_elsewhere() {
+fn the_commitments_directory_must_not_be_a_symlink() {
     let world = World::new();
     world.write("a.txt", "");
     add(&world, "file_exists:a.txt", &[]);
@@ -60,7 +60,7 @@ fn the_directory_of_promises_must_not_lead_elsewhere() {
 }
 
 #[test]
-fn an_outcome_that_cannot_be_written_down_does_not_count() {
+fn an_outcome_that_cannot_be_recorded_does_not_count() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -72,7 +72,7 @@ fn an_outcome_that_cannot_be_written_down_does_not_count() {
     let agents = world.state().join("agents");
     let closed = |mode: u32| fs::set_permissions(&agents, fs::Permissions::from_mode(mode)).unwrap();
     if rustix::process::geteuid().is_root() {
-        // Modes mean nothing to root: the locks cannot be taken where directories stand in their place.
+        // Root ignores file modes: directories in the place of lock files make locking fail.
         for name in [".lock", ".verifying"] {
             fs::remove_file(agents.join(name)).unwrap();
             fs::create_dir(agents.join(name)).unwrap();
@@ -85,10 +85,10 @@ fn an_outcome_that_cannot_be_written_down_does_not_count() {
     closed(0o755);
 }
 
-// ---- at the same time, and interrupted ------------------------------------------------------------------------------
+// ---- concurrency and interrupts -------------------------------------------------------------------------------------
 
 #[test]
-fn two_verifications_at_the_same_time_do_not_meet() {
+fn concurrent_verifications_do_not_interfere() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -108,7 +108,7 @@ fn two_verifications_at_the_same_time_do_not_meet() {
     assert_eq!(listed["commitments"].as_array().unwrap().len(), 8, "none is lost");
 }
 
-/// Whether no process has this word on its command line. The numbers that a script sees are those of its own namespace.
+/// Whether no process has this word on its command line. A script sees only process ids of its own namespace.
 fn is_gone(mark: &str) -> bool {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
@@ -138,7 +138,7 @@ fn long(world: &World) -> (String, crate::support::RunningProgram) {
 }
 
 #[test]
-fn killed_in_the_middle_nothing_is_left_and_everything_is_verified_again() {
+fn a_killed_verification_leaves_nothing_and_is_repeated() {
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -163,7 +163,7 @@ fn files(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn an_interrupt_ends_it_with_130_and_leaves_nothing_half_done() {
+fn an_interrupt_exits_with_130_and_leaves_no_partial_state() {
     use rustix::process::Signal;
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let world = World::new();
@@ -218,7 +218,7 @@ fn secrets_do_not_reach_the_evidence() {
 }
 
 #[test]
-fn another_directory_can_be_named_and_home_is_none() {
+fn another_directory_can_be_named_and_the_home_directory_is_refused() {
     let world = World::new();
     world.write("a.txt", "");
     add(&world, "file_exists:a.txt", &[]);

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is() {
+    fn other_names_are_refused() {
         let everywhere = [
             "",
             " ",

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_subtests_and_packages_are_told_apart() {
+    fn tests_subtests_and_packages_are_distinguished() {
         let text = r#"{"Action":"start","Package":"a/b"}
 {"Action":"run","Package":"a/b","Test":"TestOne"}
 {"Action":"output","Package":"a/b","Test":"TestOne","Output":"--- PASS: TestFake (0.00s)\n"}

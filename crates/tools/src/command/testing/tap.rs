@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_told_from_tests() {
+    fn files_are_distinguished_from_tests() {
         let text = "TAP version 13\n# Subtest: /w/test/a.js\nok 1 - /w/test/a.js\n  ---\n  duration_ms: 1\n  ...\n# Subtest: adds\n\
             ok 2 - adds\n# Subtest: /w/test/b.js\n    # Subtest: in\n    ok 1 - in\n    1..1\nok 3 - /w/test/b.js\n\
             # printed\n# Subtest: /w/c\\#.js\nok 3 - /w/c\\#.js\n# Subtest: /w/d.js\nnot ok 4 - /w/d.js\nok 5 - /w/d.js\n1..5\n";

@@ -65,7 +65,7 @@ fn text(ticket: &Ticket) -> &str {
 }
 
 #[test]
-fn everything_of_the_original_is_read() {
+fn the_original_format_is_read() {
     let ticket = ticket(WHOLE);
     assert_eq!(text(&ticket), WHOLE);
     assert_eq!((ticket.id(), ticket.status()), ("nw-5c46".into(), "in_progress".into()));
@@ -93,7 +93,7 @@ fn everything_of_the_original_is_read() {
 }
 
 #[test]
-fn what_a_person_left_is_read_and_kept() {
+fn hand_written_text_is_read_and_kept() {
     let mut odd = ticket(ODD);
     assert_eq!(
         (odd.id().as_str(), odd.status().as_str(), odd.title().as_str()),

@@ -37,7 +37,7 @@ fn elements_with_too_many_attributes_lose_only_those() {
 }
 
 #[test]
-fn links_are_absolute_and_told_once() {
+fn links_are_absolute_and_listed_once() {
     let html = "<base href='/x/'><a href='y#z'>Y <b>why</b></a><a href='/x/y'>again</a><a href='javascript:1'>no</a>\
                 <a href='mailto:a@b'>no</a><a href='#top'>no</a><a href='//other.example/'>o</a>";
     let document = Document::parse(html);

@@ -1,4 +1,4 @@
-//! The GitHub tools, against an interface and a git server on this machine.
+//! The GitHub tools, against an API and a git server on this machine.
 
 use super::fixture;
 use super::server::{Reply, Server, answer, page, redirect};
@@ -57,7 +57,7 @@ fn git_in(directory: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Serves repositories with git's own program.
+/// Serves repositories with git's own backend.
 pub(crate) fn git(root: &Path, path: &str, head: &str, body: &[u8]) -> Reply {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let header = |name: &str| {
@@ -127,7 +127,7 @@ async fn a_repository_is_cloned_and_searched() {
     assert_eq!(called.result.data["already"], false);
     assert_eq!(called.result.data["commit"].as_str().map(str::len), Some(40));
     let clone = clones(&fixture).join("owner/one");
-    // A link of the repository is a plain file, its submodules are not fetched, and it has neither hooks nor history.
+    // A symlink of the repository becomes a plain file, submodules are not fetched, and it has neither hooks nor history.
     assert!(clone.join("link").symlink_metadata().unwrap().is_file());
     assert_eq!(std::fs::read_to_string(clone.join("link")).unwrap(), "/etc/passwd");
     assert!(!clone.join(".git/hooks").exists() && clone.join(".git/shallow").exists());
@@ -148,7 +148,7 @@ async fn a_repository_is_cloned_and_searched() {
 }
 
 #[tokio::test]
-async fn a_clone_that_fails_leaves_nothing() {
+async fn a_failed_clone_leaves_nothing() {
     let origin = Origin::new();
     let server = serve(&origin).await;
     let secret = Server::secret("127.0.0.1:0").await;
@@ -199,7 +199,7 @@ async fn a_clone_that_fails_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn no_link_leads_a_clone_elsewhere() {
+async fn a_clone_does_not_follow_symlinks() {
     let origin = Origin::new();
     let server = serve(&origin).await;
     for place in
@@ -219,7 +219,7 @@ async fn no_link_leads_a_clone_elsewhere() {
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
 
 #[tokio::test]
-async fn the_interface_is_searched_and_read_with_the_token() {
+async fn the_api_is_searched_and_read_with_the_token() {
     let other = Server::start(|_, _| page("200 OK", "text/plain", "elsewhere")).await;
     let elsewhere = other.url("/");
     let server = Server::start(move |path, head| match path.split('?').next().unwrap() {
@@ -266,13 +266,13 @@ async fn the_interface_is_searched_and_read_with_the_token() {
     assert_eq!(read(json!({"repo": "a/b"})).await.data["content"], "src/\nREADME.md");
     assert!(read(json!({"repo": "a/moved", "path": "x"})).await.ok);
     assert!(read(json!({"repo": "a/none", "path": "x"})).await.error.unwrap().contains("Not Found"));
-    // The token goes to the interface, comes back from nowhere, and is not carried away.
+    // The token is sent to the API only, and no answer repeats it.
     assert!(server.heads().iter().all(|head| head.contains(&format!("Bearer {TOKEN}"))));
     let echoed = read(json!({"repo": "a/echo", "path": "x"})).await;
     assert!(echoed.ok && !echoed.for_model().contains("ghp_") && echoed.for_model().contains("****"));
     assert!(!read(json!({"repo": "a/away", "path": "x"})).await.ok);
     assert_eq!(other.hits(), 0);
-    // Nor where a redirect to another place is agreed on.
+    // Nor to the target of an approved redirect.
     let open = super::fixture(&[
         ("MARVIN_GITHUB_API_URL", &server.url("/v3/")),
         ("GH_TOKEN", TOKEN),

@@ -1,8 +1,8 @@
 //! Host names that resolve to forbidden addresses, and DNS rebinding.
 //!
-//! Each scene is played in namespaces of its own: a network that has only a loopback, with a public-looking address, a
-//! private one and the metadata service's on it, and a file system with its own `/etc/resolv.conf` that leads to the name
-//! server of the scene. The lookups are the system's own.
+//! Each scene is played in its own namespaces: a network that has only a loopback, with a public-looking address, a
+//! private one and the metadata service's on it, and a file system whose `/etc/resolv.conf` names the scene's
+//! DNS server. The lookups are the system's own.
 
 use super::server::{Reply, Server, answer, page, redirect};
 use super::{fixture, lists};
@@ -16,18 +16,18 @@ use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio_util::task::AbortOnDropHandle;
 
-/// Says that the scene is played here and now.
+/// Marks that the scene is already inside its namespaces.
 const INSIDE: &str = "MARVIN_TEST_NAMES";
-/// Holds a value that must not show.
+/// Holds a value that must not be shown.
 const VALUE: &str = "MARVIN_TEST_HEADER";
 const HIDDEN: &str = "velvet-underground-banana";
 const PUBLIC: &str = "93.184.216.34";
-/// Makes the loopback the whole internet, and becomes the test.
+/// Assigns all addresses to the loopback, then executes the test.
 const ENTER: &str = r#"ip link set lo up && ip addr add 93.184.216.34/32 dev lo && ip addr add 10.0.0.5/32 dev lo \
     && ip addr add 169.254.169.254/32 dev lo && mount --bind "$SCENE/resolv.conf" /etc/resolv.conf \
     && { [ ! -e /etc/nsswitch.conf ] || mount --bind "$SCENE/nsswitch.conf" /etc/nsswitch.conf; } && exec "$0" "$@""#;
 
-/// Plays a scene in namespaces, and says so loudly where the kernel has none.
+/// Plays a scene in namespaces, and prints a warning where the kernel has none.
 fn play<F: Future<Output = ()>>(name: &str, scene: impl FnOnce() -> F) {
     let played = format!("the scene was played: {name}");
     if std::env::var_os(INSIDE).is_some() {
@@ -65,14 +65,14 @@ fn play<F: Future<Output = ()>>(name: &str, scene: impl FnOnce() -> F) {
     assert!(output.status.success() && out.contains(&played), "{}\n{out}\n{err}", output.status);
 }
 
-/// A name server of our own over UDP.
+/// A minimal DNS server over UDP.
 struct Names {
     asked: Arc<Mutex<BTreeMap<String, usize>>>,
     _task: AbortOnDropHandle<()>,
 }
 
 impl Names {
-    /// `zone` says which addresses a name has when it is asked for the nth time, from 0.
+    /// `zone` returns the addresses of a name for the nth query, from 0.
     async fn start(zone: impl Fn(&str, usize) -> Vec<&'static str> + Send + 'static) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:53").await.unwrap();
         let asked = Arc::new(Mutex::new(BTreeMap::new()));
@@ -104,7 +104,7 @@ impl Names {
     }
 }
 
-/// The name and the kind of a question, and where it ends.
+/// The name and type of a query, and where it ends.
 fn question(query: &[u8]) -> Option<(String, u16, usize)> {
     let mut labels = Vec::new();
     let mut at = 12;
@@ -203,7 +203,7 @@ fn every_address_of_a_name_counts() {
         assert_eq!(names.asked("mixed.example"), 5);
         let text = fixture.bad("web_fetch", json!({"url": "http://unknown.example/"})).await;
         assert!(text.contains("unknown.example cannot be resolved"), "{text}");
-        // Named by the operator, by name and by address, it opens.
+        // Listed by the operator by name and by address, it opens.
         for list in ["private.example, 10.0.0.0/8", "*, 10.0.0.5", "private.example, 10.0.0.5:80"] {
             let text = lists(list, "").good("web_fetch", json!({"url": "http://private.example/"})).await;
             assert!(text.contains("THE SECRET"), "{text}");
@@ -216,8 +216,8 @@ fn every_address_of_a_name_counts() {
 }
 
 #[test]
-fn a_name_that_changes_its_mind_gains_nothing() {
-    play("a_name_that_changes_its_mind_gains_nothing", || async {
+fn dns_rebinding_gains_nothing() {
+    play("dns_rebinding_gains_nothing", || async {
         let closed = secrets().await;
         let public = Server::on(&format!("{PUBLIC}:80"), |path, _| match path {
             "/back" => redirect("302 Found", "/page"),
@@ -226,7 +226,7 @@ fn a_name_that_changes_its_mind_gains_nothing() {
         })
         .await;
         let names = Names::start(|name, nth| match name {
-            // Public when it is asked for the first time, and this machine from then on.
+            // Public at the first query, and this machine from then on.
             "rebind.example" | "again.example" | "later.example" => match nth {
                 0 => vec![PUBLIC],
                 _ => vec!["127.0.0.1"],
@@ -239,15 +239,15 @@ fn a_name_that_changes_its_mind_gains_nothing() {
         })
         .await;
         let fixture = lists("*", "");
-        // Looked up once: what was checked is what is connected to.
+        // Looked up once: the checked address is the one that is connected to.
         let text = fixture.good("web_fetch", json!({"url": "http://rebind.example/"})).await;
         assert!(text.contains("public words"), "{text}");
         assert_eq!(names.asked("rebind.example"), 1);
-        // Every later request is a new question, with a new answer.
+        // Every later request resolves the name again.
         for _ in 0..3 {
             fixture.bad("web_fetch", json!({"url": "http://rebind.example/"})).await;
         }
-        // A redirect to the same name asks again.
+        // A redirect to the same name resolves it again.
         let text = fixture.bad("web_fetch", json!({"url": "http://again.example/back"})).await;
         assert!(text.contains("again.example is 127.0.0.1"), "{text}");
         assert_eq!(names.asked("again.example"), 2);
@@ -265,8 +265,8 @@ fn a_name_that_changes_its_mind_gains_nothing() {
 }
 
 #[test]
-fn an_allowed_name_does_not_open_its_neighbours() {
-    play("an_allowed_name_does_not_open_its_neighbours", || async {
+fn an_allowed_name_does_not_allow_its_siblings() {
+    play("an_allowed_name_does_not_allow_its_siblings", || async {
         let closed = secrets().await;
         let public =
             Server::on(&format!("{PUBLIC}:80"), |_, _| page("200 OK", "text/plain", "public words")).await;
@@ -282,8 +282,8 @@ fn an_allowed_name_does_not_open_its_neighbours() {
 }
 
 #[test]
-fn headers_of_a_domain_are_sent_there_and_seen_nowhere() {
-    play("headers_of_a_domain_are_sent_there_and_seen_nowhere", || async {
+fn headers_of_a_domain_are_sent_there_and_shown_nowhere() {
+    play("headers_of_a_domain_are_sent_there_and_shown_nowhere", || async {
         let other = Server::start(|_, head| page("200 OK", "text/plain", head)).await;
         let elsewhere = other.url("/");
         let echo = Server::start(move |path, head| match path {
@@ -346,7 +346,7 @@ fn headers_of_a_domain_are_sent_there_and_seen_nowhere() {
             let called = fixture.call("web_fetch", json!({"url": echo.url("/"), "max_bytes": bytes})).await;
             unseen(&called.result.for_model(), &bytes.to_string());
         }
-        // To another place of the same machine goes what belongs there.
+        // Another port of the same machine gets its own headers.
         fixture.good("web_fetch", json!({"url": echo.url("/leave")})).await;
         let seen = other.heads().join("");
         assert!(!seen.contains(HIDDEN) && seen.to_lowercase().contains("x-wrong: never"), "{seen}");
@@ -361,8 +361,8 @@ fn headers_of_a_domain_are_sent_there_and_seen_nowhere() {
 }
 
 #[test]
-fn a_clone_goes_where_its_name_was_checked_to_lead() {
-    play("a_clone_goes_where_its_name_was_checked_to_lead", || async {
+fn a_clone_connects_to_the_checked_address() {
+    play("a_clone_connects_to_the_checked_address", || async {
         let closed = secrets().await;
         let origin = super::github::Origin::new();
         let root = origin.root();

@@ -1,4 +1,4 @@
-//! Pages, feeds and downloads: what comes of good ones, and of bad ones.
+//! Pages, feeds and downloads, good and bad.
 
 use super::server::{Reply, Server, answer, page, redirect};
 use super::{fixture, lists};
@@ -17,7 +17,7 @@ const PAGE: &str = "<!doctype html><html><head><title>A page</title></head><body
     <main><h1>Hello</h1><p>One <a href='two'>two</a></p><ul class=dishes><li>Soup $6</li><li>Bread</li></ul></main></body></html>";
 
 #[tokio::test]
-async fn a_page_is_text_for_the_model_and_html_in_the_facts() {
+async fn a_page_is_text_for_the_model_and_html_in_the_data() {
     let server = Server::start(|_, _| page("200 OK", "text/html; charset=utf-8", PAGE)).await;
     let fixture = open();
     let called = fixture.call("web.fetch", json!({"url": server.url("/x#frag")})).await;
@@ -88,17 +88,17 @@ async fn other_kinds_of_content() {
     }
     let gone = server.url("/");
     drop(server);
-    // The socket closes when its task is next looked at.
+    // The socket closes when its task is polled next.
     tokio::time::sleep(Duration::from_millis(20)).await;
     let text = fixture.bad("web_fetch", json!({"url": gone})).await;
     assert!(text.contains("cannot be reached") && text.contains("refused"), "{text}");
-    // A port of the system must be named.
+    // A privileged port must be listed.
     let text = fixture.bad("web_fetch", json!({"url": "http://127.0.0.1:25/"})).await;
     assert!(text.contains("add `127.0.0.1:25` to web.org_allowlist"), "{text}");
 }
 
 #[tokio::test]
-async fn bodies_are_bounded_in_bytes_and_in_time() {
+async fn bodies_are_limited_in_size_and_time() {
     let zeros = std::process::Command::new("sh")
         .args(["-c", "head -c 300000000 /dev/zero | gzip -9 -c"])
         .output()
@@ -147,7 +147,7 @@ async fn bodies_are_bounded_in_bytes_and_in_time() {
 }
 
 #[tokio::test]
-async fn a_page_nested_without_end_is_read() {
+async fn a_deeply_nested_page_is_read() {
     let server =
         Server::start(|_, _| page("200 OK", "text/html", "<div>".repeat(200_000) + "deep words")).await;
     let fixture = open();
@@ -160,7 +160,7 @@ async fn a_page_nested_without_end_is_read() {
 }
 
 #[tokio::test]
-async fn feeds_are_read_and_bad_ones_are_said_to_be_bad() {
+async fn feeds_are_parsed_and_invalid_ones_are_reported() {
     let server = Server::start(|path, _| match path {
         "/good" => page(
             "200 OK",
@@ -220,7 +220,7 @@ async fn a_download_is_a_new_file_or_nothing() {
     );
     assert_eq!(std::fs::read(fixture.root.join("data.bin")).unwrap(), bytes);
 
-    // Nothing is overwritten, by no name and through no link.
+    // No name and no symlink overwrites an existing file.
     fixture.write("taken.txt", "mine");
     symlink(fixture.home.join("elsewhere"), fixture.root.join("link")).unwrap();
     let before = server.hits();
@@ -229,12 +229,12 @@ async fn a_download_is_a_new_file_or_nothing() {
     }
     assert_eq!((fixture.read("taken.txt").as_str(), server.hits()), ("mine", before));
     assert!(!fixture.home.join("elsewhere").exists());
-    // What agents take instructions from is not downloaded unasked.
+    // Files that instruct agents are not downloaded without approval.
     for name in ["AGENTS.md", "CLAUDE.md"] {
         let text = fixture.bad("download_file", json!({"url": server.url("/x"), "filename": name})).await;
         assert!(text.contains("what agents are told"), "{text}");
     }
-    // No directory is left, whatever the name says.
+    // No name leads out of the directory.
     let called = fixture
         .call("download_file", json!({"url": server.url("/m"), "filename": "../../a/.hidden\n"}))
         .await;
@@ -278,7 +278,7 @@ async fn a_cancelled_download_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn in_conversation_downloads_go_to_the_persons_directory() {
+async fn in_conversation_downloads_go_to_the_users_directory() {
     let server = Server::start(|_, _| page("200 OK", "text/plain", "kept")).await;
     let fixture = Fixture::with(Mode::Assistant, &Access::Full, &[("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1")]);
     fixture.good("download_file", json!({"url": server.url("/note.txt")})).await;
@@ -289,7 +289,7 @@ async fn in_conversation_downloads_go_to_the_persons_directory() {
 }
 
 #[tokio::test]
-async fn who_may_not_write_downloads_nothing() {
+async fn read_only_agents_cannot_download() {
     let listed = Access::writable(["a.md".to_string()]);
     for access in [Access::Readonly, listed] {
         let fixture = Fixture::with(Mode::Coding, &access, &[("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1")]);
@@ -300,7 +300,7 @@ async fn who_may_not_write_downloads_nothing() {
 }
 
 #[tokio::test]
-async fn a_secret_in_an_address_is_not_sent() {
+async fn a_secret_in_a_url_is_not_sent() {
     let server = Server::start(|_, _| page("200 OK", "text/plain", "x")).await;
     let fixture = open();
     let text = fixture

@@ -1,4 +1,4 @@
-//! A small HTTP server on a real socket, which counts who comes.
+//! A small HTTP server on a real socket that counts its connections.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,15 +8,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::task::AbortOnDropHandle;
 
-/// What the server does with a request.
+/// The server's reaction to a request.
 pub(crate) enum Reply {
     /// Sends these bytes and closes.
     Bytes(Vec<u8>),
     /// Sends these one after the other, with pauses, and closes.
     Pieces(Vec<Vec<u8>>),
-    /// Sends the first bytes, then the others again and again with a pause between.
+    /// Sends the first bytes, then repeats the others with a pause between.
     Endless(Vec<u8>, Vec<u8>, Duration),
-    /// Says nothing.
+    /// Sends nothing.
     Silence,
 }
 
@@ -43,10 +43,9 @@ pub(crate) fn redirect(status: &str, to: &str) -> Reply {
     answer(status, &[("Location", to)], "")
 }
 
-/// What a server answers: the path with its query, the whole head of the request, and its body.
+/// The handler: path with query, complete request head, and body.
 type Handler = Arc<dyn Fn(&str, &str, &[u8]) -> Reply + Send + Sync>;
 
-/// A running server.
 pub(crate) struct Server {
     /// Where it listens.
     pub(crate) address: SocketAddr,

@@ -7,7 +7,7 @@ use marvin_gate::{Access, Decision};
 use marvin_tools::Mode;
 use serde_json::json;
 
-/// Every way to write an address of this machine, of a private network, or an invalid address.
+/// Every spelling of an address of this machine or of a private network, and invalid addresses.
 fn addresses(port: u16) -> Vec<String> {
     let hosts = [
         "127.0.0.1",
@@ -83,7 +83,7 @@ fn addresses(port: u16) -> Vec<String> {
     hosts.into_iter().map(|host| format!("http://{host}:{port}/")).collect()
 }
 
-/// Other ways to say what is wanted.
+/// Other ways to reach them.
 fn schemes(port: u16) -> Vec<String> {
     [
         "file:///etc/passwd",
@@ -148,14 +148,14 @@ async fn no_spelling_of_an_address_gets_through() {
     no_request_arrives(&fixture(&[]), &secret, &urls).await;
     no_request_arrives(&lists("*", ""), &secret, &urls).await;
     no_request_arrives(&lists("allowed.example", ""), &secret, &urls).await;
-    // Another port of the same machine is agreed on, and the run's own list cannot open anything.
+    // Another port of the same machine needs approval, and the run's own list cannot open anything.
     no_request_arrives(&lists("127.0.0.1:1, localhost:1, [::1]:1", ""), &secret, &urls).await;
     no_request_arrives(&fixture(&[("MARVIN_WEB_REQUEST_ALLOWLIST", "127.0.0.1, localhost")]), &secret, &urls)
         .await;
 }
 
 #[tokio::test]
-async fn the_same_server_is_open_to_whom_the_operator_lets_in() {
+async fn an_address_on_the_operators_list_is_open() {
     let secret = Server::secret("127.0.0.1:0").await;
     let port = secret.address.port();
     for (entry, host) in [
@@ -177,7 +177,7 @@ async fn the_same_server_is_open_to_whom_the_operator_lets_in() {
         .good("web_fetch", json!({"url": six.url("/")}))
         .await;
     assert!(text.contains("THE SECRET"), "{text}");
-    // What is named is not more than what is named.
+    // A list entry covers nothing beyond what it names.
     for (entry, host) in [("127.0.0.1", "localhost"), ("localhost", "127.0.0.1"), ("127.0.0.2", "127.0.0.1")]
     {
         lists(entry, "").bad("web_fetch", json!({"url": format!("http://{host}:{port}/")})).await;
@@ -186,7 +186,7 @@ async fn the_same_server_is_open_to_whom_the_operator_lets_in() {
 }
 
 #[tokio::test]
-async fn redirects_lead_nowhere_else() {
+async fn redirects_to_other_hosts_are_refused() {
     let secret = Server::secret("0.0.0.0:0").await;
     let port = secret.address.port();
     let front = Server::start(|path, _| {
@@ -257,7 +257,7 @@ async fn redirects_lead_nowhere_else() {
 }
 
 #[tokio::test]
-async fn redirects_within_the_house_are_followed_and_counted() {
+async fn redirects_on_the_same_host_are_followed_and_counted() {
     let server = Server::start(|path, _| match path.trim_start_matches('/').parse::<usize>() {
         Ok(0) => page("200 OK", "text/plain", "arrived"),
         Ok(left) => redirect("302 Found", &format!("/{}", left - 1)),
@@ -277,7 +277,7 @@ async fn redirects_within_the_house_are_followed_and_counted() {
 }
 
 #[tokio::test]
-async fn names_that_look_like_others_are_on_no_list() {
+async fn lookalike_names_are_on_no_list() {
     let fixture = lists("example.com, bücher.example", "");
     for host in [
         "evilexample.com",
@@ -309,7 +309,7 @@ async fn names_that_look_like_others_are_on_no_list() {
 }
 
 #[tokio::test]
-async fn without_a_list_and_a_person_the_answer_is_no() {
+async fn without_a_list_and_a_person_requests_are_denied() {
     let fixture = fixture(&[]);
     let called = fixture.call("web_fetch", json!({"url": "https://example.com/"})).await;
     let text = called.result.for_model();
@@ -317,7 +317,7 @@ async fn without_a_list_and_a_person_the_answer_is_no() {
     for needed in ["example.com", "there is none to ask", "web.org_allowlist", "MARVIN_WEB_ORG_ALLOWLIST"] {
         assert!(text.contains(needed), "{needed}: {text}");
     }
-    // A list that is not a part of the other is said by its entry.
+    // An entry of the run's list that exceeds the operator's is named.
     let text = lists("example.com", "example.com, evil.org")
         .bad("web_fetch", json!({"url": "https://example.com/"}))
         .await;
@@ -328,7 +328,7 @@ async fn without_a_list_and_a_person_the_answer_is_no() {
 }
 
 #[tokio::test]
-async fn a_person_agrees_to_one_host_and_no_other() {
+async fn a_person_approves_one_host_and_no_other() {
     let secret = Server::secret("127.0.0.1:0").await;
     let target = secret.url("/");
     let mut fixture = Fixture::with(Mode::Coding, &Access::Full, &[]);
@@ -337,14 +337,14 @@ async fn a_person_agrees_to_one_host_and_no_other() {
     let called =
         fixture.toolbox.call("web_fetch", &arguments("https://example.com/"), &fixture.context).await;
     assert_eq!(called.verdict.decision, Decision::Ask);
-    // A denial stays one, whatever a person says.
+    // A denial cannot be overruled by an approval.
     let called = fixture.toolbox.call_approved("web_fetch", &arguments(&target), &fixture.context).await;
     assert_eq!((called.verdict.decision, called.result.ok), (Decision::Deny, false));
     assert_eq!(secret.hits(), 0);
 }
 
 #[tokio::test]
-async fn a_service_is_open_to_its_own_tool_only() {
+async fn a_service_is_open_only_to_its_own_tool() {
     let server = Server::start(|_, _| {
         page(
             "200 OK",
@@ -367,7 +367,7 @@ async fn a_service_is_open_to_its_own_tool_only() {
         ("MARVIN_WEB_ORG_ALLOWLIST", "example.com"),
     ]);
     closed.bad("web_search", json!({"query": "a"})).await;
-    // What the service redirects to is not the service.
+    // A redirect target is not the service.
     let secret = Server::secret("127.0.0.1:0").await;
     let target = secret.url("/");
     let leading = Server::start(move |_, _| redirect("302 Found", &target)).await;
@@ -400,7 +400,7 @@ async fn proxies_of_the_environment_are_not_used() {
 }
 
 #[tokio::test]
-async fn a_silent_reply_is_not_waited_for() {
+async fn a_silent_server_times_out() {
     let server = Server::start(|_, _| Reply::Silence).await;
     let started = std::time::Instant::now();
     let text = lists("127.0.0.1", "").bad("web_fetch", json!({"url": server.url("/"), "timeout_s": 1})).await;

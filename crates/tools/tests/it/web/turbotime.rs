@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const JSON: &str = "application/json; charset=utf-8";
 
-/// A fixture in which every tool is switched on and asks this server.
+/// A fixture with every tool enabled, pointed at this server.
 fn switched(server: &Server, words: &str) -> Fixture {
     let base = server.url("");
     let mut fixture = fixture(&[
@@ -110,7 +110,7 @@ async fn games_are_looked_up() {
 }
 
 #[tokio::test]
-async fn what_players_say_is_searched() {
+async fn player_comments_are_searched() {
     let server = Server::start(|path, _| {
         assert!(path.starts_with("/html/?q=best+deck+site%3Areddit.com+OR+site%3Amtg.wiki"), "{path}");
         page("200 OK", "text/html", r#"<div class="result"><a class="result__a" href="https://reddit.com/r/x">Decks</a>
@@ -129,7 +129,7 @@ async fn what_players_say_is_searched() {
 }
 
 #[tokio::test]
-async fn headlines_lead_to_their_stories_once() {
+async fn each_headline_links_to_its_story_once() {
     let elsewhere = Server::secret("127.0.0.1:0").await;
     let (secret, feed_secret) = (elsewhere.url("/"), elsewhere.url("/story"));
     let server = Server::start(move |path, head| {
@@ -181,8 +181,8 @@ async fn headlines_lead_to_their_stories_once() {
 }
 
 #[tokio::test]
-async fn whatever_a_service_does_becomes_a_sentence() {
-    for (what, said) in [
+async fn every_service_failure_becomes_a_message() {
+    for (what, message) in [
         ("limit", "fewer requests"),
         ("broken", "trouble"),
         ("garbage", ""),
@@ -210,7 +210,7 @@ async fn whatever_a_service_does_becomes_a_sentence() {
             ("news.headline_search", json!({"query": "x"})),
         ] {
             let text = fixture.bad(tool, arguments).await;
-            assert!(text.contains(said) && text.len() < 1_000, "{what} {tool}: {text}");
+            assert!(text.contains(message) && text.len() < 1_000, "{what} {tool}: {text}");
         }
         let kept = std::fs::read_dir(fixture.root.join(".marvin/tools_cache")).into_iter().flatten().count();
         assert_eq!(kept, 0, "nothing bad is kept: {what}");
@@ -218,7 +218,7 @@ async fn whatever_a_service_does_becomes_a_sentence() {
 }
 
 #[tokio::test]
-async fn what_was_not_switched_on_is_not_there() {
+async fn disabled_tools_are_not_offered() {
     let server = Server::secret("127.0.0.1:0").await;
     let fixture = switched(&server, "on");
     for tool in ["scryfall.lookup", "steam", "news.headline_search"] {
@@ -226,13 +226,13 @@ async fn what_was_not_switched_on_is_not_there() {
         assert!(text.contains("Tool not enabled."), "{text}");
     }
     assert!(!fixture.toolbox.names().iter().any(|name| name.contains("scryfall")));
-    // The operator's list stands above the selection.
+    // The operator's list overrides the selection.
     let base = server.url("");
     let mut fixture =
         super::fixture(&[("MARVIN_SCRYFALL_URL", &base), ("MARVIN_WEB_ORG_ALLOWLIST", "example.com")]);
     Selection::read("all").unwrap().tools().into_iter().for_each(|tool| fixture.toolbox.add(tool));
     fixture.bad("scryfall", json!({"name": "x"})).await;
     assert_eq!(server.hits(), 0);
-    // A vendor's wire takes no dots in names.
+    // A vendor's wire format allows no dots in names.
     assert!(fixture.toolbox.specs().iter().all(|spec| !spec.name.contains('.')));
 }

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn s8_the_path_leads_out_of_the_workspace() {
+    fn s8_path_has_no_directories_of_the_workspace() {
         let directory = tempfile::tempdir().unwrap();
         let (workspace, elsewhere) = (directory.path().join("w"), directory.path().join("e"));
         std::fs::create_dir_all(workspace.join("bin")).unwrap();

@@ -1,4 +1,4 @@
-//! A running `marvin chat-ui`, and the smallest client that can ask it anything, rightly or wrongly.
+//! A running `marvin chat-ui`, and a minimal HTTP client that can also send malformed requests.
 
 use crate::support::{Marvin, RunningProgram, World};
 use serde_json::Value;
@@ -15,7 +15,6 @@ pub(super) struct WebFrontEnd {
     pub(super) token: String,
 }
 
-/// An answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -28,7 +27,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The value of an answer that must be a good one.
+    /// The JSON body; panics unless the status is 200.
     #[track_caller]
     pub(super) fn ok(&self) -> Value {
         assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
@@ -131,7 +130,7 @@ impl WebFrontEnd {
 pub(super) struct Stream(BufReader<TcpStream>);
 
 impl Stream {
-    /// Every event up to the first that is this.
+    /// Every event up to and including the first that matches.
     pub(super) fn until(mut self, is: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut found = Vec::new();
         let mut line = String::new();
@@ -150,7 +149,7 @@ impl Stream {
     }
 }
 
-/// An answer from its bytes; a body in chunks is put together.
+/// Parses an answer; a chunked body is joined.
 fn read(bytes: &[u8]) -> Option<Answer> {
     let at = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..at]).into_owned();

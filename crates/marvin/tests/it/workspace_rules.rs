@@ -1,4 +1,4 @@
-//! The house itself: which crate may lean on which, how long a file may be, and that every promised variable works.
+//! Rules of the workspace: layers of crates, lengths of files, and documents that agree with the code.
 
 use crate::support::{World, files_below};
 use std::collections::BTreeSet;
@@ -24,10 +24,9 @@ const LAYERS: [(&str, u32); 15] = [
     ("marvin", 8),
 ];
 
-/// A file that is longer than this has more than one thing to say.
 const MAX_FILE_LINES: usize = 600;
 
-/// Names in the documents that look like settings and are none, each with its reason.
+/// Names in the documents that look like settings but are not, each with its reason.
 const NO_SETTINGS: [(&str, &str); 19] = [
     ("MARVIN_COST", "the last line on standard error"),
     ("MARVIN_API_SPEC", "the name of a document"),
@@ -61,7 +60,7 @@ fn layer(name: &str) -> u32 {
 }
 
 #[test]
-fn arrows_between_crates_go_down() {
+fn crates_use_only_crates_of_lower_layers() {
     let crates = workspace().join("crates");
     let mut seen = 0;
     for entry in fs::read_dir(&crates).unwrap() {
@@ -92,7 +91,7 @@ fn arrows_between_crates_go_down() {
 }
 
 #[test]
-fn files_stay_short() {
+fn files_stay_within_the_line_limit() {
     let sources = |directory: &str| files_below(&workspace().join(directory));
     let rust = sources("crates").into_iter().chain(sources("xtask")).filter(|path| {
         let text = path.to_string_lossy();
@@ -108,13 +107,13 @@ fn files_stay_short() {
 }
 
 #[test]
-fn every_promised_variable_is_a_setting() {
+fn every_documented_variable_is_a_setting() {
     let given = std::env::var_os("MARVIN_SHARED").map(PathBuf::from);
     let shared = given.unwrap_or_else(|| workspace().join("../shared"));
     let mut documents: Vec<PathBuf> = files_below(&shared.join("seeds"));
     documents.push(shared.join("contracts.md"));
     if !documents.iter().all(|path| path.is_file()) || documents.len() < 2 {
-        println!("skipped: the documents that promise variables are not beside the workspace");
+        println!("skipped: the documents that name variables are not next to the workspace");
         return;
     }
     let vendors = "CODEX|CLAUDE|OPENAI|ANTHROPIC|GEMINI|GROQ|KIMI|OLLAMA|COPILOT|LLM|WHISPER|MOONSHOT|OPENROUTER|TICKETS";
@@ -132,7 +131,7 @@ fn every_promised_variable_is_a_setting() {
             }
         }
     }
-    assert!(missing.is_empty(), "promised, but not in the table of settings: {missing:?}");
+    assert!(missing.is_empty(), "documented, but not in the settings table: {missing:?}");
 }
 
 #[test]
@@ -158,18 +157,18 @@ fn every_setting_is_read() {
 }
 
 #[test]
-fn the_written_reference_is_the_generated_one() {
+fn settings_reference_is_up_to_date() {
     let written = workspace().join("docs/settings.md");
     let Ok(written) = fs::read_to_string(&written) else {
-        println!("skipped: there is no docs/settings.md");
+        println!("skipped: docs/settings.md is missing");
         return;
     };
     let generated = World::new().marvin(["config", "--markdown"]).run().exits(0);
-    assert_eq!(written, generated.text(), "write it anew: marvin config --markdown > docs/settings.md");
+    assert_eq!(written, generated.text(), "regenerate it: marvin config --markdown > docs/settings.md");
 }
 
 #[test]
-fn every_link_of_the_documents_leads_somewhere() {
+fn links_in_documents_resolve() {
     let root = workspace();
     let mut pages: Vec<PathBuf> =
         ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
@@ -193,7 +192,7 @@ fn every_link_of_the_documents_leads_somewhere() {
 
 /// Paths in backticks that begin at the repository's root must exist; shorter ones must be the end of one that does.
 #[test]
-fn every_path_that_the_architecture_names_exists() {
+fn paths_in_architecture_md_exist() {
     let root = workspace();
     let below = ["crates", "xtask"].into_iter().flat_map(|top| files_below(&root.join(top)));
     let files: Vec<String> =
@@ -218,10 +217,10 @@ fn every_path_that_the_architecture_names_exists() {
 
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn nothing_is_looked_for_before_a_hook_begins() {
-    // Mathematics is a library of its own: to find and bind it is a tenth of the time of a hook (`src/mathematics.rs`).
+fn libm_and_libgcc_are_not_loaded_at_start() {
+    // Loading and binding libm takes a tenth of a hook's run time; `src/mathematics.rs` replaces it.
     let program = fs::read(crate::support::PROGRAM).unwrap();
     let named = |name: &[u8]| program.windows(name.len()).any(|part| part == name);
-    assert!(!named(b"\0libm.so.6\0"), "a function of mathematics is missing in `mathematics.rs`");
-    assert!(!named(b"\0libgcc_s.so.1\0"), "how panics are caught is not linked in");
+    assert!(!named(b"\0libm.so.6\0"), "`mathematics.rs` lacks a function of libm");
+    assert!(!named(b"\0libgcc_s.so.1\0"), "the unwinder must be linked statically");
 }

@@ -1,12 +1,12 @@
-//! The description at `/openapi.json` is true: every answer of every route fits what is said of it.
+//! Every answer of every route matches its schema in `/openapi.json`.
 
 use super::client::WebFrontEnd;
 use crate::support::{World, call, put, say};
 use serde_json::{Value, json};
 
-/// Checks an answer against the description; gives it.
+/// Sends a request, checks the answer against the description, and returns it.
 fn fits(
-    face: &WebFrontEnd,
+    server: &WebFrontEnd,
     described: &Value,
     method: &str,
     path: &str,
@@ -14,17 +14,17 @@ fn fits(
     body: Option<&Value>,
 ) -> Value {
     let answer = match body {
-        Some(body) => face.post(path, body),
-        None => face.get(path),
+        Some(body) => server.post(path, body),
+        None => server.get(path),
     };
     let operation = &described["paths"][route][method];
     assert!(operation.is_object(), "{method} {route} is not described");
     let value = answer.json();
-    let said = match answer.status {
+    let schema = match answer.status {
         200 => operation["responses"]["200"]["content"]["application/json"]["schema"].clone(),
         _ => described["components"]["responses"]["Refused"]["content"]["application/json"]["schema"].clone(),
     };
-    let validator = jsonschema::validator_for(&said).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<String> = validator
         .iter_errors(&value)
         .map(|error| format!("{} at {}", error, error.instance_path()))
@@ -52,11 +52,11 @@ fn every_answer_fits_its_description() {
         call("run_command", json!({"command": "rm -rf /"})),
         say("done"),
     ];
-    let face = WebFrontEnd::start(&world, &script);
-    let described = face.open("GET", "/openapi.json").json();
-    let get = |path: &str, route: &str| fits(&face, &described, "get", path, route, None);
+    let server = WebFrontEnd::start(&world, &script);
+    let described = server.open("GET", "/openapi.json").json();
+    let get = |path: &str, route: &str| fits(&server, &described, "get", path, route, None);
     let post =
-        |path: &str, route: &str, body: Value| fits(&face, &described, "post", path, route, Some(&body));
+        |path: &str, route: &str, body: Value| fits(&server, &described, "post", path, route, Some(&body));
     get("/healthz", "/healthz");
     post("/api/session", "/api/session", json!({"code": "used"}));
     let sent = post("/api/send", "/api/send", json!({"message": "go"}));
