@@ -1,9 +1,5 @@
 //! The hooks of each client, and the recognition of Marvin's own hooks.
 //!
-//! Claude Code gets every event but three: `MessageDisplay` and `FileChanged` are too frequent for a process each, and
-//! `WorktreeCreate` replaces the client's action by the hook's output. Codex gets every event but `PreModelRequest`, whose
-//! answer it ignores.
-//!
 //! In Claude Code a command with `args` is started without a shell, and `onFailure: "block"` (since 2.1.295; older versions
 //! ignore it) refuses the call when a hook cannot start, times out or dies. Codex supports neither; it gets a command line
 //! and no unknown keys.
@@ -32,64 +28,7 @@ impl Client {
             Client::Codex => places::CODEX_NOTES,
         }
     }
-
-    /// The events that get a hook.
-    #[must_use]
-    pub fn events(self) -> &'static [&'static str] {
-        match self {
-            Client::Claude => &CLAUDE,
-            Client::Codex => &CODEX,
-        }
-    }
 }
-
-const CLAUDE: [&str; 30] = [
-    "SessionStart",
-    "SessionEnd",
-    "Setup",
-    "InstructionsLoaded",
-    "UserPromptSubmit",
-    "UserPromptExpansion",
-    "PreToolUse",
-    "PermissionRequest",
-    "PermissionDenied",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PostToolBatch",
-    "SubagentStart",
-    "SubagentStop",
-    "Stop",
-    "StopFailure",
-    "PreCompact",
-    "PostCompact",
-    "PreModelSwitch",
-    "PostModelSwitch",
-    "Notification",
-    "TeammateIdle",
-    "TaskCreated",
-    "TaskCompleted",
-    "Elicitation",
-    "ElicitationResult",
-    "ConfigChange",
-    "WorktreeRemove",
-    "CwdChanged",
-    "DirectoryAdded",
-];
-
-const CODEX: [&str; 12] = [
-    "SessionStart",
-    "SessionEnd",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PermissionRequest",
-    "PostToolUse",
-    "SubagentStart",
-    "SubagentStop",
-    "PreCompact",
-    "PostCompact",
-    "Stop",
-    "Interrupt",
-];
 
 /// Events that may refuse something.
 const SECURITY: [&str; 2] = ["PreToolUse", "PermissionRequest"];
