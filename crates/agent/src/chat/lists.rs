@@ -40,6 +40,13 @@ pub struct RunRow {
     pub cost_usd: Option<f64>,
 }
 
+impl RunRow {
+    /// The run for front ends without columns.
+    pub(super) fn line(&self) -> String {
+        format!("{}  {:12}  {}", self.id, self.status, truncate::line(&self.goal, 80))
+    }
+}
+
 /// A servitor with its commitments.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServitorRow {
