@@ -4,7 +4,6 @@
 //! fail. A field that a decision depends on (the command of a shell call) must be a text, or the call is in doubt.
 
 use serde_json::Value;
-use std::sync::LazyLock;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Client {
@@ -32,18 +31,9 @@ impl Client {
 
     /// The events that get a hook, by the client's own names.
     #[must_use]
-    pub fn events(self) -> &'static [&'static str] {
-        static EVENTS: LazyLock<[Vec<&'static str>; 2]> = LazyLock::new(|| {
-            [Client::Claude, Client::Codex].map(|client| {
-                let hooked = Event::ALL.iter().filter(|event| event.clients().contains(&client));
-                hooked.map(|event| event.name()).collect()
-            })
-        });
-        let [claude, codex] = &*EVENTS;
-        match self {
-            Client::Claude => claude,
-            Client::Codex => codex,
-        }
+    pub fn events(self) -> Vec<&'static str> {
+        let hooked = Event::ALL.iter().filter(|event| event.clients().contains(&self));
+        hooked.map(|event| event.name()).collect()
     }
 }
 
@@ -132,6 +122,13 @@ impl Event {
         };
         let name = plain(name);
         Event::ALL.iter().copied().find(|event| plain(event.name()) == name)
+    }
+
+    /// Whether it is about a tool, and its hook takes a pattern of the tool's name.
+    #[must_use]
+    pub fn is_about_tool(self) -> bool {
+        let after = matches!(self, Event::PermissionDenied | Event::PostToolUse | Event::PostToolUseFailure);
+        after || self.decides()
     }
 
     /// Whether the answer allows or stops a call; then doubt is never an allow.

@@ -5,6 +5,7 @@
 //! and no unknown keys.
 
 pub use crate::event::Client;
+use crate::event::Event;
 use marvin_base::layout::clients as places;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -30,22 +31,19 @@ impl Client {
     }
 }
 
-/// Events that may refuse something.
-const SECURITY: [&str; 2] = ["PreToolUse", "PermissionRequest"];
-
-/// Events that are about a tool, and take a pattern of its name.
-const ABOUT_TOOLS: [&str; 5] =
-    ["PreToolUse", "PermissionRequest", "PermissionDenied", "PostToolUse", "PostToolUseFailure"];
-
 /// The seconds that a hook may take: a question to a model fits into a minute, a project's tests into ten. At its end
 /// Codex waits for three at most, and warns in every session when more are asked for.
 fn seconds(client: Client, event: &str) -> u64 {
     match (client, event) {
         (_, "Stop") => 600,
-        (_, event) if SECURITY.contains(&event) => 60,
+        (_, event) if decides(event) => 60,
         (Client::Codex, "SessionEnd" | "Interrupt") => 3,
         _ => 10,
     }
+}
+
+fn decides(event: &str) -> bool {
+    Event::read(event).is_some_and(Event::decides)
 }
 
 /// The name of an event on our command line: `PreToolUse` is `pre-tool-use`.
@@ -94,11 +92,11 @@ pub(super) fn group(client: Client, event: &str, program: &Program) -> Value {
         }
     }
     add("timeout", seconds(client, event).into());
-    if client == Client::Claude && SECURITY.contains(&event) {
+    if client == Client::Claude && decides(event) {
         add("onFailure", "block".into());
     }
     let mut group = Map::new();
-    if ABOUT_TOOLS.contains(&event) {
+    if Event::read(event).is_some_and(Event::is_about_tool) {
         group.insert("matcher".into(), "*".into());
     }
     group.insert("hooks".into(), Value::Array(vec![handler.into()]));
@@ -160,7 +158,7 @@ mod tests {
                 for program in &programs {
                     let handler = &group(client, event, program)["hooks"][0];
                     assert!(is_ours(handler, client, event), "{handler}");
-                    for other in client.events().iter().filter(|other| *other != event) {
+                    for other in client.events().into_iter().filter(|other| *other != event) {
                         assert!(!is_ours(handler, client, other), "{handler} {other}");
                     }
                 }
