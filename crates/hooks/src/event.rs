@@ -28,10 +28,22 @@ impl Client {
             Client::Codex => "codex",
         }
     }
+
+    /// The events that get a hook, by the client's own names.
+    #[must_use]
+    pub fn events(self) -> Vec<&'static str> {
+        let hooked = Event::ALL.iter().filter(|event| event.clients().contains(&self));
+        hooked.map(|event| event.name()).collect()
+    }
 }
 
+/// Events with their names and with the clients that get a hook for them.
+///
+/// Claude Code gets every event but three of its own: `MessageDisplay` and `FileChanged` are too frequent for a process
+/// each, and `WorktreeCreate` replaces the client's action by the hook's output. Codex gets every event but
+/// `PreModelRequest`, whose answer it ignores.
 macro_rules! events {
-    ($($event:ident $kebab:literal $meaning:literal),+ $(,)?) => {
+    ($($event:ident $kebab:literal [$($client:ident)*] $meaning:literal),+ $(,)?) => {
         /// An event of a client.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Event { $(#[doc = $meaning] $event),+ }
@@ -51,6 +63,11 @@ macro_rules! events {
                 match self { $(Event::$event => $kebab),+ }
             }
 
+            /// The clients that get a hook for it.
+            fn clients(self) -> &'static [Client] {
+                match self { $(Event::$event => &[$(Client::$client),*]),+ }
+            }
+
             /// The event of a name, in either spelling or any other with the same letters.
             #[must_use]
             pub fn read(name: &str) -> Option<Event> {
@@ -61,41 +78,41 @@ macro_rules! events {
 }
 
 events! {
-    SessionStart "session-start" "A session begins, resumes, or was compacted.",
-    SessionEnd "session-end" "A session ends.",
-    Setup "setup" "A project is set up or maintained.",
-    UserPromptSubmit "user-prompt-submit" "A person or a background task submits a prompt.",
-    UserPromptExpansion "user-prompt-expansion" "A prompt file is expanded.",
-    PreToolUse "pre-tool-use" "A tool is about to be called.",
-    PostToolUse "post-tool-use" "A tool returned.",
-    PostToolUseFailure "post-tool-use-failure" "A tool failed.",
-    PostToolBatch "post-tool-batch" "Several tool calls ended; some may have been refused.",
-    PermissionRequest "permission-request" "The client is about to ask a person about a call.",
-    PermissionDenied "permission-denied" "A call was refused.",
-    Notification "notification" "The client notifies a person.",
-    Stop "stop" "The agent claims to be done.",
-    StopFailure "stop-failure" "The agent stopped because of an error.",
-    SubagentStart "subagent-start" "A sub-agent begins.",
-    SubagentStop "subagent-stop" "A sub-agent ends.",
-    PreCompact "pre-compact" "The conversation is about to be compacted.",
-    PostCompact "post-compact" "The conversation was compacted.",
-    PreModelSwitch "pre-model-switch" "Another model is about to be used.",
-    PostModelSwitch "post-model-switch" "Another model is used.",
-    PreModelRequest "pre-model-request" "A request to the model is about to be sent.",
-    TeammateIdle "teammate-idle" "A teammate has nothing to do.",
-    TaskCreated "task-created" "A task was created.",
-    TaskCompleted "task-completed" "A task was marked complete.",
-    Elicitation "elicitation" "A server asks for input.",
-    ElicitationResult "elicitation-result" "A server's question was answered.",
-    ConfigChange "config-change" "Settings changed.",
-    WorktreeCreate "worktree-create" "A worktree is about to be created.",
-    WorktreeRemove "worktree-remove" "A worktree is about to be removed.",
-    InstructionsLoaded "instructions-loaded" "Instruction files were read.",
-    CwdChanged "cwd-changed" "The working directory changed.",
-    FileChanged "file-changed" "A watched file changed.",
-    DirectoryAdded "directory-added" "A directory was added to the session.",
-    MessageDisplay "message-display" "A message is shown.",
-    Interrupt "interrupt" "A person interrupted the agent.",
+    SessionStart "session-start" [Claude Codex] "A session begins, resumes, or was compacted.",
+    SessionEnd "session-end" [Claude Codex] "A session ends.",
+    Setup "setup" [Claude] "A project is set up or maintained.",
+    InstructionsLoaded "instructions-loaded" [Claude] "Instruction files were read.",
+    UserPromptSubmit "user-prompt-submit" [Claude Codex] "A person or a background task submits a prompt.",
+    UserPromptExpansion "user-prompt-expansion" [Claude] "A prompt file is expanded.",
+    PreToolUse "pre-tool-use" [Claude Codex] "A tool is about to be called.",
+    PermissionRequest "permission-request" [Claude Codex] "The client is about to ask a person about a call.",
+    PermissionDenied "permission-denied" [Claude] "A call was refused.",
+    PostToolUse "post-tool-use" [Claude Codex] "A tool returned.",
+    PostToolUseFailure "post-tool-use-failure" [Claude] "A tool failed.",
+    PostToolBatch "post-tool-batch" [Claude] "Several tool calls ended; some may have been refused.",
+    SubagentStart "subagent-start" [Claude Codex] "A sub-agent begins.",
+    SubagentStop "subagent-stop" [Claude Codex] "A sub-agent ends.",
+    Stop "stop" [Claude Codex] "The agent claims to be done.",
+    StopFailure "stop-failure" [Claude] "The agent stopped because of an error.",
+    PreCompact "pre-compact" [Claude Codex] "The conversation is about to be compacted.",
+    PostCompact "post-compact" [Claude Codex] "The conversation was compacted.",
+    PreModelSwitch "pre-model-switch" [Claude] "Another model is about to be used.",
+    PostModelSwitch "post-model-switch" [Claude] "Another model is used.",
+    PreModelRequest "pre-model-request" [] "A request to the model is about to be sent.",
+    Notification "notification" [Claude] "The client notifies a person.",
+    TeammateIdle "teammate-idle" [Claude] "A teammate has nothing to do.",
+    TaskCreated "task-created" [Claude] "A task was created.",
+    TaskCompleted "task-completed" [Claude] "A task was marked complete.",
+    Elicitation "elicitation" [Claude] "A server asks for input.",
+    ElicitationResult "elicitation-result" [Claude] "A server's question was answered.",
+    ConfigChange "config-change" [Claude] "Settings changed.",
+    WorktreeCreate "worktree-create" [] "A worktree is about to be created.",
+    WorktreeRemove "worktree-remove" [Claude] "A worktree is about to be removed.",
+    CwdChanged "cwd-changed" [Claude] "The working directory changed.",
+    FileChanged "file-changed" [] "A watched file changed.",
+    DirectoryAdded "directory-added" [Claude] "A directory was added to the session.",
+    MessageDisplay "message-display" [] "A message is shown.",
+    Interrupt "interrupt" [Codex] "A person interrupted the agent.",
 }
 
 impl Event {
@@ -105,6 +122,13 @@ impl Event {
         };
         let name = plain(name);
         Event::ALL.iter().copied().find(|event| plain(event.name()) == name)
+    }
+
+    /// Whether it is about a tool, and its hook takes a pattern of the tool's name.
+    #[must_use]
+    pub fn is_about_tool(self) -> bool {
+        let after = matches!(self, Event::PermissionDenied | Event::PostToolUse | Event::PostToolUseFailure);
+        after || self.decides()
     }
 
     /// Whether the answer allows or stops a call; then doubt is never an allow.

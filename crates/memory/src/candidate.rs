@@ -5,6 +5,7 @@
 
 use marvin_base::redact::Redactor;
 use marvin_base::{signature, truncate};
+use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -83,8 +84,8 @@ pub struct Candidate {
     pub reason: String,
 }
 
-/// A candidate as JSON, for hints.
-const SHAPE: &str = r#"{"text": "…", "type": "preference|fact|procedure|project_decision|mtg_profile|mtg_lesson", "tags": [], "ttl_days": null, "source": "user_said|assistant_inferred|tool_output", "why_store": "…"}"#;
+/// A candidate as JSON, for hints and prompts.
+pub const SHAPE: &str = r#"{"text": "…", "type": "preference|fact|procedure|project_decision|mtg_profile|mtg_lesson", "tags": [], "ttl_days": null, "source": "user_said|assistant_inferred|tool_output", "why_store": "…"}"#;
 
 /// The reason why a candidate is not accepted.
 #[derive(Debug, thiserror::Error)]
@@ -102,14 +103,31 @@ pub enum CandidateError {
 }
 
 /// A person's changes to a candidate; `None` keeps the field.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct CandidateEdit {
     pub text: Option<String>,
-    /// The word of a [`Type`].
+    /// The word of a [`Type`]; the page cannot change it.
+    #[serde(skip)]
     pub kind: Option<String>,
     pub tags: Option<Vec<String>>,
     /// 0: for good.
+    #[serde(deserialize_with = "whole_number")]
     pub ttl_days: Option<u32>,
+}
+
+/// A whole number, also one that is written as `3.0`: in JSON they are the same.
+fn whole_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    let Some(number) = Option::<f64>::deserialize(from)? else { return Ok(None) };
+    if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is whole and in the range"
+        )]
+        return Ok(Some(number as u32));
+    }
+    Err(D::Error::custom("a whole number is wanted"))
 }
 
 impl Candidate {
@@ -172,6 +190,13 @@ impl Candidate {
         tags.truncate(MAX_TAGS);
         self.tags = tags;
         Ok(self)
+    }
+
+    /// Type, lifetime and tags, in one line.
+    #[must_use]
+    pub fn details(&self) -> String {
+        let days = self.ttl_days.map_or("for good".to_string(), |days| format!("for {days} days"));
+        format!("type {}, {days}; tags: {}", self.kind.word(), self.tags.join(", "))
     }
 
     /// The hash of text, type and tags, by which candidates are the same.

@@ -183,11 +183,9 @@ fn run_lines(rows: &[RunRow], width: usize, theme: &Theme) -> Vec<Line<'static>>
             "running" => theme.warn,
             _ => theme.bad,
         };
-        let cost =
-            row.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("  ${cost:.4}")).unwrap_or_default();
         lines.push(Line::from(vec![
             Span::styled(format!("{:12} ", row.status), style),
-            Span::styled(format!("{}  {}{cost}", row.id, row.manner), theme.time),
+            Span::styled(row.details(), theme.time),
         ]));
         lines.push(Line::from(format!("    {}", one_line(&row.goal, width.saturating_sub(4)))));
     }

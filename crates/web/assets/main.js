@@ -78,6 +78,7 @@ function connection(there, why) {
 }
 
 async function start() {
+  drawNav();
   let known = false;
   try {
     known = await takeToken();

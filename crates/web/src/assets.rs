@@ -12,36 +12,15 @@ pub(crate) struct Asset {
     pub(crate) bytes: &'static [u8],
 }
 
-const SCRIPT: &str = "text/javascript; charset=utf-8";
-
-macro_rules! asset {
-    ($name:literal, $kind:expr) => {
-        Asset { name: $name, kind: $kind, bytes: include_bytes!(concat!("../assets/", $name)) }
-    };
-}
-
 /// The page itself.
-pub(crate) static PAGE: Asset = asset!("index.html", "text/html; charset=utf-8");
+pub(crate) static PAGE: Asset = Asset {
+    name: "index.html",
+    kind: "text/html; charset=utf-8",
+    bytes: include_bytes!("../assets/index.html"),
+};
 
-/// Files that the page loads.
-static FILES: [Asset; 16] = [
-    asset!("style.css", "text/css; charset=utf-8"),
-    asset!("icon.svg", "image/svg+xml"),
-    asset!("main.js", SCRIPT),
-    asset!("api.js", SCRIPT),
-    asset!("dom.js", SCRIPT),
-    asset!("text.js", SCRIPT),
-    asset!("markdown.js", SCRIPT),
-    asset!("chat.js", SCRIPT),
-    asset!("cards.js", SCRIPT),
-    asset!("approvals.js", SCRIPT),
-    asset!("runs.js", SCRIPT),
-    asset!("run.js", SCRIPT),
-    asset!("plot.js", SCRIPT),
-    asset!("servitors.js", SCRIPT),
-    asset!("gate.js", SCRIPT),
-    asset!("shelf.js", SCRIPT),
-];
+/// Files that the page loads: everything else in `assets`, listed by the build script.
+static FILES: &[Asset] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// The description of everything that can be asked for.
 pub(crate) const DESCRIPTION: &str = include_str!("openapi.json");

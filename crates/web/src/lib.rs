@@ -1,7 +1,7 @@
 //! Layer 7: the browser front end.
 //!
 //! One server on this machine ([`service`]) gives one page and the data that it shows. Access control is in
-//! one place ([`guard`]), what can be asked for in one table ([`routes`]), which the description at `/openapi.json`
+//! one place ([`guard`]), what can be asked for in one table, which the description at `/openapi.json`
 //! follows. The pages ([`pages`]) read what is stored, through the same calls as the commands, and decide nothing.
 
 mod answer;

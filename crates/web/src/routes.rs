@@ -1,92 +1,8 @@
-//! Everything that can be asked for, in one table. The description (`openapi.json`) names the same, which a test checks.
+//! Matching of requests against the table of routes.
 
 use crate::answer::Refusal;
+use crate::pages::{ROUTES, Route};
 use axum::http::{HeaderValue, Method, StatusCode, header};
-
-/// Operation of a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Act {
-    Page,
-    Asset,
-    Health,
-    Session,
-    Description,
-    Status,
-    Messages,
-    Events,
-    Prompt,
-    Send,
-    Cancel,
-    Command,
-    Approvals,
-    Answer,
-    Memory,
-    Decide,
-    Runs,
-    Run,
-    Trace,
-    Timeline,
-    File,
-    Servitors,
-    Decisions,
-    Explain,
-    Packs,
-    Lessons,
-    Settings,
-}
-
-/// One thing that can be asked for.
-#[derive(Debug)]
-pub(crate) struct Route {
-    pub(crate) method: &'static str,
-    /// `{name}` stands for one part of the address.
-    pub(crate) path: &'static str,
-    pub(crate) act: Act,
-    /// Needs no token: it tells nothing of the person or the project, and changes nothing; or it is how a code becomes the token.
-    pub(crate) open: bool,
-}
-
-const fn open(path: &'static str, act: Act) -> Route {
-    Route { method: "GET", path, act, open: true }
-}
-
-const fn get(path: &'static str, act: Act) -> Route {
-    Route { method: "GET", path, act, open: false }
-}
-
-const fn post(path: &'static str, act: Act) -> Route {
-    Route { method: "POST", path, act, open: false }
-}
-
-pub(crate) static ROUTES: [Route; 27] = [
-    open("/", Act::Page),
-    open("/assets/{file}", Act::Asset),
-    open("/healthz", Act::Health),
-    open("/openapi.json", Act::Description),
-    Route { method: "POST", path: "/api/session", act: Act::Session, open: true },
-    get("/api/status", Act::Status),
-    get("/api/messages", Act::Messages),
-    get("/api/events", Act::Events),
-    post("/api/prompt", Act::Prompt),
-    post("/api/send", Act::Send),
-    post("/api/cancel", Act::Cancel),
-    post("/api/command", Act::Command),
-    get("/api/approvals", Act::Approvals),
-    post("/api/approvals/{id}", Act::Answer),
-    get("/api/memory", Act::Memory),
-    post("/api/memory/{id}", Act::Decide),
-    get("/api/runs", Act::Runs),
-    get("/api/runs/{run}", Act::Run),
-    get("/api/runs/{run}/trace", Act::Trace),
-    get("/api/runs/{run}/timeline", Act::Timeline),
-    get("/api/runs/{run}/file", Act::File),
-    get("/api/servitors", Act::Servitors),
-    get("/api/gate/decisions", Act::Decisions),
-    post("/api/gate/explain", Act::Explain),
-    get("/api/packs", Act::Packs),
-    get("/api/lessons", Act::Lessons),
-    get("/api/settings", Act::Settings),
-];
 
 /// A route, and what its address named.
 #[derive(Debug)]
@@ -158,6 +74,7 @@ fn decoded(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pages::Act;
     use serde_json::Value;
 
     #[test]

@@ -209,7 +209,7 @@ impl Door {
         let found = found?;
         let body = read_body(&parts.method, &parts.headers, body).await?;
         let query = parts.uri.query().unwrap_or_default();
-        self.pages.answer(found, query, &parts.headers, &body).await
+        self.pages.answer(found.route.act, found.part, query, &parts.headers, &body).await
     }
 }
 

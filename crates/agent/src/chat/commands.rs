@@ -463,9 +463,7 @@ impl Chat {
         if rows.is_empty() {
             return "no runs here".into();
         }
-        let row =
-            |row: &super::RunRow| format!("{}  {:12}  {}", row.id, row.status, truncate::line(&row.goal, 80));
-        rows.iter().map(row).collect::<Vec<_>>().join("\n")
+        rows.iter().map(super::RunRow::line).collect::<Vec<_>>().join("\n")
     }
 
     fn undo(&self) -> Reply {

@@ -40,6 +40,20 @@ pub struct RunRow {
     pub cost_usd: Option<f64>,
 }
 
+impl RunRow {
+    /// Id, manner and cost.
+    #[must_use]
+    pub fn details(&self) -> String {
+        let cost = self.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("  ${cost:.4}"));
+        format!("{}  {}{}", self.id, self.manner, cost.unwrap_or_default())
+    }
+
+    /// The run for front ends without columns.
+    pub(super) fn line(&self) -> String {
+        format!("{}  {:12}  {}", self.id, self.status, truncate::line(&self.goal, 80))
+    }
+}
+
 /// A servitor with its commitments.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServitorRow {

@@ -6,7 +6,7 @@
 //! | `file_exists` | `PATH`; with `/` at its end it must be a directory |
 //! | `file_contains` | `PATH: TEXT`, or `{"path", "text"}` |
 //! | `json_equals` | `PATH: /POINTER = VALUE`, or `{"path", "pointer", "value"}`; the value is JSON |
-//! | `tests_pass` | `RUNNER WORDS…`: auto, pytest, cargo, go, node, or `command LINE` |
+//! | `tests_pass` | `RUNNER WORDS…`, `auto`, or `command LINE` |
 
 use super::commitment::Kind;
 use super::error::InvalidCommitment;
@@ -188,13 +188,8 @@ fn equals(text: &str) -> Result<Assertion, InvalidCommitment> {
 fn tests(text: &str) -> Result<Assertion, InvalidCommitment> {
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
-    let runner = match word {
-        "auto" => Runner::Auto,
-        "pytest" => Runner::Pytest,
-        "cargo" => Runner::Cargo,
-        "go" => Runner::Go,
-        "node" => Runner::Node,
-        "command" => {
+    let runner = match Runner::find(word) {
+        Some(Runner::Command) => {
             if rest.is_empty() {
                 return Err(InvalidCommitment::new(
                     "the runner `command` needs a line",
@@ -206,10 +201,11 @@ fn tests(text: &str) -> Result<Assertion, InvalidCommitment> {
             let line = Some(rest.to_string());
             return Ok(Assertion::TestsPass { runner: Runner::Command, words: Vec::new(), line });
         }
-        _ => {
+        Some(runner) => runner,
+        None => {
             return Err(InvalidCommitment::new(
                 format!("unknown runner `{}`", truncate::line(word, 40)),
-                "runners: auto, pytest, cargo, go, node, or `command LINE`",
+                format!("runners: auto, {}, or `command LINE`", Runner::NAMES),
             ));
         }
     };

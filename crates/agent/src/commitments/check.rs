@@ -8,7 +8,7 @@ use marvin_base::child::Ending;
 use marvin_base::{signature, truncate};
 use marvin_gate::{Intent, JudgedCommand, Workspace, WorkspacePath, decide_command, judge};
 use marvin_tools::command::{
-    BaselineTree, Runner, TestSeal, TestsCheck, TestsInput, run_line, verified_line, verify_tests,
+    BaselineTree, TestSeal, TestsCheck, TestsInput, run_line, verified_line, verify_tests,
 };
 use marvin_tools::{ToolContext, ToolError};
 use serde::Serialize;
@@ -201,12 +201,7 @@ async fn tests(
         passed: data.passed.unwrap_or(0),
         failed: data.failed.unwrap_or(0) + data.errors.unwrap_or(0),
     });
-    let missing = executed == 0
-        && match data.runner {
-            Runner::Pytest => output.text.contains("No module named 'pytest'"),
-            Runner::Cargo => output.text.contains("no such command"),
-            Runner::Auto | Runner::Go | Runner::Node | Runner::Command => false,
-        };
+    let missing = executed == 0 && data.runner.is_missing(&output.text);
     let outcome = match (&output.error, data.exit_code) {
         _ if missing => Outcome::could_not_run("the test runner is not installed"),
         (_, Some(127 | 126)) => Outcome::could_not_run("a program of it was not found or cannot be run"),

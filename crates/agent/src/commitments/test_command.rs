@@ -5,10 +5,8 @@
 
 use marvin_tools::command::Runner;
 
-/// Programs that run tests, with the words that must follow where the program can do other things too.
+/// Further programs that run tests, with the words that must follow where the program can do other things too.
 const RUNNERS: &[(&str, &[&str])] = &[
-    ("pytest", &[]),
-    ("py.test", &[]),
     ("tox", &[]),
     ("nox", &[]),
     ("jest", &[]),
@@ -53,12 +51,9 @@ pub(super) fn test_command(line: &str) -> Option<(Runner, Vec<String>, Option<St
         return Some((Runner::Command, Vec::new(), Some(line.to_string())));
     }
     let rest = |from: usize| runs.iter().skip(from).map(|word| (*word).to_string()).collect();
-    Some(match runs.as_slice() {
-        ["pytest" | "py.test", ..] => (Runner::Pytest, rest(1), None),
-        ["python" | "python3", "-m", "pytest", ..] => (Runner::Pytest, rest(3), None),
-        ["cargo", "test", ..] => (Runner::Cargo, rest(2), None),
-        ["node", "--test", ..] => (Runner::Node, rest(2), None),
-        _ => (Runner::Command, Vec::new(), Some(line.to_string())),
+    Some(match Runner::from_words(&runs) {
+        Some((runner, words)) => (runner, rest(words), None),
+        None => (Runner::Command, Vec::new(), Some(line.to_string())),
     })
 }
 
@@ -81,7 +76,8 @@ fn start<'a>(words: &[&'a str]) -> Vec<&'a str> {
 
 fn is_runner(words: &[&str]) -> bool {
     match words {
-        ["python" | "python3", "-m", "pytest" | "unittest", ..] => true,
+        words if Runner::from_words(words).is_some() => true,
+        ["python" | "python3", "-m", "unittest", ..] => true,
         ["npm" | "pnpm" | "yarn", "run", script, ..] => script.starts_with("test"),
         [program, rest @ ..] => RUNNERS.iter().any(|(name, follow)| {
             program == name && (follow.is_empty() || rest.iter().any(|word| follow.contains(word)))

@@ -32,6 +32,7 @@ struct ThinkValues<'a> {
     json: bool,
     framed: bool,
     framing: &'a str,
+    candidate: &'static str,
 }
 
 /// Values of the template `respond.md`.
@@ -101,7 +102,12 @@ impl Stages {
 
     /// Adds the contract of the stages and the current stage to a request.
     pub(crate) fn prepare(&self, request: &mut Request) {
-        let facts = ThinkValues { json: self.json, framed: !self.framing.is_empty(), framing: &self.framing };
+        let facts = ThinkValues {
+            json: self.json,
+            framed: !self.framing.is_empty(),
+            framing: &self.framing,
+            candidate: marvin_memory::candidate::SHAPE,
+        };
         let contract = render("think.md", include_str!("../../prompts/think.md"), &facts);
         match request.messages.first_mut() {
             Some(Message::System { content }) => {

@@ -1,14 +1,11 @@
 //! The hooks of each client, and the recognition of Marvin's own hooks.
 //!
-//! Claude Code gets every event but three: `MessageDisplay` and `FileChanged` are too frequent for a process each, and
-//! `WorktreeCreate` replaces the client's action by the hook's output. Codex gets every event but `PreModelRequest`, whose
-//! answer it ignores.
-//!
 //! In Claude Code a command with `args` is started without a shell, and `onFailure: "block"` (since 2.1.295; older versions
 //! ignore it) refuses the call when a hook cannot start, times out or dies. Codex supports neither; it gets a command line
 //! and no unknown keys.
 
 pub use crate::event::Client;
+use crate::event::Event;
 use marvin_base::layout::clients as places;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -32,81 +29,21 @@ impl Client {
             Client::Codex => places::CODEX_NOTES,
         }
     }
-
-    /// The events that get a hook.
-    #[must_use]
-    pub fn events(self) -> &'static [&'static str] {
-        match self {
-            Client::Claude => &CLAUDE,
-            Client::Codex => &CODEX,
-        }
-    }
 }
-
-const CLAUDE: [&str; 30] = [
-    "SessionStart",
-    "SessionEnd",
-    "Setup",
-    "InstructionsLoaded",
-    "UserPromptSubmit",
-    "UserPromptExpansion",
-    "PreToolUse",
-    "PermissionRequest",
-    "PermissionDenied",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PostToolBatch",
-    "SubagentStart",
-    "SubagentStop",
-    "Stop",
-    "StopFailure",
-    "PreCompact",
-    "PostCompact",
-    "PreModelSwitch",
-    "PostModelSwitch",
-    "Notification",
-    "TeammateIdle",
-    "TaskCreated",
-    "TaskCompleted",
-    "Elicitation",
-    "ElicitationResult",
-    "ConfigChange",
-    "WorktreeRemove",
-    "CwdChanged",
-    "DirectoryAdded",
-];
-
-const CODEX: [&str; 12] = [
-    "SessionStart",
-    "SessionEnd",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PermissionRequest",
-    "PostToolUse",
-    "SubagentStart",
-    "SubagentStop",
-    "PreCompact",
-    "PostCompact",
-    "Stop",
-    "Interrupt",
-];
-
-/// Events that may refuse something.
-const SECURITY: [&str; 2] = ["PreToolUse", "PermissionRequest"];
-
-/// Events that are about a tool, and take a pattern of its name.
-const ABOUT_TOOLS: [&str; 5] =
-    ["PreToolUse", "PermissionRequest", "PermissionDenied", "PostToolUse", "PostToolUseFailure"];
 
 /// The seconds that a hook may take: a question to a model fits into a minute, a project's tests into ten. At its end
 /// Codex waits for three at most, and warns in every session when more are asked for.
 fn seconds(client: Client, event: &str) -> u64 {
     match (client, event) {
         (_, "Stop") => 600,
-        (_, event) if SECURITY.contains(&event) => 60,
+        (_, event) if decides(event) => 60,
         (Client::Codex, "SessionEnd" | "Interrupt") => 3,
         _ => 10,
     }
+}
+
+fn decides(event: &str) -> bool {
+    Event::read(event).is_some_and(Event::decides)
 }
 
 /// The name of an event on our command line: `PreToolUse` is `pre-tool-use`.
@@ -155,11 +92,11 @@ pub(super) fn group(client: Client, event: &str, program: &Program) -> Value {
         }
     }
     add("timeout", seconds(client, event).into());
-    if client == Client::Claude && SECURITY.contains(&event) {
+    if client == Client::Claude && decides(event) {
         add("onFailure", "block".into());
     }
     let mut group = Map::new();
-    if ABOUT_TOOLS.contains(&event) {
+    if Event::read(event).is_some_and(Event::is_about_tool) {
         group.insert("matcher".into(), "*".into());
     }
     group.insert("hooks".into(), Value::Array(vec![handler.into()]));
@@ -221,7 +158,7 @@ mod tests {
                 for program in &programs {
                     let handler = &group(client, event, program)["hooks"][0];
                     assert!(is_ours(handler, client, event), "{handler}");
-                    for other in client.events().iter().filter(|other| *other != event) {
+                    for other in client.events().into_iter().filter(|other| *other != event) {
                         assert!(!is_ours(handler, client, other), "{handler} {other}");
                     }
                 }

@@ -135,7 +135,7 @@ struct Place {
 }
 
 fn find(value: &Value, client: Client) -> Option<Place> {
-    client.events().iter().find_map(|event| {
+    client.events().into_iter().find_map(|event| {
         let groups = value.get("hooks")?.get(event)?.as_array()?;
         groups.iter().enumerate().find_map(|(group, value)| {
             let handlers = value.get("hooks")?.as_array()?;

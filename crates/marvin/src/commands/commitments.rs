@@ -11,6 +11,7 @@ use marvin_agent::commitments::{
     self, AddedCommitment, ChangeError, Commitment, CommitmentResult, Draft, Report, Source,
 };
 use marvin_base::{Exit, truncate};
+use marvin_tools::command::Runner;
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -23,6 +24,24 @@ Exit code 0 when all of them pass, or there is none; 3 when one failed or could 
 Examples:
   marvin verify
   marvin verify --working-dir ~/src/app --json | jq .verified";
+
+/// The end of `marvin commitments add --help`.
+fn add_help() -> String {
+    format!(
+        r#"Kinds:
+  shell:LINE                          ends with exit code 0 (bash, pipefail, contained, no network)
+  file_exists:PATH                    is there; PATH/ must be a directory
+  file_contains:PATH: TEXT            holds the text
+  json_equals:PATH: /POINTER = VALUE  has this value there
+  tests_pass:RUNNER WORDS             at least one test runs and none fails; auto, {}, command LINE
+
+Examples:
+  marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests
+  marvin commitments add 'tests_pass:cargo --workspace' --timeout 600
+  marvin commitments add 'json_equals:package.json: /version = "1.2.0"'"#,
+        Runner::NAMES
+    )
+}
 
 /// One commitment, and the consent to change it.
 #[derive(Debug, Args)]
@@ -45,7 +64,7 @@ pub(crate) struct CommitmentChoice {
 pub(crate) enum CommitmentsCommand {
     /// Add a commitment; an assertion that cannot fail is refused
     #[command(
-        after_help = "Kinds:\n  shell:LINE                          ends with exit code 0 (bash, pipefail, sandboxed, no network)\n  file_exists:PATH                    is there; PATH/ must be a directory\n  file_contains:PATH: TEXT            holds the text\n  json_equals:PATH: /POINTER = VALUE  has this value there\n  tests_pass:RUNNER WORDS             at least one test runs and none fails; auto, pytest, cargo, go, node, command LINE\n\nExamples:\n  marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests\n  marvin commitments add 'tests_pass:cargo --workspace' --timeout 600\n  marvin commitments add 'json_equals:package.json: /version = \"1.2.0\"'"
+        after_help = add_help()
     )]
     Add {
         /// The assertion

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layers, lowest first. A crate may use only crates of lower layers.
-const LAYERS: [(&str, u32); 15] = [
+const LAYERS: [(&str, u32); 16] = [
     ("base", 0),
+    ("testing", 0),
     ("gate", 1),
     ("model", 1),
     ("mtg", 1),
@@ -213,6 +214,23 @@ fn paths_in_architecture_md_exist() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// Each of the twelve changes names one to five sources, by paths from the repository's root.
+#[test]
+fn every_change_of_the_architecture_touches_few_sources() {
+    let root = workspace();
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let section = text.split_once("\n## Twelve changes\n").unwrap().1.split("\n## ").next().unwrap();
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert_eq!(rows.len(), 12, "{rows:#?}");
+    for row in rows {
+        let sources: BTreeSet<&str> =
+            row.split('`').skip(1).step_by(2).filter(|name| name.starts_with("crates/")).collect();
+        assert!((1..=5).contains(&sources.len()), "{} sources: {row}", sources.len());
+        let missing: Vec<&&str> = sources.iter().filter(|path| !root.join(path).exists()).collect();
+        assert!(missing.is_empty(), "{missing:?} do not exist: {row}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Long-term memory, and candidates that wait for the person.
 
+use super::unreadable;
 use crate::answer::{Answer, Refusal, json};
 use axum::http::StatusCode;
 use marvin_agent::ProjectContext;
@@ -7,21 +8,18 @@ use marvin_memory::candidate::CandidateEdit;
 use marvin_memory::memory::{Decision, Memory, MemoryRecord};
 use marvin_memory::proposal::Proposal;
 use marvin_memory::{MemoryError, Person, Places};
-use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// The person's word about a candidate.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Word {
     decision: CandidateDecision,
-    text: Option<String>,
-    tags: Option<Vec<String>>,
-    /// 0: for good.
-    #[serde(default, deserialize_with = "whole")]
-    ttl_days: Option<u32>,
     #[serde(default)]
     note: String,
+    /// The fields of a [`CandidateEdit`].
+    #[serde(flatten)]
+    edit: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -52,20 +50,6 @@ fn refused(error: &MemoryError) -> Refusal {
     }
 }
 
-/// A whole number, also one that is written as `3.0`: to JSON they are the same.
-fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
-    let Some(number) = Option::<f64>::deserialize(from)? else { return Ok(None) };
-    if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "it is whole and in the range"
-        )]
-        return Ok(Some(number as u32));
-    }
-    Err(D::Error::custom("a whole number is wanted"))
-}
-
 /// Nothing, or more than one thing, has this name.
 fn named(error: &MemoryError) -> Refusal {
     match error {
@@ -89,6 +73,7 @@ pub(super) fn show(context: &ProjectContext) -> Answer {
 
 /// Decides about a memory. The request carries the token that the server gave to the person who started it.
 pub(super) fn decide(context: &ProjectContext, person: Option<Person>, id: &str, word: Word) -> Answer {
+    let edit = CandidateEdit::deserialize(Value::Object(word.edit)).map_err(|error| unreadable(&error))?;
     let person = person.ok_or_else(|| {
         Refusal::new(
             StatusCode::FORBIDDEN,
@@ -96,9 +81,7 @@ pub(super) fn decide(context: &ProjectContext, person: Option<Person>, id: &str,
         )
     })?;
     let mut memory = open(context);
-    if word.decision != CandidateDecision::Edit
-        && (word.text.is_some() || word.tags.is_some() || word.ttl_days.is_some())
-    {
+    if word.decision != CandidateDecision::Edit && edit != CandidateEdit::default() {
         return Err(Refusal::bad("only an edit changes what is remembered"));
     }
     if word.decision == CandidateDecision::Forget {
@@ -110,8 +93,6 @@ pub(super) fn decide(context: &ProjectContext, person: Option<Person>, id: &str,
     let decision = match word.decision {
         CandidateDecision::Approve => Decision::Approve,
         CandidateDecision::Edit => {
-            let edit =
-                CandidateEdit { text: word.text, tags: word.tags, ttl_days: word.ttl_days, kind: None };
             let changed = proposal.candidate.edited(edit, &context.redactor);
             Decision::Edit(Box::new(changed.map_err(|error| Refusal::bad(error.to_string()))?))
         }

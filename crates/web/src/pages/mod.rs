@@ -1,4 +1,6 @@
-//! Answers of the API, read from where the data is stored by the same calls as the commands.
+//! Routes of the server and their answers, read from where the data is stored by the same calls as the commands.
+//!
+//! The description (`openapi.json`) names the same routes, which a test checks.
 
 mod chat;
 mod files;
@@ -10,7 +12,6 @@ mod workspace;
 
 use crate::answer::{Answer, Refusal, json, json_response, typed};
 use crate::assets;
-use crate::routes::{Act, RouteMatch};
 use crate::session::Sessions;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -47,6 +48,91 @@ struct Cancellation {
     cancelled: bool,
 }
 
+/// Operation of a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Act {
+    Page,
+    Asset,
+    Health,
+    Session,
+    Description,
+    Status,
+    Messages,
+    Events,
+    Prompt,
+    Send,
+    Cancel,
+    Command,
+    Approvals,
+    Answer,
+    Memory,
+    Decide,
+    Runs,
+    Run,
+    Trace,
+    Timeline,
+    File,
+    Servitors,
+    Decisions,
+    Explain,
+    Packs,
+    Lessons,
+    Settings,
+}
+
+/// One thing that can be asked for.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(crate) method: &'static str,
+    /// `{name}` stands for one part of the address.
+    pub(crate) path: &'static str,
+    pub(crate) act: Act,
+    /// Needs no token: it tells nothing of the person or the project, and changes nothing; or it is how a code becomes the token.
+    pub(crate) open: bool,
+}
+
+const fn open(path: &'static str, act: Act) -> Route {
+    Route { method: "GET", path, act, open: true }
+}
+
+const fn get(path: &'static str, act: Act) -> Route {
+    Route { method: "GET", path, act, open: false }
+}
+
+const fn post(path: &'static str, act: Act) -> Route {
+    Route { method: "POST", path, act, open: false }
+}
+
+pub(crate) static ROUTES: [Route; 27] = [
+    open("/", Act::Page),
+    open("/assets/{file}", Act::Asset),
+    open("/healthz", Act::Health),
+    open("/openapi.json", Act::Description),
+    Route { method: "POST", path: "/api/session", act: Act::Session, open: true },
+    get("/api/status", Act::Status),
+    get("/api/messages", Act::Messages),
+    get("/api/events", Act::Events),
+    post("/api/prompt", Act::Prompt),
+    post("/api/send", Act::Send),
+    post("/api/cancel", Act::Cancel),
+    post("/api/command", Act::Command),
+    get("/api/approvals", Act::Approvals),
+    post("/api/approvals/{id}", Act::Answer),
+    get("/api/memory", Act::Memory),
+    post("/api/memory/{id}", Act::Decide),
+    get("/api/runs", Act::Runs),
+    get("/api/runs/{run}", Act::Run),
+    get("/api/runs/{run}/trace", Act::Trace),
+    get("/api/runs/{run}/timeline", Act::Timeline),
+    get("/api/runs/{run}/file", Act::File),
+    get("/api/servitors", Act::Servitors),
+    get("/api/gate/decisions", Act::Decisions),
+    post("/api/gate/explain", Act::Explain),
+    get("/api/packs", Act::Packs),
+    get("/api/lessons", Act::Lessons),
+    get("/api/settings", Act::Settings),
+];
+
 /// State that the pages share.
 #[derive(Debug)]
 pub(crate) struct PageHandler {
@@ -72,17 +158,17 @@ impl PageHandler {
         PageHandler { context, chat, sessions, cancel, streams, reads, alone: tokio::sync::Mutex::default() }
     }
 
-    /// Answers a request that was let in.
+    /// Answers a request that was let in; `part` stands for `{…}` in its path.
     pub(crate) async fn answer(
         &self,
-        found: RouteMatch,
+        act: Act,
+        part: String,
         query: &str,
         headers: &HeaderMap,
         body: &Bytes,
     ) -> Result<Response, Refusal> {
-        let RouteMatch { route, part } = found;
         let query = Query::read(query);
-        let value = match route.act {
+        let value = match act {
             Act::Page => return Ok(assets::PAGE.response()),
             Act::Asset => return asset(&part),
             Act::Description => return Ok(typed(StatusCode::OK, "application/json", assets::DESCRIPTION)),
@@ -167,8 +253,11 @@ fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(Refusal::bad("the body is not a JSON object"));
     }
-    serde_json::from_slice(body)
-        .map_err(|error| Refusal::bad(format!("the body is not what is wanted: {error}")))
+    serde_json::from_slice(body).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> Refusal {
+    Refusal::bad(format!("the body is not what is wanted: {error}"))
 }
 
 #[derive(Debug)]

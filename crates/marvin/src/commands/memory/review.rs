@@ -104,7 +104,7 @@ fn changed(
             text: (!text.is_empty()).then_some(text),
             tags: (!tags.is_empty()).then(|| tags.split(',').map(|tag| tag.trim().to_string()).collect()),
             ttl_days: days.parse().ok(),
-            kind: None,
+            ..CandidateEdit::default()
         };
         candidate.edited(edit, memory.redactor())
     };

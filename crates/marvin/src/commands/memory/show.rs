@@ -55,12 +55,7 @@ pub(super) fn whole(proposal: &Proposal) -> String {
         (Some(session), Some(number)) => format!(", turn {session}:{number}"),
         _ => String::new(),
     };
-    let days = candidate.ttl_days.map_or("does not expire".to_string(), |days| format!("for {days} days"));
-    text.push_str(&format!(
-        "  type {}, {days}; tags: {}\n",
-        candidate.kind.word(),
-        candidate.tags.join(", ")
-    ));
+    text.push_str(&format!("  {}\n", candidate.details()));
     text.push_str(&format!("  source: {source}; proposed by {}{turn}\n", proposal.origin.word()));
     text.push_str(&format!("  why: {}\n", candidate.reason));
     output::visible(&text)

@@ -1,5 +1,6 @@
-//! Detection of a project's test runner, and its command line.
+//! The command line of a test run, with the runner detected from the project's files.
 
+use super::runner::Runner;
 use crate::command::contained::line_of;
 use crate::context::ToolContext;
 use crate::result::ToolError;
@@ -18,20 +19,6 @@ const NODE_TEST: &str = "node --test";
 /// Flags that would send the report elsewhere.
 const REPORT_FLAGS: [&str; 4] =
     ["--junitxml", "--junit-xml", "--test-reporter", "--test-reporter-destination"];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Runner {
-    /// Detected from the project's files.
-    #[default]
-    Auto,
-    Pytest,
-    Cargo,
-    Go,
-    Node,
-    /// A shell line.
-    Command,
-}
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,19 +49,6 @@ pub(super) struct Plan {
     pub(super) others: Vec<Runner>,
 }
 
-impl Runner {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Runner::Auto => "auto",
-            Runner::Pytest => "pytest",
-            Runner::Cargo => "cargo",
-            Runner::Go => "go",
-            Runner::Node => "node",
-            Runner::Command => "command",
-        }
-    }
-}
-
 /// The command of a call in this workspace.
 pub(super) fn plan(input: &TestsInput, context: &ToolContext) -> Result<Plan, ToolError> {
     let workspace = context.workspace()?;
@@ -98,7 +72,9 @@ pub(super) fn plan(input: &TestsInput, context: &ToolContext) -> Result<Plan, To
             runner.name()
         ))),
         (Runner::Auto, None) => {
-            let found = found(workspace);
+            let root = workspace.root();
+            let found: Vec<Runner> =
+                Runner::DETECTED.into_iter().filter(|runner| runner.is_used(root)).collect();
             let Some((first, others)) = found.split_first() else {
                 return Err(ToolError::Failed(
                     "no tests were recognised in the working directory (no Cargo.toml, go.mod, package.json, Python tests); \
@@ -121,74 +97,14 @@ fn of_runner(runner: Runner, args: &[String], workspace: &Workspace) -> Result<P
     if let Some(flag) = REPORT_FLAGS.iter().find(|flag| args.iter().any(|word| takes(flag, word))) {
         return Err(ToolError::Usage(format!("leave `{flag}` out: the report is read for you.")));
     }
-    let has = |name: &str| workspace.root().join(name).exists();
-    let start: Vec<&str> = match runner {
-        Runner::Pytest => vec!["python3", "-m", "pytest"],
-        Runner::Cargo if has(".config/nextest.toml") && !args.iter().any(|word| word == "--doc") => {
-            vec!["cargo", "nextest", "run", "--no-fail-fast"]
-        }
-        Runner::Cargo => vec!["cargo", "test", "--no-fail-fast"],
-        Runner::Go if args.iter().all(|word| word.starts_with('-')) => vec!["go", "test", "-json", "./..."],
-        Runner::Go => vec!["go", "test", "-json"],
-        Runner::Node => match script(workspace) {
-            Some(program) if args.is_empty() => {
-                let line = format!("{program} test");
-                return Ok(Plan { runner: Runner::Command, words: Vec::new(), line, others: Vec::new() });
-            }
-            _ => vec!["node", "--test"],
-        },
-        Runner::Auto | Runner::Command => {
-            return Err(ToolError::Usage("name a runner: pytest, cargo, go, node or command.".into()));
-        }
+    if let (Runner::Node, [], Some(program)) = (runner, args, script(workspace)) {
+        let line = format!("{program} test");
+        return Ok(Plan { runner: Runner::Command, words: Vec::new(), line, others: Vec::new() });
+    }
+    let Some(words) = runner.words(args, workspace.root()) else {
+        return Err(ToolError::Usage(format!("name a runner: {} or command.", Runner::NAMES)));
     };
-    let mut words: Vec<String> = start.into_iter().map(str::to_string).collect();
-    if runner == Runner::Go && words.last().is_some_and(|last| last == "./...") {
-        // Flags come before the packages.
-        words.splice(3..3, args.iter().cloned());
-    } else {
-        words.extend(args.iter().cloned());
-    }
     Ok(Plan { runner, line: line_of(&words), words, others: Vec::new() })
-}
-
-/// The runners that the project has files of, the most likely first.
-fn found(workspace: &Workspace) -> Vec<Runner> {
-    let root = workspace.root();
-    let has = |name: &str| root.join(name).is_file();
-    let mut found = Vec::new();
-    if has("Cargo.toml") {
-        found.push(Runner::Cargo);
-    }
-    if has("go.mod") {
-        found.push(Runner::Go);
-    }
-    let python = [
-        "pytest.ini",
-        "conftest.py",
-        "tests/conftest.py",
-        "pyproject.toml",
-        "setup.cfg",
-        "setup.py",
-        "tox.ini",
-    ];
-    if python.iter().any(|name| has(name))
-        || [".", "tests", "test"].iter().any(|directory| has_python_tests(&root.join(directory)))
-    {
-        found.push(Runner::Pytest);
-    }
-    if has("package.json") {
-        found.push(Runner::Node);
-    }
-    found
-}
-
-fn has_python_tests(directory: &Path) -> bool {
-    let mut names = std::fs::read_dir(directory).into_iter().flatten().flatten().take(1000);
-    names.any(|entry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py"))
-    })
 }
 
 /// The program that runs the project's own `test` script, if `package.json` has one that is not node's own runner.

@@ -11,10 +11,12 @@ mod junit;
 mod libtest;
 mod proof;
 mod run_tests;
+mod runner;
 mod summary;
 mod tap;
 
-pub use detect::{Runner, TestsInput};
+pub use detect::TestsInput;
 pub use proof::{BaselineTree, TestSeal, TestsCheck, TestsVerdict, verified_line, verify_tests};
 pub(crate) use run_tests::RUN_TESTS;
 pub use run_tests::{RunTests, TestsData};
+pub use runner::Runner;

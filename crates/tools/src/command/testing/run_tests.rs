@@ -1,8 +1,9 @@
 //! The tool `run_tests`: starts the runner, counts, and describes the result.
 
 use super::counts::Counts;
-use super::detect::{self, Plan, Runner, TestsInput, plan};
-use super::{gotest, junit, summary, tap};
+use super::detect::{self, Plan, TestsInput, plan};
+use super::runner::{self, Runner};
+use super::summary;
 use crate::command::contained::{ContainedRun, PrivateTempDir, contained, seconds};
 use crate::command::run::OutputText;
 use crate::context::ToolContext;
@@ -60,9 +61,11 @@ impl Tool for RunTests {
     type Input = TestsInput;
     type Data = TestsData;
     const NAME: &'static str = RUN_TESTS;
-    const DESCRIPTION: &'static str = "Run the project's tests and get counts and the names of failing tests. The runner \
-        (pytest, cargo, go, node, or a command of your own) is found from the project's files unless you name it. No \
-        network.";
+    const DESCRIPTION: &'static str = concat!(
+        "Run the project's tests and get counts and the names of failing tests. The runner (",
+        runner::names!(),
+        ", or a command of your own) is found from the project's files unless you name it. No network."
+    );
     const EXAMPLE: &'static str =
         r#"{"runner": "pytest", "args": ["tests/test_dates.py", "-k", "zone"], "timeout": 300}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
@@ -94,21 +97,7 @@ const REPORT: &str = "marvin-report";
 
 /// Adds the flags that make a runner report.
 pub(super) fn report_words(runner: Runner, words: &mut Vec<String>, private: &Path) {
-    let report = private.join(REPORT).display().to_string();
-    match runner {
-        Runner::Pytest => words.push(format!("--junitxml={report}")),
-        Runner::Node => {
-            // After `node --test`.
-            let flags = [
-                "--test-reporter=tap".to_string(),
-                format!("--test-reporter-destination={report}"),
-                "--test-reporter=spec".to_string(),
-                "--test-reporter-destination=stdout".to_string(),
-            ];
-            words.splice(2..2, flags);
-        }
-        Runner::Auto | Runner::Cargo | Runner::Go | Runner::Command => {}
-    }
+    runner.add_report_flags(words, &private.join(REPORT));
 }
 
 /// The program with the flags that make it report.
@@ -121,10 +110,7 @@ fn child(plan: &Plan, private: &Path, context: &ToolContext) -> Result<JudgedCom
         child.set.insert(name.into(), value.into());
     }
     child.set.insert("PYTHONUNBUFFERED".into(), "1".into());
-    if plan.runner == Runner::Go {
-        // Its usual cache lies outside the workspace, where nothing can be written.
-        child.set.insert("GOCACHE".into(), private.join("go-build").display().to_string());
-    }
+    child.set.extend(plan.runner.variable(private));
     detect::with_virtual_environment(&mut child, context.workspace()?.root());
     Ok(child)
 }
@@ -146,69 +132,21 @@ pub(super) fn count(
         (bytes.len() as u64 <= MAX_REPORT_BYTES).then_some(bytes)
     };
     let report = || report().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let from_report = match plan.runner {
-        Runner::Pytest => report().and_then(|text| junit::read(&text, root)).map(|counts| (counts, "junit")),
-        Runner::Node => report().and_then(|text| node(&text, plan, root)).map(|counts| (counts, "tap")),
-        Runner::Go => gotest::read(&done.outcome.stdout.text()).map(|counts| (counts, "json")),
-        Runner::Auto | Runner::Cargo | Runner::Command => None,
-    };
-    if let Some((counts, kind)) = from_report {
+    let (stdout, stderr) = (done.outcome.stdout.text(), done.outcome.stderr.text());
+    if let Some((counts, kind)) = plan.runner.read_report(report, &stdout, &plan.words, root) {
         return Ok((Some(counts), kind));
     }
-    let (stdout, stderr) = (done.outcome.stdout.text(), done.outcome.stderr.text());
     let ended = done.code().is_some();
-    Ok(match plan.runner {
-        // These write a report at their end. Without it, the output proves nothing: a test that ends the whole process can
-        // print anything before.
-        Runner::Pytest | Runner::Node | Runner::Go => (ended.then(Counts::default), "none"),
-        Runner::Auto | Runner::Cargo | Runner::Command => {
-            let none = || plan.runner != Runner::Command || summary::says_none(&stdout, &stderr);
-            match summary::read(&stdout, &stderr, done.code() == Some(0)) {
-                Some(counts) => (Some(counts), "text"),
-                // Cargo always prints how many tests it ran, unless it ran none or was killed before.
-                None if ended && none() => (Some(Counts::default()), "none"),
-                None => (None, "none"),
-            }
-        }
-    })
-}
-
-const MAX_TEST_FILE_BYTES: u64 = 4 * 1024 * 1024;
-
-/// Counts node's report. Node counts a file without tests as a passed test, also a file that ended the process before its
-/// tests were done. Such a file is not a test; where it has tests, it is an error that none was reported.
-fn node(text: &str, plan: &Plan, root: &Path) -> Option<Counts> {
-    let mut counts = tap::read(text)?;
-    let is_file = |name: &str| {
-        let path = Path::new(name);
-        let is_script = path.extension().is_some_and(|extension| {
-            ["js", "mjs", "cjs", "ts", "mts", "cts"].iter().any(|known| extension == *known)
-        });
-        is_script && (path.is_absolute() || is_test(path)) && root.join(path).is_file()
-    };
-    // Tests that a filter leaves out are not always reported.
-    let picked = plan.words.iter().skip(2).any(|word| word.starts_with("--test-"));
-    for file in tap::files(text, is_file) {
-        counts.passed = counts.passed.saturating_sub(1);
-        let has_tests = || {
-            let bytes =
-                files::read(&root.join(&file), MAX_TEST_FILE_BYTES, Links::Refuse).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).contains("node:test")
-        };
-        if !picked && is_test(Path::new(&file)) && has_tests() {
-            counts.errors += 1;
-            counts.failing.push(format!("{file} (it ended before its tests were reported)"));
-        }
+    if plan.runner.has_report() {
+        return Ok((ended.then(Counts::default), "none"));
     }
-    Some(counts)
-}
-
-/// Whether node takes a file of this name for a test file.
-fn is_test(path: &Path) -> bool {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    stem == "test"
-        || stem.starts_with("test-")
-        || [".test", "-test", "_test"].iter().any(|end| stem.ends_with(end))
+    let none = || plan.runner != Runner::Command || summary::says_none(&stdout, &stderr);
+    Ok(match summary::read(&stdout, &stderr, done.code() == Some(0)) {
+        Some(counts) => (Some(counts), "text"),
+        // Cargo always prints how many tests it ran, unless it ran none or was killed before.
+        None if ended && none() => (Some(Counts::default()), "none"),
+        None => (None, "none"),
+    })
 }
 
 /// Why the run has failed; none when it has not.
@@ -261,9 +199,9 @@ pub(super) fn describe(
             text.push_str(&format!("  … and {} more\n", failing.len() - MAX_FAILURES_FOR_MODEL));
         }
     }
-    let output = match plan.runner {
-        Runner::Go => OutputText::from_run_with_stdout(gotest::text(&done.outcome.stdout.text()), done),
-        _ => OutputText::from_run(done),
+    let output = match plan.runner.output(&done.outcome.stdout.text()) {
+        Some(stdout) => OutputText::from_run_with_stdout(stdout, done),
+        None => OutputText::from_run(done),
     };
     text.push_str(&output.text);
     let number = |pick: fn(&Counts) -> u64| counts.map(pick);

@@ -4,7 +4,8 @@
 //! (`direnv`, an activated environment) lead into it. Variables that steer runners are removed; the rest stays, since honest
 //! tests may need it.
 
-use super::super::detect::{Plan, Runner};
+use super::super::detect::Plan;
+use super::super::runner::Runner;
 use super::seal::TestSeal;
 use super::table;
 use crate::result::ToolError;

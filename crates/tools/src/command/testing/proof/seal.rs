@@ -7,8 +7,9 @@
 //! dependencies are inode, size and change time, which a program without privileges cannot set.
 
 use super::super::counts::Counts;
-use super::super::detect::{Plan, Runner, TestsInput, plan};
+use super::super::detect::{Plan, TestsInput, plan};
 use super::super::libtest::SHOULD_PANIC;
+use super::super::runner::{Ecosystem, Runner};
 use super::source::{self, TestFile};
 use super::table::{self, Table};
 use super::tree::{self, ProjectEntry, Zone};
@@ -274,7 +275,7 @@ impl<'a> Taker<'a> {
 
     /// Adds the digests of modules that shadow a runner's own.
     fn add_shadows(&mut self) {
-        let concerns = matches!(self.runner, Runner::Pytest | Runner::Command | Runner::Auto);
+        let concerns = self.runner.reads(Ecosystem::Python);
         for path in std::mem::take(&mut self.shadows) {
             let parent = path.parent().unwrap_or(Path::new(""));
             if !concerns
@@ -348,9 +349,7 @@ fn fingerprint(visited: &ProjectEntry) -> String {
 }
 
 fn is_source(path: &Path) -> bool {
-    const ENDINGS: [&str; 15] =
-        ["py", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "rs", "go", "sh", "bash", "bats", "so"];
-    path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known))
+    path.extension().is_some_and(|ending| ending == "so" || source::is_known(&ending.to_string_lossy()))
 }
 
 fn is_script(path: &Path) -> bool {
@@ -454,8 +453,7 @@ mod tests {
 
     fn put(root: &Path, files: &[(&str, &str)]) {
         for (path, text) in files {
-            std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
-            std::fs::write(root.join(path), text).unwrap();
+            marvin_testing::write(root.join(path), text);
         }
     }
 

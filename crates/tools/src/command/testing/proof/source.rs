@@ -67,6 +67,11 @@ static PATTERNS: LazyLock<Vec<Option<(Regex, Regex)>>> = LazyLock::new(|| {
     LANGUAGES.iter().map(compile).collect()
 });
 
+/// Whether files with this ending are source code of a known language.
+pub(super) fn is_known(ending: &str) -> bool {
+    LANGUAGES.iter().any(|language| language.endings.contains(&ending))
+}
+
 const TEST_DIRECTORIES: [&str; 6] = ["test", "tests", "__tests__", "spec", "t", "testing"];
 
 /// The tests of a file; none when it has none.

@@ -3,7 +3,7 @@
 //! Rows are data (`steering.toml`). Of a manifest only the sections count that steer tests: an agent may add a dependency or
 //! change a version, but not which tests are collected. A file that cannot be parsed counts whole: doubt never means equal.
 
-use super::super::detect::Runner;
+use super::super::runner::{Ecosystem, Runner};
 use crate::result::ToolError;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use marvin_base::signature;
@@ -58,31 +58,6 @@ struct Variables {
     prefixes: Vec<String>,
     names: BTreeSet<String>,
     kept: BTreeSet<String>,
-}
-
-/// The family of test runners that a row belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Ecosystem {
-    Python,
-    Rust,
-    Node,
-    Go,
-    Make,
-    Other,
-}
-
-impl Ecosystem {
-    /// Whether a runner of this kind reads files of the ecosystem. A shell line may start any runner.
-    pub(super) fn steers(self, runner: Runner) -> bool {
-        match runner {
-            Runner::Pytest => self == Ecosystem::Python,
-            Runner::Cargo => self == Ecosystem::Rust,
-            Runner::Go => self == Ecosystem::Go,
-            Runner::Node => self == Ecosystem::Node,
-            Runner::Auto | Runner::Command => true,
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -164,7 +139,7 @@ impl Table {
     fn rows_of(&self, path: &Path, runner: Runner) -> impl Iterator<Item = &SourceRow> {
         let found: BTreeSet<usize> =
             self.globs.matches(path).into_iter().filter_map(|at| self.owners.get(at).copied()).collect();
-        found.into_iter().filter_map(|at| self.rows.get(at)).filter(move |row| row.ecosystem.steers(runner))
+        found.into_iter().filter_map(|at| self.rows.get(at)).filter(move |row| runner.reads(row.ecosystem))
     }
 
     /// The digests of the relevant sections of a file, by `PATH` or `PATH#SECTION`.
