@@ -195,7 +195,7 @@ impl Candidate {
     /// Type, lifetime and tags, in one line.
     #[must_use]
     pub fn details(&self) -> String {
-        let days = self.ttl_days.map_or("for good".to_string(), |days| format!("for {days} days"));
+        let days = self.ttl_days.map_or("does not expire".to_string(), |days| format!("for {days} days"));
         format!("type {}, {days}; tags: {}", self.kind.word(), self.tags.join(", "))
     }
 

@@ -29,7 +29,7 @@ Examples:
 fn add_help() -> String {
     format!(
         r#"Kinds:
-  shell:LINE                          ends with exit code 0 (bash, pipefail, contained, no network)
+  shell:LINE                          ends with exit code 0 (bash, pipefail, sandboxed, no network)
   file_exists:PATH                    is there; PATH/ must be a directory
   file_contains:PATH: TEXT            holds the text
   json_equals:PATH: /POINTER = VALUE  has this value there
