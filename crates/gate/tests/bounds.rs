@@ -11,7 +11,7 @@ const GROUNDS: Grounds<'static> = Grounds { workspace: "/home/me/project", home:
 const MAX_LINE_BYTES: usize = 64 * 1024;
 const MAX_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 /// A build without optimisations is slower by about this much.
-const SLOWER: u32 = if cfg!(debug_assertions) { 20 } else { 1 };
+const SLOWER: u32 = if cfg!(debug_assertions) { 12 } else { 1 };
 const MAX_JUDGEMENT_TIME: Duration = Duration::from_millis(50);
 
 /// Counts what is allocated now, and the most that ever was.
