@@ -263,6 +263,27 @@ pub fn is_launcher(name: &str) -> bool {
     wrappers::is_launcher(name)
 }
 
+/// Whether a program starts another for what it reads: `xargs`, `parallel`.
+pub(crate) fn starts_per_item(name: &str) -> bool {
+    wrappers::starts_per_item(name)
+}
+
+/// Whether a program takes another user's rights even without a command behind it.
+pub(crate) fn switches_user(name: &str) -> bool {
+    wrappers::switches_user(name)
+}
+
+/// Whether a program gives the command behind it another user's rights, usually root's.
+pub(crate) fn grants_privileges(name: &str) -> bool {
+    wrappers::grants_privileges(name)
+}
+
+/// The words of a command behind assignments, wrappers and runners (`A=1 timeout 60 uv run pytest`), of a line without quotes.
+#[must_use]
+pub fn command_words<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
+    wrappers::command_words(words)
+}
+
 /// Could a pattern of files find credentials? They lie at the same places on most machines.
 #[must_use]
 pub fn finds_secrets(pattern: &str, home: &str) -> bool {

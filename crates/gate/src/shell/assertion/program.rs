@@ -197,12 +197,13 @@ impl Checker {
     ) -> Result<Outcome, AssertionRefusal> {
         let base = base_name(program);
         let is_path = program.contains('/') && !program.starts_with('/');
-        let is_known = table().is_known(base)
-            || table().is_tool(without_number(base))
-            || is_shell(base)
-            || is_launcher(base);
+        let is_known = table().is_known(base) || table().is_tool(without_number(base)) || is_shell(base);
         if is_path && !table().find(base, &call.words).is_some_and(|(row, _)| row.class == Class::Check) {
             return self.script_file(program, &call.texts()?, call, input);
+        }
+        if is_launcher(base) {
+            let reason = "is a command that is not part of assertions";
+            return Err(AssertionRefusal::beyond(&call.part, reason));
         }
         let words = call.texts()?;
         if is_known && !program.contains('/') && words.iter().any(|word| table().is_describing(word)) {

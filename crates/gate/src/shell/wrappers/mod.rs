@@ -6,7 +6,11 @@ mod per_item;
 mod special;
 mod table;
 
-pub(in crate::shell) use table::{is_launcher, is_transparent};
+pub(in crate::shell) use table::{
+    grants_privileges, is_launcher, is_transparent, starts_per_item, switches_user,
+};
+#[cfg(test)]
+pub(in crate::shell) use table::{find, runner_subcommands};
 
 use crate::shell::run::InheritedIo;
 use crate::shell::state::{Segment, Shell};
@@ -494,6 +498,26 @@ fn runner<'w>(base: &str, rest: &'w [Word]) -> Option<&'w [Word]> {
     let skipped = inner.iter().take_while(|word| word.beginning().starts_with('-')).count();
     let inner = inner.get(skipped..)?;
     (!inner.is_empty()).then_some(inner)
+}
+
+/// The words of a command behind assignments, wrappers and runners, as they are typed in a line without quotes.
+pub(in crate::shell) fn command_words<'w>(mut words: &'w [&'w str]) -> &'w [&'w str] {
+    loop {
+        let skipped = words.iter().take_while(|word| is_assignment(word)).count();
+        words = words.get(skipped..).unwrap_or_default();
+        let Some((name, rest)) = words.split_first() else { return words };
+        let base = base_name(name);
+        let subcommand = table::runner_subcommands(base).iter().find(|own| rest.starts_with(own));
+        let own = match (table::find(base), table::special(base), subcommand) {
+            (Some(wrapper), ..) if !wrapper.joins => wrapper.own_words(rest),
+            (_, Some(Special::Fetched), _) => 0,
+            (.., Some(subcommand)) => subcommand.len(),
+            _ => return words,
+        };
+        let rest = rest.get(own..).unwrap_or_default();
+        let flags = rest.iter().take_while(|word| word.starts_with('-')).count();
+        words = rest.get(flags..).unwrap_or_default();
+    }
 }
 
 /// Is this `NAME=…`?
