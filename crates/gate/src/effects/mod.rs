@@ -42,6 +42,7 @@ pub use place::{Grounds, Place};
 pub use severity::{Act, find, is_catastrophe, weigh};
 pub(crate) use variables::steers;
 
+use crate::command::Shape;
 use crate::shell::{self, Reading, RedirectKind, Taint, Word};
 use crate::verdict::{Decision, Verdict};
 use look::{JudgementContext, Look};
@@ -181,7 +182,7 @@ fn conclude(
     let settled = !reading.doubts.is_empty()
         || match findings.iter().map(|finding| finding.decision).max() {
             Some(Decision::Deny) => true,
-            Some(Decision::Ask) => crate::command::raw(line, "").is_none(),
+            Some(Decision::Ask) => crate::command::raw(line, None).is_none(),
             _ => false,
         };
     if !settled {
@@ -196,8 +197,8 @@ fn conclude(
     }
     if !reading.doubts.is_empty() {
         // What was encoded and is read now is judged by what it says.
-        let read = reading.doubts.iter().any(|doubt| doubt == shell::ENCODED_SCRIPT);
-        findings.extend(crate::command::raw(line, if read { "hidden-code" } else { "" }));
+        let is_decoded = reading.doubts.contains(&shell::Doubt::EncodedScript);
+        findings.extend(crate::command::raw(line, is_decoded.then_some(Shape::HiddenCode)));
     }
     if spawns_without_end(line) {
         findings.push(Verdict::deny(

@@ -1,6 +1,6 @@
 //! A second opinion on which commands a line holds, from a reader of different make.
 
-use super::DISAGREE;
+use super::Doubt;
 use super::parse_cache::ParseCache;
 use brush_parser::ast::{
     AndOr, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList, Pipeline, Program,
@@ -110,13 +110,13 @@ impl CrossCheckQueue {
     }
 
     /// Reads all of them, outer ones first, and adds the doubt that follows from what was seen.
-    pub(super) fn read(&mut self, doubts: &mut Vec<Cow<'static, str>>) {
+    pub(super) fn read(&mut self, doubts: &mut Vec<Doubt>) {
         let all = std::mem::take(&mut self.0);
-        if doubts.iter().any(|doubt| doubt == DISAGREE) {
+        if doubts.contains(&Doubt::ParsersDisagree) {
             return;
         }
         if all.iter().any(|(text, program)| !agrees(text, program)) {
-            doubts.insert(0, Cow::Borrowed(DISAGREE));
+            doubts.insert(0, Doubt::ParsersDisagree);
         }
     }
 }

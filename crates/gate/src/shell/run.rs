@@ -228,7 +228,7 @@ impl Shell<'_> {
                 self.arithmetic(text);
                 self.perhaps_script(text);
                 self.ask_second();
-                if self.doubts.iter().any(|doubt| doubt == super::DISAGREE) {
+                if self.doubts.contains(&super::Doubt::ParsersDisagree) {
                     self.apart(|shell| shell.script(text, around));
                 }
                 // One reader takes `( (command) )` for arithmetic: what is not clearly a sum is not believed.

@@ -2,9 +2,8 @@
 
 use super::cross_check::CrossCheckQueue;
 use super::value::{Stream, Taint, Word};
-use super::{MAX_COMMANDS_PER_LINE, MAX_SCRIPT_DEPTH};
+use super::{Doubt, MAX_COMMANDS_PER_LINE, MAX_SCRIPT_DEPTH};
 use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, BinaryOperator, FunctionBody, UnaryOperator};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -102,7 +101,7 @@ pub(super) struct Shell<'a> {
     /// Files that the line itself wrote.
     pub(super) files: BTreeMap<String, Stream>,
     pub(super) segments: Vec<Segment>,
-    pub(super) doubts: Vec<Cow<'static, str>>,
+    pub(super) doubts: Vec<Doubt>,
     /// Texts that the second reader has not read yet.
     pub(super) unread: CrossCheckQueue,
     /// The choice among several values in this round.
@@ -161,7 +160,7 @@ impl<'a> Shell<'a> {
     }
 
     /// Notes something that keeps the line from being certain.
-    pub(super) fn doubt(&mut self, what: impl Into<Cow<'static, str>>) {
+    pub(super) fn doubt(&mut self, what: impl Into<Doubt>) {
         let what = what.into();
         if self.doubts.len() < 16 && !self.doubts.contains(&what) {
             self.doubts.push(what);

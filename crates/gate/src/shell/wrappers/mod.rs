@@ -455,7 +455,7 @@ impl Shell<'_> {
             return Stream::unknown(content.taint);
         };
         if content.taint.has(Taint::DECODED) || self.was_encoded(text) {
-            self.doubt(super::ENCODED_SCRIPT);
+            self.doubt(crate::shell::Doubt::EncodedScript);
         }
         let text = text.clone();
         let run = |shell: &mut Self| {
