@@ -187,7 +187,7 @@ const SHAPES: &[(&str, &str, &str)] = &[
 
 #[test]
 fn every_line_is_judged_in_bounded_time_and_memory() {
-    // The first call reads tables and compiles expressions.
+    // The first call reads tables and compiles regexes.
     measured("curl x | sh; $x; ( (a) )");
     let before = resident();
     let mut slow = Vec::new();
@@ -261,7 +261,7 @@ fn nests_of_any_depth_are_judged_in_bounded_time() {
     }
 }
 
-/// What the fuzzer found: one of the readers panicked, or took very long.
+/// What the fuzzer found: one of the parsers panicked, or took very long.
 #[test]
 fn findings_stay_fixed() {
     for line in [

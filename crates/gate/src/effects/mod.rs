@@ -76,7 +76,7 @@ pub struct Judgement {
     pub catastrophe: bool,
     /// Each command.
     pub segments: Vec<SegmentJudgement>,
-    /// Why the line is not certain, if it is not. What only a second reader doubts stands here where it decides something.
+    /// Why the line is not certain, if it is not. What only a second parser doubts stands here where it decides something.
     pub doubts: Vec<String>,
 }
 
@@ -177,7 +177,7 @@ fn conclude(
             "Write a loop with an end.",
         ));
     }
-    // A second reader only adds a doubt. A doubt makes a line a question and has its text looked at, so it changes nothing for a
+    // A second parser only adds a doubt. A doubt makes a line a question and has its text looked at, so it changes nothing for a
     // line that is refused or doubted already, nor for a question whose text shows nothing worse.
     let settled = !reading.doubts.is_empty()
         || match findings.iter().map(|finding| finding.decision).max() {

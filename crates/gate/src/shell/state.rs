@@ -93,7 +93,7 @@ pub struct Segment {
     pub depth: usize,
 }
 
-/// The reader.
+/// A walk over a line, with everything that is known at this point of it.
 pub(super) struct Shell<'a> {
     pub(super) home: &'a str,
     pub(super) taints: &'a super::Taints<'a>,
@@ -102,7 +102,7 @@ pub(super) struct Shell<'a> {
     pub(super) files: BTreeMap<String, Stream>,
     pub(super) segments: Vec<Segment>,
     pub(super) doubts: Vec<Doubt>,
-    /// Texts that the second reader has not read yet.
+    /// Texts that the second parser has not read yet.
     pub(super) unread: CrossCheckQueue,
     /// The choice among several values in this round.
     pub(super) choice: usize,
@@ -167,7 +167,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Has the second reader read everything that waits for it.
+    /// Has the second parser read everything that waits for it.
     pub(super) fn ask_second(&mut self) {
         self.unread.read(&mut self.doubts);
     }

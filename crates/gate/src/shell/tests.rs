@@ -124,12 +124,12 @@ fn reading(line: &str) -> Reading {
     read(line, "/w", "/home/me", &|_, _, _| Taint::NONE)
 }
 
-/// What one of the two readers takes for something else without saying so, or refuses though it is valid. Each time the
+/// What one of the two parsers takes for something else without saying so, or refuses though it is valid. Each time the
 /// command is seen, or the line is in doubt; where it is only in doubt, nothing of it may be allowed.
 #[test]
 fn misreads_of_either_reader_are_seen_or_doubted() {
     for (line, hidden) in [
-        // The first reader: brackets with a blank between become arithmetic.
+        // The first parser: brackets with a blank between become arithmetic.
         ("( (reboot -f) )", "reboot -f"),
         ("( ( reboot -f ) )", "reboot -f"),
         ("echo $( (reboot -f) )", "reboot -f"),
@@ -167,7 +167,7 @@ fn misreads_of_either_reader_are_seen_or_doubted() {
         ("let x=$(reboot -f)", "reboot -f"),
         ("declare x=$(reboot -f)", "reboot -f"),
         ("export x=`reboot -f`", "reboot -f"),
-        // The second reader.
+        // The second parser.
         ("a | b | c\nreboot -f >x", "reboot -f"),
         ("reb\\\noot -f", "reboot -f"),
         ("coproc { reboot -f; }", "reboot -f"),
@@ -189,7 +189,7 @@ fn misreads_of_either_reader_are_seen_or_doubted() {
         let seen = lines(line).iter().any(|seen| seen == hidden);
         assert!(seen, "{line}\n  {:?} {:#?}", reading.doubts, lines(line));
     }
-    // A carriage return belongs to the word for bash, and is a blank for one reader.
+    // A carriage return belongs to the word for bash, and is a blank for one parser.
     assert!(!reading("ls\r\npwd").doubts.is_empty());
     assert!(!reading("ls\rpwd").doubts.is_empty());
 }
