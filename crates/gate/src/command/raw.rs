@@ -50,7 +50,10 @@ const SHAPES: [(Shape, &str); 18] = [
     (Shape::Delete, r"--no-preserve-root"),
     (Shape::Delete, r#"\b(rm|shred)\s[^;&|]*(^|[\s/"'])\.(git|marvin|tickets)(/|\s|$|["';&|)])"#),
     (Shape::Delete, r"\b(rm|mv|ln|mkfifo|shred)\s[^;&|]*/mhd-[0-9$*?]"),
-    (Shape::Delete, r#"rmtree\(\s*["'](/|~)|(rmSync|rm_rf|rmdirSync)\(\s*["'](/|~)|Path\.home\(\)[^;]*rmtree"#),
+    (
+        Shape::Delete,
+        r#"rmtree\(\s*["'](/|~)|(rmSync|rm_rf|rmdirSync)\(\s*["'](/|~)|Path\.home\(\)[^;]*rmtree"#,
+    ),
     (Shape::Device, r"\bmkfs(\.\w+)?\s|\bwipefs\b|\bblkdiscard\b"),
     (Shape::Device, r"\bdd\b[^;&|]*\bof=/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|dm-|mapper|mem|kmem)"),
     (Shape::Device, r">\s*/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|dm-|mapper|mem|kmem)"),

@@ -286,7 +286,8 @@ fn source(look: &mut Look<'_>, text: &Word, language: &str) {
     if text.taint().has(Taint::DECODED) && text.text().is_none() {
         return look.deny("code.hidden", "it runs what was encoded to hide it");
     }
-    let (runs, sends, changes) = (may_match(&RUNS, &shown), may_match(&SENDS, &shown), may_match(&CHANGES, &shown));
+    let (runs, sends, changes) =
+        (may_match(&RUNS, &shown), may_match(&SENDS, &shown), may_match(&CHANGES, &shown));
     let backquotes = matches!(language, "perl" | "ruby" | "php") && shown.contains('`');
     let strings = strings(&shown);
     let lower = shown.to_ascii_lowercase();

@@ -1,9 +1,9 @@
 //! The command that is judged, with what was found on it so far.
 
 use super::disk;
+use super::facts::MoreFacts;
 use super::place::{Grounds, Place};
 use super::severity::{self, Act, CATASTROPHE};
-use super::facts::MoreFacts;
 use crate::shell::{self, Segment, Taint, Word};
 use crate::verdict::{Decision, Verdict};
 use serde::Serialize;

@@ -176,7 +176,8 @@ mod tests {
         for by in [WordMatch::Start, WordMatch::Pattern] {
             for (name, list, ..) in EXAMPLES {
                 let list = WordList { by, ..*list };
-                for text in texts().step_by(7).chain(list.words()).chain(["", "*", "?x", "[a]", "\\a", "é"]) {
+                for text in texts().step_by(7).chain(list.words()).chain(["", "*", "?x", "[a]", "\\a", "é"])
+                {
                     let scan = list.words().any(|word| by.fits(word, text));
                     assert_eq!(list.matches(text), scan, "{name}: {text:?}");
                 }

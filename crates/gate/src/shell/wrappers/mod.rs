@@ -6,18 +6,18 @@ mod per_item;
 mod special;
 mod table;
 
+#[cfg(test)]
+pub(in crate::shell) use table::{find, runner_subcommands, special};
 pub(in crate::shell) use table::{
     grants_privileges, is_launcher, is_transparent, starts_per_item, switches_user,
 };
-#[cfg(test)]
-pub(in crate::shell) use table::{find, runner_subcommands};
 
 use crate::shell::run::InheritedIo;
 use crate::shell::state::{Segment, Shell};
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
 use crate::shell::{base_name, const_eval};
 use std::borrow::Cow;
-use table::Special;
+pub(in crate::shell) use table::Special;
 
 /// Shells: what they are given as text is a script.
 pub(in crate::shell) const SHELLS: [&str; 13] =

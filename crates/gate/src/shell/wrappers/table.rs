@@ -352,8 +352,7 @@ impl Wrapper {
             }
         }
         let rest = words.get(at..).unwrap_or_default();
-        let assigned =
-            rest.iter().take_while(|word| self.assigns && super::is_assignment(word)).count();
+        let assigned = rest.iter().take_while(|word| self.assigns && super::is_assignment(word)).count();
         (at + assigned + self.before).min(words.len())
     }
 

@@ -349,8 +349,9 @@ fn wrappers_of_assertions_are_those_of_the_table_of_wrappers() {
         if !row.first.is_empty() {
             let first = [row.first.as_str()];
             assert!(wrappers::runner_subcommands(name).contains(&first.as_slice()), "{name}");
-        } else if row.input {
-            assert!(wrappers::starts_per_item(name), "{name}");
+        } else if let Some(special) = wrappers::special(name) {
+            let expected = if row.input { wrappers::Special::Xargs } else { wrappers::Special::Fetched };
+            assert_eq!(special, expected, "{name}");
         } else {
             let wrapper = wrappers::find(name).unwrap_or_else(|| panic!("{name} is not a wrapper"));
             assert_eq!((wrapper.before, wrapper.assigns), (row.skip, row.assignments), "{name}");
