@@ -276,7 +276,7 @@ pub(crate) fn grants_privileges(name: &str) -> bool {
 
 /// The words of a command behind assignments, wrappers and runners (`A=1 timeout 60 uv run pytest`), of a line without quotes.
 #[must_use]
-pub fn command_words<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
+pub fn command_words<'w, 'l>(words: &'w [&'l str]) -> &'w [&'l str] {
     wrappers::command_words(words)
 }
 

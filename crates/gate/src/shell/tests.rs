@@ -297,3 +297,20 @@ fn letters_that_only_look_like_ours_are_doubted() {
         assert!(reading(line).doubts.is_empty(), "{line}");
     }
 }
+
+#[test]
+fn the_command_behind_wrappers_and_runners_is_found() {
+    for (line, expected) in [
+        ("pytest -q", "pytest -q"),
+        ("A=1 env B=2 nice -n 5 pytest", "pytest"),
+        ("timeout -k 5 60 uv run --frozen pytest -q", "pytest -q"),
+        ("npx --yes jest", "jest"),
+        ("bundle exec rspec", "rspec"),
+        ("npm run test", "npm run test"),
+        ("ssh host pytest", "ssh host pytest"),
+        ("env A=1", ""),
+    ] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(command_words(&words).join(" "), expected, "{line}");
+    }
+}

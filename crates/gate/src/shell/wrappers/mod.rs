@@ -501,7 +501,7 @@ fn runner<'w>(base: &str, rest: &'w [Word]) -> Option<&'w [Word]> {
 }
 
 /// The words of a command behind assignments, wrappers and runners, as they are typed in a line without quotes.
-pub(in crate::shell) fn command_words<'w>(mut words: &'w [&'w str]) -> &'w [&'w str] {
+pub(in crate::shell) fn command_words<'w, 'l>(mut words: &'w [&'l str]) -> &'w [&'l str] {
     loop {
         let skipped = words.iter().take_while(|word| is_assignment(word)).count();
         words = words.get(skipped..).unwrap_or_default();
