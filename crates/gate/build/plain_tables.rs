@@ -9,6 +9,13 @@ use std::{env, fs, path::Path};
 struct SecretPlaces {
     home: Vec<String>,
     system: Vec<String>,
+    keys: Vec<String>,
+    names: Vec<String>,
+    stems: Vec<String>,
+    settings_endings: Vec<String>,
+    key_endings: Vec<String>,
+    samples: Vec<String>,
+    by_content: Vec<String>,
     r#override: Vec<Override>,
 }
 
@@ -40,11 +47,21 @@ fn read<T: serde::de::DeserializeOwned>(source: &str) -> Result<T, Failure> {
 pub(crate) fn write() -> Result<(), Failure> {
     let directory = env::var("OUT_DIR")?;
     let places: SecretPlaces = read("data/secret_places.toml")?;
-    let mut code = format!(
-        "pub(crate) const HOME: &[&str] = &{:?};\npub(crate) const SYSTEM: &[&str] = &{:?};\n\
-         pub(super) const OVERRIDES: &[(&str, &[&str])] = &[\n",
-        places.home, places.system
-    );
+    let mut code = String::new();
+    for (visibility, name, words) in [
+        ("pub(crate)", "HOME", &places.home),
+        ("pub(crate)", "SYSTEM", &places.system),
+        ("pub(super)", "KEYS", &places.keys),
+        ("pub(super)", "NAMES", &places.names),
+        ("pub(super)", "STEMS", &places.stems),
+        ("pub(super)", "SETTINGS_ENDINGS", &places.settings_endings),
+        ("pub(super)", "KEY_ENDINGS", &places.key_endings),
+        ("pub(super)", "SAMPLES", &places.samples),
+        ("pub(super)", "BY_CONTENT", &places.by_content),
+    ] {
+        writeln!(code, "{visibility} const {name}: &[&str] = &{words:?};")?;
+    }
+    writeln!(code, "pub(super) const OVERRIDES: &[(&str, &[&str])] = &[")?;
     for row in places.r#override {
         writeln!(code, "    ({:?}, &{:?}),", row.variable, row.below)?;
     }

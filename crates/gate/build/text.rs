@@ -11,13 +11,22 @@ pub(crate) struct Text {
 impl Text {
     /// Adds sorted `KEY\tVALUE` lines; returns where they are, as code.
     pub(crate) fn lines<'a>(&mut self, lines: impl Iterator<Item = (&'a str, String)>) -> String {
+        self.lines_by(lines, "Word")
+    }
+
+    /// Adds sorted `PATTERN\tVALUE` lines; returns where they are, as code.
+    pub(crate) fn patterns<'a>(&mut self, lines: impl Iterator<Item = (&'a str, String)>) -> String {
+        self.lines_by(lines, "Pattern")
+    }
+
+    fn lines_by<'a>(&mut self, lines: impl Iterator<Item = (&'a str, String)>, by: &str) -> String {
         let start = self.text.len();
         let mut lines: Vec<(&str, String)> = lines.collect();
         lines.sort_unstable();
         for (key, value) in lines {
             self.text.push_str(&format!("{key}\t{value}\n"));
         }
-        format!("WordList {{ start: {start}, end: {}, by: WordMatch::Word }}", self.text.len())
+        format!("WordList {{ start: {start}, end: {}, by: WordMatch::{by} }}", self.text.len())
     }
 
     /// Adds sorted words; returns where they are, as code. Lists that were added before are not repeated.

@@ -29,7 +29,10 @@ pub(crate) fn write(text: &mut Text) -> Result<(), Failure> {
     let source = "data/variables.toml";
     println!("cargo:rerun-if-changed={source}");
     let table: Table = toml::from_str(&fs::read_to_string(source)?)?;
-    let mut code = String::from("static ROWS: &[Row] = &[\n");
+    let mut code = String::from("static ROWS: &[Variable] = &[\n");
+    let names: Vec<(String, String)> = (table.variable.iter().enumerate())
+        .flat_map(|(at, row)| row.names.list().into_iter().map(move |name| (name, at.to_string())))
+        .collect();
     let mut examples = String::from("static EXAMPLES: &[(usize, &str, bool)] = &[\n");
     for (at, row) in table.variable.iter().enumerate() {
         let variable = match (row.kind.as_str(), &row.of, &row.values) {
@@ -41,14 +44,14 @@ pub(crate) fn write(text: &mut Text) -> Result<(), Failure> {
             ("only", None, Some(values)) => format!("Only({})", text.words(&values.list(), "like")?),
             (kind, ..) => return Err(format!("{source}: `{kind}` with these keys is not a row").into()),
         };
-        let names = text.words(&row.names.list(), "like")?;
-        writeln!(code, "    Row {{ names: {names}, variable: Variable::{variable} }},")?;
+        writeln!(code, "    Variable::{variable},")?;
         let both = row.matching.iter().map(|name| (name, true));
         for (name, expected) in both.chain(row.not_match.iter().map(|name| (name, false))) {
             writeln!(examples, "    ({at}, {name:?}, {expected}),")?;
         }
     }
-    code.push_str("];\n");
+    let names = text.patterns(names.iter().map(|(name, at)| (name.as_str(), at.clone())));
+    writeln!(code, "];\nstatic NAMES: WordList = {names};")?;
     examples.push_str("];\n");
     let directory = env::var("OUT_DIR")?;
     fs::write(Path::new(&directory).join("variables.rs"), code)?;

@@ -151,7 +151,11 @@ fn alternatives(rows: &[BTreeMap<String, Words>], text: &mut Text, lists: &Lists
             for word in words.list() {
                 match word.strip_prefix('@').filter(|name| !name.is_empty()) {
                     Some(name) => list.extend(
-                        lists.get(name).ok_or_else(|| format!("there is no list `{name}`"))?.iter().cloned(),
+                        lists
+                            .get(name)
+                            .ok_or_else(|| format!("the list `{name}` is unknown"))?
+                            .iter()
+                            .cloned(),
                     ),
                     None => list.push(word),
                 }

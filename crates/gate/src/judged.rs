@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone)]
 pub struct JudgedCommand {
     line: String,
-    /// Boxed, because it is held across the awaits of every caller.
+    /// On the heap, because it is held across the awaits of every caller.
     child: Box<Child>,
 }
 

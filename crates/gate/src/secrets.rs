@@ -14,60 +14,13 @@ use crate::workspace::Workspace;
 use marvin_base::environment::Environment;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, table};
-use places::OVERRIDES;
+use places::{BY_CONTENT, KEY_ENDINGS, KEYS, NAMES, OVERRIDES, SAMPLES, SETTINGS_ENDINGS, STEMS};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Names of private keys, wherever they lie.
-const KEYS: [&str; 7] =
-    ["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "id_ed25519_sk", "id_ecdsa_sk", "id_xmss"];
-/// Names of files that hold credentials, wherever they lie.
-#[rustfmt::skip]
-const NAMES: [&str; 27] = [
-    ".npmrc", ".pypirc", ".netrc", "_netrc", ".git-credentials", ".envrc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".htpasswd", ".dockercfg",
-    ".s3cfg", ".boto", ".vault-token", ".vault_pass", ".vault_password", ".terraformrc", "terraform.rc",
-    "terraform.tfvars", "terraform.tfvars.json", "kubeconfig", "master.key", "credentials.xml", ".rediscli_auth",
-    ".databrickscfg", ".snowsql", "token.json",
-];
-/// Names before `.json`, `.yml`, `.yaml`, `.toml` or `.ini` that say that the file holds secrets.
-const STEMS: [&str; 8] = [
-    "secrets",
-    "secret",
-    "credentials",
-    "credential",
-    "service-account",
-    "service_account",
-    "serviceaccount",
-    "client_secret",
-];
-/// Endings of files of settings.
-const SETTINGS_ENDINGS: [&str; 7] = [".json", ".yml", ".yaml", ".toml", ".ini", ".properties", ".env"];
-/// Endings of files that hold keys or state with secrets.
-const KEY_ENDINGS: [&str; 16] = [
-    ".pem",
-    ".key",
-    ".p12",
-    ".pfx",
-    ".jks",
-    ".keystore",
-    ".kdbx",
-    ".kdb",
-    ".ppk",
-    ".tfstate",
-    ".tfstate.backup",
-    ".auto.tfvars",
-    ".agekey",
-    ".gpg.key",
-    ".pkcs8",
-    ".ovpn",
-];
-/// Endings of files that show the shape of a secret file without the secrets.
-const SAMPLES: [&str; 6] = [".example", ".sample", ".template", ".dist", ".defaults", ".tpl"];
-/// Files that are closed only when their content holds a secret: most of them are settings or certificates.
-const BY_CONTENT: [&str; 4] = [".npmrc", ".pem", ".key", "token.json"];
-/// Bytes of such a file that are looked at.
+/// Bytes of a file that are looked at where its content decides.
 const MAX_CONTENT_BYTES: u64 = 256 * 1024;
 
 /// Does a path lie where credentials lie, or is it named like a private key?

@@ -202,7 +202,7 @@ fn s1_sockets_of_the_person_cannot_be_reached() {
             "python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('\\\\0{name}')\""
         ));
         for listener in [listener, abstracted] {
-            assert!(listener.accept().is_err(), "somebody connected");
+            assert!(listener.accept().is_err(), "a process connected");
         }
     }
 }
@@ -237,24 +237,24 @@ fn s2_other_processes_are_out_of_reach() {
         sandbox.works("sleep 5 & kill $! && ulimit -n 64 && cat /proc/self/environ > /dev/null");
     }
     // Once more without privileges, where that can be arranged.
-    as_nobody("s2_other_processes_are_out_of_reach");
-    as_nobody("s1_sockets_of_the_person_cannot_be_reached");
-    as_nobody("writes_stay_inside");
+    as_unprivileged_user("s2_other_processes_are_out_of_reach");
+    as_unprivileged_user("s1_sockets_of_the_person_cannot_be_reached");
+    as_unprivileged_user("writes_stay_inside");
 }
 
 /// Runs a test of this file again as an ordinary user, when this is root.
-fn as_nobody(test: &str) {
+fn as_unprivileged_user(test: &str) {
     if !rustix::process::geteuid().is_root() || !installed("setpriv") {
         return;
     }
-    let nobody = |arguments: &[&std::ffi::OsStr]| {
+    let run = |arguments: &[&std::ffi::OsStr]| {
         let mut command = std::process::Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).args(arguments);
         command.env("HOME", "/nonexistent").output().unwrap()
     };
     let program = std::env::current_exe().unwrap();
-    if nobody(&["test".as_ref(), "-x".as_ref(), program.as_os_str()]).status.success() {
-        let output = nobody(&[program.as_os_str(), "--exact".as_ref(), test.as_ref()]);
+    if run(&["test".as_ref(), "-x".as_ref(), program.as_os_str()]).status.success() {
+        let output = run(&[program.as_os_str(), "--exact".as_ref(), test.as_ref()]);
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("1 passed"), "{text}");
     }

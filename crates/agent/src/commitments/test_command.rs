@@ -3,6 +3,7 @@
 //! `shell:pytest -q` proves no more than what can steer pytest. Such a line is therefore verified like `tests_pass`: sealed, and in a
 //! fresh copy of the project. A line that only looks at files or at what was built runs in the project itself.
 
+use marvin_gate::shell::command_words;
 use marvin_tools::command::Runner;
 
 /// Further programs that run tests, with the words that must follow where the program can do other things too.
@@ -32,8 +33,6 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("mvn", &["test", "verify"]),
     ("make", &["test", "tests", "check"]),
 ];
-/// Words before a program that start it.
-const WRAPPERS: [&str; 7] = ["env", "time", "nice", "npx", "bunx", "uv", "poetry"];
 /// Characters that mean something to a shell.
 const SPECIAL: &[char] =
     &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '{', '~', '#', '!', '\n'];
@@ -42,7 +41,7 @@ const SPECIAL: &[char] =
 pub(super) fn test_command(line: &str) -> Option<(Runner, Vec<String>, Option<String>)> {
     let parts = line.split("&&").flat_map(|part| part.split('|'));
     let runs = parts
-        .map(|part| start(&part.split_whitespace().collect::<Vec<_>>()))
+        .map(|part| command_words(&part.split_whitespace().collect::<Vec<_>>()).to_vec())
         .find(|words| is_runner(words))?;
     if line.contains(SPECIAL)
         || line.contains(['\'', '"', '\\'])
@@ -55,23 +54,6 @@ pub(super) fn test_command(line: &str) -> Option<(Runner, Vec<String>, Option<St
         Some((runner, words)) => (runner, rest(words), None),
         None => (Runner::Command, Vec::new(), Some(line.to_string())),
     })
-}
-
-/// The words of a command behind assignments and wrappers.
-fn start<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    let is_before = |word: &&&str| {
-        let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
-            !name.is_empty() && name.chars().all(|char| char == '_' || char.is_ascii_alphanumeric())
-        });
-        is_assignment || WRAPPERS.contains(*word) || **word == "run" || **word == "exec"
-    };
-    let skipped = words.iter().take_while(is_before).count();
-    // `timeout 60 pytest`
-    let rest = words.get(skipped..).unwrap_or_default();
-    match rest {
-        ["timeout", _, inner @ ..] => inner.to_vec(),
-        rest => rest.to_vec(),
-    }
 }
 
 fn is_runner(words: &[&str]) -> bool {
@@ -105,6 +87,8 @@ mod tests {
             "timeout 60 pytest -q",
             "A=1 pytest",
             "uv run pytest",
+            "env A=1 nice -n 5 pytest",
+            "bundle exec rspec",
             "make test",
             "npx jest",
             "npm run test:unit",

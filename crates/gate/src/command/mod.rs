@@ -8,7 +8,7 @@
 mod raw;
 pub(crate) mod reach;
 
-pub(crate) use raw::raw;
+pub(crate) use raw::{Shape, raw};
 
 use crate::effects::{self, Grounds, Judgement, MoreFacts};
 use std::path::PathBuf;

@@ -7,6 +7,8 @@ use super::place::Place;
 use super::severity::Act;
 use super::words;
 use crate::shell::{self, Word};
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// Programs whose words are text or names, never files that are opened.
 pub(super) fn is_text(base: &str) -> bool {
@@ -163,4 +165,9 @@ fn escapes(text: &str) -> bool {
 /// Programs with a prompt of their own, from which a shell is one key away.
 pub(super) fn is_interactive(base: &str) -> bool {
     words::INTERACTIVE_PROGRAMS.matches(base)
+}
+
+/// Whether a regex matches a text; one that did not compile may match anything.
+pub(super) fn may_match(regex: &LazyLock<Option<Regex>>, text: &str) -> bool {
+    regex.as_ref().is_none_or(|regex| regex.is_match(text))
 }

@@ -3,7 +3,7 @@
 mod languages;
 mod options;
 
-use super::argument_scan::{generic, is_reaching};
+use super::argument_scan::{generic, is_reaching, may_match};
 use super::arguments::Arguments;
 use super::common_flags::tested;
 use super::database::framework;
@@ -276,10 +276,6 @@ static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|(?:\bq[qxw]?|%[xqQw])\s*(?:\{([^}]*)\}|\(([^)]*)\)|\[([^\]]*)\]|<([^>]*)>|\|([^|]*)\||/([^/]*)/|!([^!]*)!)"#).ok()
 });
 
-fn found(expression: &LazyLock<Option<Regex>>, text: &str) -> bool {
-    expression.as_ref().is_none_or(|expression| expression.is_match(text))
-}
-
 /// Judges a program given as text.
 fn source(look: &mut Look<'_>, text: &Word, language: &str) {
     let whole = text.text().is_some();
@@ -290,7 +286,8 @@ fn source(look: &mut Look<'_>, text: &Word, language: &str) {
     if text.taint().has(Taint::DECODED) && text.text().is_none() {
         return look.deny("code.hidden", "it runs what was encoded to hide it");
     }
-    let (runs, sends, changes) = (found(&RUNS, &shown), found(&SENDS, &shown), found(&CHANGES, &shown));
+    let (runs, sends, changes) =
+        (may_match(&RUNS, &shown), may_match(&SENDS, &shown), may_match(&CHANGES, &shown));
     let backquotes = matches!(language, "perl" | "ruby" | "php") && shown.contains('`');
     let strings = strings(&shown);
     let lower = shown.to_ascii_lowercase();

@@ -1,6 +1,6 @@
 //! Databases: statements of their clients, and migrations that lose data.
 
-use super::argument_scan::generic;
+use super::argument_scan::{generic, may_match};
 use super::arguments::Arguments;
 use super::look::Look;
 use super::place::Place;
@@ -23,10 +23,6 @@ static ESCAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-fn found(expression: &LazyLock<Option<Regex>>, text: &str) -> bool {
-    expression.as_ref().is_none_or(|expression| expression.is_match(text))
-}
-
 /// Judges clients of databases.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     if !words::DATABASE_CLIENTS.matches(base) {
@@ -39,11 +35,11 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         text.push_str(&input);
     }
     generic(look, true);
-    if found(&DROPS, &text) {
+    if may_match(&DROPS, &text) {
         look.deny("database", "it deletes data, or makes the database run something");
         return true;
     }
-    if found(&ESCAPES, &text) {
+    if may_match(&ESCAPES, &text) {
         if look.privileged() {
             look.deny("root.shell", "it opens a shell with root's rights");
         }

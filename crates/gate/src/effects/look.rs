@@ -1,9 +1,9 @@
 //! The command that is judged, with what was found on it so far.
 
 use super::disk;
+use super::facts::MoreFacts;
 use super::place::{Grounds, Place};
 use super::severity::{self, Act, CATASTROPHE};
-use super::{facts::MoreFacts, words};
 use crate::shell::{self, Segment, Taint, Word};
 use crate::verdict::{Decision, Verdict};
 use serde::Serialize;
@@ -177,7 +177,7 @@ impl Look<'_> {
 
     /// Does it run with root's rights?
     pub(crate) fn privileged(&self) -> bool {
-        self.segment.through.iter().any(|name| words::PRIVILEGE_LAUNCHERS.matches(name))
+        self.segment.through.iter().any(|name| shell::grants_privileges(name))
     }
 
     /// The words after the program's name.

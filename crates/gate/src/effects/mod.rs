@@ -42,6 +42,7 @@ pub use place::{Grounds, Place};
 pub use severity::{Act, find, is_catastrophe, weigh};
 pub(crate) use variables::steers;
 
+use crate::command::Shape;
 use crate::shell::{self, Reading, RedirectKind, Taint, Word};
 use crate::verdict::{Decision, Verdict};
 use look::{JudgementContext, Look};
@@ -75,7 +76,7 @@ pub struct Judgement {
     pub catastrophe: bool,
     /// Each command.
     pub segments: Vec<SegmentJudgement>,
-    /// Why the line is not certain, if it is not. What only a second reader doubts stands here where it decides something.
+    /// Why the line is not certain, if it is not. What only a second parser doubts stands here where it decides something.
     pub doubts: Vec<String>,
 }
 
@@ -176,12 +177,12 @@ fn conclude(
             "Write a loop with an end.",
         ));
     }
-    // A second reader only adds a doubt. A doubt makes a line a question and has its text looked at, so it changes nothing for a
+    // A second parser only adds a doubt. A doubt makes a line a question and has its text looked at, so it changes nothing for a
     // line that is refused or doubted already, nor for a question whose text shows nothing worse.
     let settled = !reading.doubts.is_empty()
         || match findings.iter().map(|finding| finding.decision).max() {
             Some(Decision::Deny) => true,
-            Some(Decision::Ask) => crate::command::raw(line, "").is_none(),
+            Some(Decision::Ask) => crate::command::raw(line, None).is_none(),
             _ => false,
         };
     if !settled {
@@ -196,8 +197,8 @@ fn conclude(
     }
     if !reading.doubts.is_empty() {
         // What was encoded and is read now is judged by what it says.
-        let read = reading.doubts.iter().any(|doubt| doubt == shell::ENCODED_SCRIPT);
-        findings.extend(crate::command::raw(line, if read { "hidden-code" } else { "" }));
+        let is_decoded = reading.doubts.contains(&shell::Doubt::EncodedScript);
+        findings.extend(crate::command::raw(line, is_decoded.then_some(Shape::HiddenCode)));
     }
     if spawns_without_end(line) {
         findings.push(Verdict::deny(

@@ -166,7 +166,7 @@ fn tickets(look: &mut Look<'_>, base: &str) {
 fn shells(look: &mut Look<'_>, base: &str) {
     if !shell::is_shell(base) {
         // With no command behind it, it opens a shell or prompts for a password.
-        let rights = words::USER_SWITCHERS.matches(base);
+        let rights = shell::switches_user(base);
         if rights && !look.starts && !look.rest().iter().all(|word| word.is("-k") || word.is("-K")) {
             look.ask("root", "it takes another user's rights");
         }

@@ -86,7 +86,7 @@ fn stays_inside(segment: &Segment, grounds: Grounds<'_>) -> bool {
 }
 
 fn through_xargs(segment: &Segment) -> bool {
-    segment.through.iter().any(|name| matches!(name.as_str(), "xargs" | "gxargs" | "parallel"))
+    segment.through.iter().any(|name| shell::starts_per_item(name))
 }
 
 /// The directories that the command reads with all that is in them.

@@ -24,22 +24,17 @@ pub(super) enum Variable {
     Unknown,
 }
 
-/// A row of `data/variables.toml`.
-struct Row {
-    names: WordList,
-    variable: Variable,
-}
-
+// `ROWS`: the rows of `data/variables.toml`; `NAMES`: the patterns of their names, each with the number of its row.
 include!(concat!(env!("OUT_DIR"), "/variables.rs"));
 
-/// The row of a variable.
+/// The row of a variable: the first with a name that matches.
 fn find(name: &str) -> Option<usize> {
-    ROWS.iter().position(|row| row.names.matches(name))
+    NAMES.matching(name).filter_map(|(_, row)| row.parse().ok()).min()
 }
 
-/// What is known of a variable. The first row that matches counts.
+/// What is known of a variable.
 pub(super) fn classify(name: &str) -> Variable {
-    find(name).and_then(|at| ROWS.get(at)).map_or(Variable::Unknown, |row| row.variable)
+    find(name).and_then(|at| ROWS.get(at)).map_or(Variable::Unknown, |row| *row)
 }
 
 /// Does the variable make programs run, load or reach something else, also when it was exported before?

@@ -71,27 +71,87 @@ impl WordList {
             || above.filter_map(|(at, _)| path.get(..at)).any(|path| self.find(path).is_some())
     }
 
+    /// The lines that begin with this byte.
+    fn block(self, byte: u8) -> &'static str {
+        let text = self.text();
+        let start = first_line_from(text, byte);
+        let rest = text.get(start..).unwrap_or_default();
+        let length = byte.checked_add(1).map_or(rest.len(), |next| first_line_from(rest, next));
+        rest.get(..length).unwrap_or_default()
+    }
+
+    /// The lines that can match a text in the list's own way. Few of a list whose words stand for beginnings: those that
+    /// begin with the same byte as the text, with a wildcard, or not at all.
+    fn candidates(self, text: &str) -> impl Iterator<Item = &'static str> {
+        let same = text.bytes().next().map_or("", |byte| self.block(byte));
+        let blocks = match self.by {
+            WordMatch::Word | WordMatch::Start => [same, self.block(b'\n'), "", "", "", ""],
+            WordMatch::Pattern => {
+                let [star, any, class, escape] = WILDCARDS.map(|byte| self.block(byte));
+                [same, self.block(b'\n'), star, any, class, escape]
+            }
+            WordMatch::End | WordMatch::Part | WordMatch::Verb => [self.text(), "", "", "", "", ""],
+        };
+        blocks.into_iter().flat_map(str::lines)
+    }
+
+    /// The words that match a text in the list's own way, with their values.
+    pub(super) fn matching(self, text: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let split = |line: &'static str| line.split_once('\t').unwrap_or((line, ""));
+        self.candidates(text).map(split).filter(move |(word, _)| self.by.fits(word, text))
+    }
+
     /// Does the text match one of the words, in the list's own way?
     pub(crate) fn matches(self, text: &str) -> bool {
-        let any = |fits: &dyn Fn(&str) -> bool| self.text().lines().any(fits);
         match self.by {
             WordMatch::Word => self.find(text).is_some(),
-            WordMatch::Start => any(&|word| text.starts_with(word)),
-            WordMatch::End => any(&|word| text.ends_with(word)),
-            WordMatch::Part => any(&|word| text.contains(word)),
-            WordMatch::Pattern => any(&|word| match word.split_once('*') {
-                // Most patterns are a name or a beginning, which need no walk.
+            _ => self.matching(text).next().is_some(),
+        }
+    }
+}
+
+impl WordMatch {
+    /// Does a text match this word?
+    fn fits(self, word: &str, text: &str) -> bool {
+        match self {
+            WordMatch::Word => text == word,
+            WordMatch::Start => text.starts_with(word),
+            WordMatch::End => text.ends_with(word),
+            WordMatch::Part => text.contains(word),
+            // Most patterns are a name or a beginning, which need no walk.
+            WordMatch::Pattern => match word.split_once('*') {
                 None if !word.contains(['?', '[', '\\']) => word == text,
                 Some((start, "")) if !start.contains(['?', '[', '\\']) => text.starts_with(start),
                 _ => pattern::matches(word, text),
-            }),
-            WordMatch::Verb => any(&|word| {
+            },
+            WordMatch::Verb => {
                 text == word
                     || text.strip_prefix(word).is_some_and(|rest| rest.starts_with(['-', ':']))
                     || text.strip_suffix(word).is_some_and(|rest| rest.ends_with(['-', ':']))
-            }),
+            }
         }
     }
+}
+
+/// Bytes with which a pattern begins that can match more than its own first byte.
+const WILDCARDS: [u8; 4] = [b'*', b'?', b'[', b'\\'];
+
+/// Where the first of sorted lines stands whose first byte is at least this one.
+fn first_line_from(text: &str, byte: u8) -> usize {
+    let bytes = text.as_bytes();
+    let (mut low, mut high) = (0, bytes.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let before = bytes.get(low..middle).and_then(|part| part.iter().rposition(|byte| *byte == b'\n'));
+        let line = before.map_or(low, |at| low + at + 1);
+        if bytes.get(line).is_some_and(|first| *first < byte) {
+            let rest = bytes.get(line..high).unwrap_or_default();
+            low = rest.iter().position(|byte| *byte == b'\n').map_or(high, |at| line + at + 1);
+        } else {
+            high = line;
+        }
+    }
+    low
 }
 
 static TEXT: &str = include_str!(concat!(env!("OUT_DIR"), "/tables.txt"));
@@ -107,6 +167,35 @@ mod tests {
     fn the_examples_of_every_list_hold() {
         for (name, list, text, expected) in EXAMPLES {
             assert_eq!(list.matches(text), *expected, "{name}: {text:?}");
+        }
+    }
+
+    #[test]
+    fn the_narrowed_search_finds_what_a_full_scan_finds() {
+        let texts = || EXAMPLES.iter().flat_map(|(_, list, text, _)| list.words().chain([*text]));
+        for by in [WordMatch::Start, WordMatch::Pattern] {
+            for (name, list, ..) in EXAMPLES {
+                let list = WordList { by, ..*list };
+                for text in texts().step_by(7).chain(list.words()).chain(["", "*", "?x", "[a]", "\\a", "é"])
+                {
+                    let scan = list.words().any(|word| by.fits(word, text));
+                    assert_eq!(list.matches(text), scan, "{name}: {text:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_holds_the_lines_that_begin_with_a_byte() {
+        for (name, list, ..) in EXAMPLES {
+            for byte in 0..=u8::MAX {
+                let scan: Vec<&str> = list
+                    .text()
+                    .split_inclusive('\n')
+                    .filter(|line| line.as_bytes().first() == Some(&byte))
+                    .collect();
+                assert_eq!(list.block(byte), scan.concat(), "{name}: {byte}");
+            }
         }
     }
 

@@ -10,9 +10,9 @@ pub const MAX_PATTERN_CHARS: usize = 1_024;
 pub const MAX_LEARNED_PATTERN_CHARS: usize = 512;
 /// Characters of an id.
 const MAX_ID_CHARS: usize = 128;
-/// Bytes that one compiled expression may take.
+/// Bytes that one compiled regex may take.
 pub(super) const EXPRESSION_BYTES: usize = 1024 * 1024;
-/// Bytes that what an expression remembers of texts may take.
+/// Bytes that what a regex remembers of texts may take.
 pub(super) const MEMORY_BYTES: usize = 128 * 1024;
 /// Nesting of a regex.
 pub(super) const EXPRESSION_DEPTH: u32 = 50;
@@ -25,7 +25,7 @@ pub enum Kind {
     Prefix,
     /// The command holds it.
     Contains,
-    /// A regular expression finds it. In an allowlist the finding must begin where the command begins.
+    /// A regex finds it. In an allowlist the finding must begin where the command begins.
     Regex,
     /// The command is exactly this.
     Exact,
@@ -214,7 +214,7 @@ impl Rule {
         Ok(())
     }
 
-    /// The expression of a rule of that type. It takes time in proportion to the text, whatever the pattern.
+    /// The regex of a rule of that type. It takes time in proportion to the text, whatever the pattern.
     pub(super) fn expression(&self, list: List) -> Result<regex::Regex, Fault> {
         RegexBuilder::new(&self.pattern)
             .size_limit(EXPRESSION_BYTES)

@@ -1,6 +1,6 @@
 //! Many rules at once: what finds a text among ten thousand patterns without trying each.
 //!
-//! Beginnings are looked up in an ordered map, texts inside by one automaton, expressions in sets. Of all the rules that
+//! Beginnings are looked up in an ordered map, texts inside by one automaton, regexes in sets. Of all the rules that
 //! find a text the one with the smallest id is named, so that neither order nor repetition changes the answer.
 
 use super::rule::{EXPRESSION_BYTES, EXPRESSION_DEPTH, Fault, Kind, List, MEMORY_BYTES, Rule};
@@ -9,9 +9,9 @@ use regex::{Regex, RegexSet, RegexSetBuilder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// Expressions that are compiled together.
+/// Regexes that are compiled together.
 const TOGETHER: usize = 64;
-/// Bytes that all expressions of a file may take: a stranger's file must not fill the memory.
+/// Bytes that all regexes of a file may take: a stranger's file must not fill the memory.
 const ALL_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes of all patterns that are looked for inside of texts.
 const INSIDE_BYTES: usize = 1024 * 1024;
@@ -105,7 +105,7 @@ impl Set {
         (set, broken)
     }
 
-    /// Compiles expressions together; where they are too large for that, in halves. `left` is what memory is left.
+    /// Compiles regexes together; where they are too large for that, in halves. `left` is what memory is left.
     fn compile(
         &mut self,
         chunk: &[usize],
@@ -232,7 +232,7 @@ fn too_much(bytes: usize) -> Fault {
     Fault::new(what, "drop rules that others cover, or use smaller counts")
 }
 
-/// Does the expression find something that begins where the text begins?
+/// Does the regex find something that begins where the text begins?
 fn at_start(rule: &Rule, text: &str) -> bool {
     let expression: Option<Regex> = rule.expression(List::Allowlist).ok();
     expression.and_then(|expression| expression.find(text).map(|found| found.start())) == Some(0)

@@ -398,7 +398,7 @@ fn an_agent_cannot_teach_the_gate() {
     }
 }
 
-/// A learned text is never an expression: `.*` in an approved command means these two characters.
+/// A learned text is never a regex: `.*` in an approved command means these two characters.
 #[test]
 fn an_approved_text_does_not_become_an_expression() {
     let house = House::new();
@@ -411,7 +411,7 @@ fn an_approved_text_does_not_become_an_expression() {
     for other in ["xyzzy now", "frobnicate abc aaa", "frobnicate"] {
         assert_eq!(house.decision(&layers, other).0, Decision::Ask, "{other}");
     }
-    // A learned file with an expression in it is not believed even when it is trusted.
+    // A learned file with a regex in it is not believed even when it is trusted.
     let file = learn::path(&house.layout);
     fs::write(&file, json!({"id": "x", "type": "regex", "pattern": ".*", "reason": "r"}).to_string())
         .unwrap();

@@ -17,7 +17,7 @@ const MAX_OPENINGS: usize = 1_500;
 const PARSER_STACK_BYTES: usize = 48 * 1024 * 1024;
 /// Nesting of brackets.
 const MAX_BRACKET_DEPTH: usize = 40;
-/// Things of which each doubles the time of one reader while they are not closed.
+/// Things of which each doubles the time of one parser while they are not closed.
 const MAX_DOUBLING_CONSTRUCTS: usize = 10;
 /// Words and signs of one text.
 const MAX_TEXT_TOKENS: usize = 4_000;
@@ -51,13 +51,13 @@ pub(super) fn obstacle(text: &str) -> Option<&'static str> {
 }
 
 thread_local! {
-    /// Is a reader at work on this thread? What it says when it gives up is of no use to anyone.
+    /// Is a parser at work on this thread? What it says when it gives up is not of use.
     static READING: Cell<bool> = const { Cell::new(false) };
     /// Texts that were parsed a moment ago.
     static READ: RefCell<ParseCache<Option<Rc<Program>>>> = const { RefCell::new(ParseCache::new()) };
 }
 
-/// Runs one of the readers; what makes it give up is not shell to us, and it gives up quietly.
+/// Runs one of the parsers; what makes it give up is not shell to us, and it gives up quietly.
 pub(super) fn guarded<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -161,7 +161,7 @@ fn doubles(text: &str) -> usize {
     most.max(cases)
 }
 
-/// Does an index hold an index, or something that may hide one? One reader needs ten times longer for each level.
+/// Does an index hold an index, or something that may hide one? One parser needs ten times longer for each level.
 fn has_nested_indexes(text: &str) -> bool {
     let mut simple = true;
     let mut found = 0;
@@ -179,7 +179,7 @@ fn has_nested_indexes(text: &str) -> bool {
     found > 2 && !simple
 }
 
-/// Is there a number that a reader gives up on: of a file before a redirection, of a directory, of a row?
+/// Is there a number that a parser gives up on: of a file before a redirection, of a directory, of a row?
 fn has_long_number(text: &str) -> bool {
     let mut length = 0;
     let mut before = [' '; 2];

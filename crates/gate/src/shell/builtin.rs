@@ -161,7 +161,7 @@ impl Shell<'_> {
         let decoded = rest.iter().any(|word| word.taint().has(Taint::DECODED));
         let text = self.source(rest);
         if decoded || self.was_encoded(&text) {
-            self.doubt(super::ENCODED_SCRIPT);
+            self.doubt(super::Doubt::EncodedScript);
         }
         self.script(&text, around)
     }

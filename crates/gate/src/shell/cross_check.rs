@@ -1,6 +1,6 @@
-//! A second opinion on which commands a line holds, from a reader of different make.
+//! A second opinion on which commands a line holds, from a parser of a different origin.
 
-use super::DISAGREE;
+use super::Doubt;
 use super::parse_cache::ParseCache;
 use brush_parser::ast::{
     AndOr, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList, Pipeline, Program,
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
-/// Commands that one of the readers has a form of its own for.
+/// Commands that one of the parsers has a form of its own for.
 const SPECIAL: [&str; 9] =
     ["[", "test", "export", "declare", "typeset", "local", "readonly", "unset", "unsetenv"];
 
@@ -18,7 +18,7 @@ thread_local! {
     static READER: RefCell<Option<Reader>> = RefCell::new(Reader::new());
 }
 
-/// The second reader, and the names of commands that it saw: of a text, and of each substitution inside it.
+/// The second parser, and the names of commands that it saw: of a text, and of each substitution inside it.
 struct Reader {
     parser: Parser,
     kinds: Kinds,
@@ -98,7 +98,7 @@ impl Reader {
     }
 }
 
-/// Texts with what the first reader made of them, which the second has not read yet. It is the slower one, and a line that is
+/// Texts with what the first parser made of them, which the second has not read yet. It is the slower one, and a line that is
 /// refused by what the first one saw is refused whatever the second sees.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CrossCheckQueue(Vec<(Box<str>, Rc<Program>)>);
@@ -110,13 +110,13 @@ impl CrossCheckQueue {
     }
 
     /// Reads all of them, outer ones first, and adds the doubt that follows from what was seen.
-    pub(super) fn read(&mut self, doubts: &mut Vec<Cow<'static, str>>) {
+    pub(super) fn read(&mut self, doubts: &mut Vec<Doubt>) {
         let all = std::mem::take(&mut self.0);
-        if doubts.iter().any(|doubt| doubt == DISAGREE) {
+        if doubts.contains(&Doubt::ParsersDisagree) {
             return;
         }
         if all.iter().any(|(text, program)| !agrees(text, program)) {
-            doubts.insert(0, Cow::Borrowed(DISAGREE));
+            doubts.insert(0, Doubt::ParsersDisagree);
         }
     }
 }
@@ -130,7 +130,7 @@ pub(super) fn forget() {
     });
 }
 
-/// Does the second reader see the same commands? Errors are no. A line that is plain needs no whole grammar to be read.
+/// Does the second parser see the same commands? Errors are no. A line that is plain needs no whole grammar to be read.
 pub(super) fn agrees(line: &str, program: &Program) -> bool {
     let mut ours = Vec::new();
     for list in &program.complete_commands {

@@ -1,4 +1,4 @@
-//! Names and scripts that are put together, or decoded, on the way: what hides a command from a reader of text.
+//! Names and scripts that are put together, or decoded, on the way: what hides a command from a search of its text.
 
 use super::state::Shell;
 use super::value::Word;

@@ -159,7 +159,7 @@ impl Shell<'_> {
         words.iter().for_each(|word| self.check_value(word));
     }
 
-    /// `$name` in arithmetic: a loop over files gives names that anyone may have chosen.
+    /// `$name` in arithmetic: a loop over files gives names that any process may have chosen.
     pub(super) fn check_references(&mut self, source: &str) {
         for behind in source.split('$').skip(1) {
             let behind = behind.strip_prefix('{').unwrap_or(behind);

@@ -12,6 +12,7 @@ mod choice;
 mod const_eval;
 mod cross_check;
 mod disguise;
+mod doubt;
 mod evaluated;
 mod expand;
 mod numbers;
@@ -30,17 +31,12 @@ mod value;
 mod wrappers;
 
 pub use assertion::{AssertionRefusal, check_assertion, check_test_command};
+pub use doubt::Doubt;
 pub use state::{Redirect, RedirectKind, Segment};
 pub use value::{Piece, Stream, Taint, UnknownReason, Word};
 
 use state::Shell;
-use std::borrow::Cow;
 
-/// The doubt where a script was decoded before it is run.
-pub(crate) const ENCODED_SCRIPT: &str = "a script that was encoded";
-
-/// The doubt where the two parsers see different commands.
-const DISAGREE: &str = "something that two readers of shell understand differently";
 /// Bytes of a line that is read at all.
 pub(crate) const MAX_LINE_BYTES: usize = 64 * 1024;
 /// Bytes of a text that is followed.
@@ -178,7 +174,7 @@ pub struct Reading {
     /// Every command that could run.
     pub segments: Vec<Segment>,
     /// The reasons why the line is not certain, if it is not.
-    pub doubts: Vec<Cow<'static, str>>,
+    pub doubts: Vec<Doubt>,
     /// Whether a function of the line calls itself.
     pub recursion: bool,
     unread: cross_check::CrossCheckQueue,
@@ -261,6 +257,27 @@ pub(crate) fn is_transparent(name: &str) -> bool {
 #[must_use]
 pub fn is_launcher(name: &str) -> bool {
     wrappers::is_launcher(name)
+}
+
+/// Whether a program starts another for what it reads: `xargs`, `parallel`.
+pub(crate) fn starts_per_item(name: &str) -> bool {
+    wrappers::starts_per_item(name)
+}
+
+/// Whether a program takes another user's rights even without a command behind it.
+pub(crate) fn switches_user(name: &str) -> bool {
+    wrappers::switches_user(name)
+}
+
+/// Whether a program gives the command behind it another user's rights, usually root's.
+pub(crate) fn grants_privileges(name: &str) -> bool {
+    wrappers::grants_privileges(name)
+}
+
+/// The words of a command behind assignments, wrappers and runners (`A=1 timeout 60 uv run pytest`), of a line without quotes.
+#[must_use]
+pub fn command_words<'w, 'l>(words: &'w [&'l str]) -> &'w [&'l str] {
+    wrappers::command_words(words)
 }
 
 /// Could a pattern of files find credentials? They lie at the same places on most machines.

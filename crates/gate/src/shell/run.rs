@@ -24,7 +24,7 @@ impl Shell<'_> {
                 shell.doubt(obstacle);
                 return Stream::unknown(Taint::NONE);
             }
-            // Parsing, by two readers, costs far more than copying.
+            // Parsing, by two parsers, costs far more than copying.
             if !shell.charge(64 + source.len() * 16) {
                 return Stream::unknown(Taint::NONE);
             }
@@ -228,10 +228,10 @@ impl Shell<'_> {
                 self.arithmetic(text);
                 self.perhaps_script(text);
                 self.ask_second();
-                if self.doubts.iter().any(|doubt| doubt == super::DISAGREE) {
+                if self.doubts.contains(&super::Doubt::ParsersDisagree) {
                     self.apart(|shell| shell.script(text, around));
                 }
-                // One reader takes `( (command) )` for arithmetic: what is not clearly a sum is not believed.
+                // One parser takes `( (command) )` for arithmetic: what is not clearly a sum is not believed.
                 if !super::text::is_plain_arithmetic(text)
                     || text.trim() != text.as_str() && text.contains('(')
                 {

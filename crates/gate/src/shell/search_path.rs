@@ -40,7 +40,7 @@ const SYSTEM_DIRECTORIES: [&str; 8] =
     ["/usr/", "/bin", "/sbin", "/opt/", "/snap/", "/nix/", "/lib/", "/home/linuxbrew/"];
 
 impl Shell<'_> {
-    /// Doubts a directory of programs that anyone may have filled.
+    /// Doubts a directory of programs that any process may have filled.
     pub(super) fn check_search_path(&mut self, value: &Word) {
         let mut entry = Word::default();
         let mut entries: Vec<Word> = Vec::new();

@@ -2,9 +2,8 @@
 
 use super::cross_check::CrossCheckQueue;
 use super::value::{Stream, Taint, Word};
-use super::{MAX_COMMANDS_PER_LINE, MAX_SCRIPT_DEPTH};
+use super::{Doubt, MAX_COMMANDS_PER_LINE, MAX_SCRIPT_DEPTH};
 use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, BinaryOperator, FunctionBody, UnaryOperator};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -94,7 +93,7 @@ pub struct Segment {
     pub depth: usize,
 }
 
-/// The reader.
+/// A walk over a line, with everything that is known at this point of it.
 pub(super) struct Shell<'a> {
     pub(super) home: &'a str,
     pub(super) taints: &'a super::Taints<'a>,
@@ -102,8 +101,8 @@ pub(super) struct Shell<'a> {
     /// Files that the line itself wrote.
     pub(super) files: BTreeMap<String, Stream>,
     pub(super) segments: Vec<Segment>,
-    pub(super) doubts: Vec<Cow<'static, str>>,
-    /// Texts that the second reader has not read yet.
+    pub(super) doubts: Vec<Doubt>,
+    /// Texts that the second parser has not read yet.
     pub(super) unread: CrossCheckQueue,
     /// The choice among several values in this round.
     pub(super) choice: usize,
@@ -161,14 +160,14 @@ impl<'a> Shell<'a> {
     }
 
     /// Notes something that keeps the line from being certain.
-    pub(super) fn doubt(&mut self, what: impl Into<Cow<'static, str>>) {
+    pub(super) fn doubt(&mut self, what: impl Into<Doubt>) {
         let what = what.into();
         if self.doubts.len() < 16 && !self.doubts.contains(&what) {
             self.doubts.push(what);
         }
     }
 
-    /// Has the second reader read everything that waits for it.
+    /// Has the second parser read everything that waits for it.
     pub(super) fn ask_second(&mut self) {
         self.unread.read(&mut self.doubts);
     }

@@ -124,12 +124,12 @@ fn reading(line: &str) -> Reading {
     read(line, "/w", "/home/me", &|_, _, _| Taint::NONE)
 }
 
-/// What one of the two readers takes for something else without saying so, or refuses though it is valid. Each time the
+/// What one of the two parsers takes for something else without saying so, or refuses though it is valid. Each time the
 /// command is seen, or the line is in doubt; where it is only in doubt, nothing of it may be allowed.
 #[test]
 fn misreads_of_either_reader_are_seen_or_doubted() {
     for (line, hidden) in [
-        // The first reader: brackets with a blank between become arithmetic.
+        // The first parser: brackets with a blank between become arithmetic.
         ("( (reboot -f) )", "reboot -f"),
         ("( ( reboot -f ) )", "reboot -f"),
         ("echo $( (reboot -f) )", "reboot -f"),
@@ -167,7 +167,7 @@ fn misreads_of_either_reader_are_seen_or_doubted() {
         ("let x=$(reboot -f)", "reboot -f"),
         ("declare x=$(reboot -f)", "reboot -f"),
         ("export x=`reboot -f`", "reboot -f"),
-        // The second reader.
+        // The second parser.
         ("a | b | c\nreboot -f >x", "reboot -f"),
         ("reb\\\noot -f", "reboot -f"),
         ("coproc { reboot -f; }", "reboot -f"),
@@ -189,7 +189,7 @@ fn misreads_of_either_reader_are_seen_or_doubted() {
         let seen = lines(line).iter().any(|seen| seen == hidden);
         assert!(seen, "{line}\n  {:?} {:#?}", reading.doubts, lines(line));
     }
-    // A carriage return belongs to the word for bash, and is a blank for one reader.
+    // A carriage return belongs to the word for bash, and is a blank for one parser.
     assert!(!reading("ls\r\npwd").doubts.is_empty());
     assert!(!reading("ls\rpwd").doubts.is_empty());
 }
@@ -295,5 +295,22 @@ fn letters_that_only_look_like_ours_are_doubted() {
     }
     for line in ["echo привет", "git commit -m 'naïve café — Ω'", "echo “hi” ’"] {
         assert!(reading(line).doubts.is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn the_command_behind_wrappers_and_runners_is_found() {
+    for (line, expected) in [
+        ("pytest -q", "pytest -q"),
+        ("A=1 env B=2 nice -n 5 pytest", "pytest"),
+        ("timeout -k 5 60 uv run --frozen pytest -q", "pytest -q"),
+        ("npx --yes jest", "jest"),
+        ("bundle exec rspec", "rspec"),
+        ("npm run test", "npm run test"),
+        ("ssh host pytest", "ssh host pytest"),
+        ("env A=1", ""),
+    ] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(command_words(&words).join(" "), expected, "{line}");
     }
 }

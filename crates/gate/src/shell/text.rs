@@ -130,7 +130,7 @@ pub(crate) fn substring(text: &str, offset: i64, length: Option<i64>) -> String 
     text.chars().skip(from).take(to.saturating_sub(from)).collect()
 }
 
-/// Holds the text only what arithmetic is made of? Brackets of other kinds are left alone: their reader is recursive.
+/// Holds the text only what arithmetic is made of? Brackets of other kinds are left alone: their parser is recursive.
 pub(crate) fn is_plain_arithmetic(text: &str) -> bool {
     let depth = text.chars().filter(|char| *char == '(').count();
     depth < 16

@@ -118,7 +118,7 @@ fn is_quiet(text: &str) -> bool {
         }
         let key = line.split(['=', ' ', '\t']).next().unwrap_or_default().to_ascii_lowercase();
         let name = format!("{section}.{key}");
-        // A value that goes on in the next line hides it.
+        // A value that continues in the next line hides it.
         if !QUIET.contains(&name.as_str()) || line.ends_with('\\') {
             return false;
         }

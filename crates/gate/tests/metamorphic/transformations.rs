@@ -136,7 +136,7 @@ pub(crate) const OF_LINES: &[(&str, Law, Change)] = &[
     ("vim", Keeps, |line| {
         (!line.contains('\n')).then(|| format!("vim -es -c {} -c q", single(&format!("!{line}"))))
     }),
-    // Neither reader takes `X=<(…) command`, so it is not certain what the file holds.
+    // Neither parser takes `X=<(…) command`, so it is not certain what the file holds.
     ("start-up file of a shell", MayAsk, |line| Some(format!("BASH_ENV=<(echo {}) bash -c :", single(line)))),
     ("shell from the environment", Keeps, |line| Some(format!("$SHELL -c {}", single(line)))),
     ("shell by its variable", Keeps, |line| Some(format!("\"$BASH\" -c {}", single(line)))),

@@ -157,6 +157,29 @@ fn operand<'a>(parsed: &mut ParsedArguments<'a>, scope: &mut Scope, phrase: &mut
     }
 }
 
+/// The name of an option, and the value that is attached to it by `=`.
+fn split_attached(word: &Word) -> (String, Option<Cow<'static, Word>>) {
+    let text = word.beginning();
+    match text.split_once('=') {
+        Some((name, _)) => (name.to_string(), Some(Cow::Owned(tail(word, name.len() + 1)))),
+        None => (text.into_owned(), None),
+    }
+}
+
+/// The attached value of an option, or the next word where the option takes one.
+fn value<'a>(
+    effect: Effect,
+    attached: Option<Cow<'a, Word>>,
+    scope: &Scope,
+    words: &'a [Word],
+    index: &mut usize,
+) -> Option<Cow<'a, Word>> {
+    match attached {
+        None if effect.takes_next() => next(scope, words, index),
+        attached => attached,
+    }
+}
+
 /// Takes the next word as a value.
 fn next<'a>(scope: &Scope, words: &'a [Word], index: &mut usize) -> Option<Cow<'a, Word>> {
     let value = words.get(*index)?;
@@ -176,19 +199,12 @@ fn long<'a>(
     words: &'a [Word],
     index: &mut usize,
 ) {
-    let text = word.beginning();
-    let (name, attached) = match text.split_once('=') {
-        Some((name, _)) => (name, Some(Cow::Owned(tail(word, name.len() + 1)))),
-        None => (&*text, None),
-    };
+    let (name, attached) = split_attached(word);
     // `--out$X`: the name itself is not certain.
     let certain = attached.is_some() || word.text().is_some();
-    match scope.long(name).filter(|_| certain) {
+    match scope.long(&name).filter(|_| certain) {
         Some((name, effect)) => {
-            let value = match attached {
-                None if effect.takes_next() => next(scope, words, index),
-                attached => attached,
-            };
+            let value = value(effect, attached, scope, words, index);
             parsed.found.push(ParsedOption { name, effect, value });
         }
         None => parsed.unknown.push(word.shown()),
@@ -209,7 +225,7 @@ fn cluster<'a>(
         return;
     }
     if let Some(effect) = scope.exact(&text).filter(|_| word.text().is_some()) {
-        let value = effect.takes_next().then(|| next(scope, words, index)).flatten();
+        let value = value(effect, None, scope, words, index);
         parsed.found.push(ParsedOption { name: text.into_owned(), effect, value });
         return;
     }
@@ -257,7 +273,7 @@ fn bundled<'a>(
         let name = format!("-{letter}");
         match scope.exact(&name) {
             Some(effect) => {
-                let value = effect.takes_next().then(|| next(scope, words, index)).flatten();
+                let value = value(effect, None, scope, words, index);
                 parsed.found.push(ParsedOption { name, effect, value });
             }
             None => return parsed.unknown.push(word.shown()),
@@ -276,18 +292,13 @@ fn single<'a>(
     index: &mut usize,
 ) {
     let text = word.beginning();
-    let (head, attached) = match text.split_once('=') {
-        Some((name, _)) => (name, Some(Cow::Owned(tail(word, name.len() + 1)))),
-        None => (&*text, None),
-    };
+    let (head, attached) = split_attached(word);
+    let head = head.as_str();
     let certain = attached.is_some() || word.text().is_some();
     let plain = head.strip_prefix('-').filter(|rest| rest.starts_with('-')).unwrap_or(head);
     let known = [head, plain].into_iter().find_map(|name| Some((name.to_string(), scope.exact(name)?)));
     if let Some((name, effect)) = known.filter(|_| certain) {
-        let value = match attached {
-            None if effect.takes_next() => next(scope, words, index),
-            attached => attached,
-        };
+        let value = value(effect, attached, scope, words, index);
         return parsed.found.push(ParsedOption { name, effect, value });
     }
     if text.get(1..).is_some_and(|rest| rest.chars().all(|char| char.is_ascii_digit()))

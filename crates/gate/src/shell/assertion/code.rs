@@ -62,7 +62,7 @@ impl Checker {
                 self.work_path(script)?;
                 self.own_tests(row, &options, program, &call)
             }
-            [script, ..] if !row.is_inline(script) => self.script_file(script, &rest_texts, &call, input),
+            [script, ..] if !row.is_inline(script) => self.script_file(script, &rest_texts, &call),
             _ => Err(AssertionRefusal::beyond(&call.part, "runs a script that is not in the line")),
         }
     }
@@ -75,13 +75,9 @@ impl Checker {
         program: &str,
         call: &Call,
     ) -> Result<Outcome, AssertionRefusal> {
-        if let Some(word) = row.selecting_word(options).filter(|_| !self.counts_tests()) {
-            let reason = format!("selects tests by `{word}`, and passes when there are none");
-            let hint = "run all tests, or use an assertion of kind `tests_pass`, which counts them";
-            return Err(AssertionRefusal::new(&call.part, reason, hint));
-        }
+        self.refuse_selection(row.selecting_word(options), &call.part)?;
         self.refuse_planted_files(program, &call.texts()?, true)?;
-        Ok(Outcome::check(&call.part))
+        Ok(Outcome::check())
     }
 
     /// `python3 -m MODULE`
@@ -103,7 +99,7 @@ impl Checker {
             ));
         }
         self.refuse_planted_files(&module.replace('.', "/"), &words, true)?;
-        Ok(Outcome::check(&call.part))
+        Ok(Outcome::check())
     }
 }
 
@@ -116,7 +112,7 @@ fn inline(program: &str, code: &str, part: &str) -> Result<Outcome, AssertionRef
         false
     };
     if is_check {
-        return Ok(Outcome::check(part));
+        return Ok(Outcome::check());
     }
     Err(AssertionRefusal::beyond(
         part,

@@ -4,7 +4,7 @@ use super::files::Author;
 use super::program::{Input, Outcome, Output};
 use super::table::{Class, Row, table};
 use super::word::Operand;
-use super::{AssertionRefusal, Checker, Purpose};
+use super::{AssertionRefusal, Checker};
 use crate::shell::base_name;
 use brush_parser::ast::{
     AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem as Item, IoFileRedirectKind as Kind,
@@ -112,13 +112,10 @@ impl Checker {
             None => input.clone(),
         };
         self.refuse_overwriting(&program, &call, &input)?;
-        let (part, writes, is_redirected) = (call.part.clone(), call.writes.clone(), call.is_redirected);
+        let (writes, is_redirected) = (call.writes.clone(), call.is_redirected);
         let mut outcome = self.dispatch(&program, call, &input)?;
         outcome.is_redirected |= is_redirected;
         outcome.writes.extend(writes);
-        if outcome.name.is_empty() {
-            outcome.name = part;
-        }
         Ok(outcome)
     }
 
@@ -158,7 +155,7 @@ impl Checker {
             table.find(base, &words).filter(|(row, _)| is_by_name(program, row.class)).or_else(numbered);
         let Some((row, rest)) = row else {
             call.words = words;
-            return self.unlisted(program, &call, input);
+            return self.unlisted(program, &call);
         };
         let rest = rest.to_vec();
         call.words = if matches!(row.class, Class::Wrapper) { rest } else { words_for(row, words, rest) };
@@ -167,7 +164,7 @@ impl Checker {
                 let part = call.part.clone();
                 self.nested(&part, |checker| checker.unwrap(row, call, input))
             }
-            Class::Shell => self.shell(&call, input),
+            Class::Shell => self.shell(&call),
             Class::Interpreter => self.interpreter(row, program, call, input),
             _ => self.listed(row, program, &call, input),
         }
@@ -222,7 +219,7 @@ impl Checker {
     }
 
     /// `bash FILE`, `bash -c LINE`, `bash -n FILE`.
-    fn shell(&mut self, call: &Call, input: &Input) -> Result<Outcome, AssertionRefusal> {
+    fn shell(&mut self, call: &Call) -> Result<Outcome, AssertionRefusal> {
         let texts = call.texts()?;
         let (mut pipefail, mut is_line, mut is_syntax) = (false, false, false);
         let mut words = texts.iter();
@@ -265,7 +262,7 @@ impl Checker {
             ));
         };
         if !is_line {
-            return self.script_file(operand, &texts, call, input);
+            return self.script_file(operand, &texts, call);
         }
         if is_syntax || words.next().is_some() {
             return Err(refusal("-n"));
@@ -293,7 +290,6 @@ impl Checker {
         path: &str,
         words: &[String],
         call: &Call,
-        _input: &Input,
     ) -> Result<Outcome, AssertionRefusal> {
         self.work_path(path)?;
         if path.starts_with('/') {
@@ -303,7 +299,7 @@ impl Checker {
             return Err(AssertionRefusal::beyond(&call.part, "runs a script whose name is a pattern"));
         }
         self.refuse_planted_files(path, words, false)?;
-        Ok(Outcome::check(&call.part))
+        Ok(Outcome::check())
     }
 
     fn redirect(&mut self, redirect: &IoRedirect, call: &mut Call) -> Result<(), AssertionRefusal> {
@@ -346,11 +342,6 @@ impl Checker {
         for path in &outcome.writes {
             self.record_written(path, author, &total.sources);
         }
-    }
-
-    /// Whether a filter of tests may stand here: only where they are counted.
-    pub(super) fn counts_tests(&self) -> bool {
-        self.purpose == Purpose::Tests
     }
 }
 

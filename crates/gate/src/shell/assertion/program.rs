@@ -5,7 +5,7 @@ use super::files::Author;
 use super::regexes::{compile, is_demanding_glob};
 use super::table::{Class, Row, table};
 use super::word::Operand;
-use super::{AssertionRefusal, Checker};
+use super::{AssertionRefusal, Checker, Purpose};
 use crate::shell::{base_name, is_launcher, is_shell};
 
 /// The origin of a command's output.
@@ -55,23 +55,19 @@ pub(super) struct Outcome {
     pub(super) writes: Vec<String>,
     /// The reason why it is not a check.
     pub(super) idle: String,
-    pub(super) name: String,
     /// Commands of the pipeline.
     pub(super) members: usize,
-    /// A search is among them.
-    pub(super) has_search: bool,
 }
 
 impl Outcome {
     /// A program that checks something.
-    pub(super) fn check(name: &str) -> Self {
+    pub(super) fn check() -> Self {
         Outcome {
             checks: true,
             runs: true,
             is_program: true,
             takes_input: true,
             output: Output::Work,
-            name: name.to_string(),
             ..Outcome::default()
         }
     }
@@ -88,7 +84,6 @@ impl Outcome {
         self.is_program |= next.is_program;
         self.shows = (self.shows || next.shows) && !self.runs;
         self.is_search = next.is_search;
-        self.has_search |= next.is_search;
         self.is_redirected = next.is_redirected;
         self.sources.clone_from(&next.sources);
         self.members += 1;
@@ -164,11 +159,7 @@ impl Checker {
         let selected = row
             .selecting_word(&words)
             .or_else(|| row.operand_selects.then(|| row.selecting_operand(&call.words))?);
-        if let Some(word) = selected.filter(|_| !self.counts_tests()) {
-            let reason = format!("selects tests by `{word}`, and passes when there are none");
-            let hint = "run all tests, or use an assertion of kind `tests_pass`, which counts them";
-            return Err(AssertionRefusal::new(&call.part, reason, hint));
-        }
+        self.refuse_selection(selected, &call.part)?;
         for word in words.iter().filter(|word| !word.starts_with('-')) {
             let is_free = |value: &str| !value.chars().all(|char| char.is_ascii_digit());
             if row.assignments && word.split_once('=').is_some_and(|(_, value)| is_free(value)) {
@@ -185,24 +176,32 @@ impl Checker {
             return Err(AssertionRefusal::beyond(&call.part, "compares two states that may be the same"));
         }
         self.refuse_planted_files(program, &words, true)?;
-        Ok(Outcome::check(&call.part))
+        Ok(Outcome::check())
+    }
+
+    /// Refuses a selection of tests, which may be empty, where the tests are not counted.
+    pub(super) fn refuse_selection(
+        &self,
+        selected: Option<String>,
+        part: &str,
+    ) -> Result<(), AssertionRefusal> {
+        let Some(word) = selected.filter(|_| self.purpose != Purpose::Tests) else { return Ok(()) };
+        let reason = format!("selects tests by `{word}`, and passes when there are none");
+        let hint = "run all tests, or use an assertion of kind `tests_pass`, which counts them";
+        Err(AssertionRefusal::new(part, reason, hint))
     }
 
     /// Checks a program that has no row.
-    pub(super) fn unlisted(
-        &mut self,
-        program: &str,
-        call: &Call,
-        input: &Input,
-    ) -> Result<Outcome, AssertionRefusal> {
+    pub(super) fn unlisted(&mut self, program: &str, call: &Call) -> Result<Outcome, AssertionRefusal> {
         let base = base_name(program);
         let is_path = program.contains('/') && !program.starts_with('/');
-        let is_known = table().is_known(base)
-            || table().is_tool(without_number(base))
-            || is_shell(base)
-            || is_launcher(base);
+        let is_known = table().is_known(base) || table().is_tool(without_number(base)) || is_shell(base);
         if is_path && !table().find(base, &call.words).is_some_and(|(row, _)| row.class == Class::Check) {
-            return self.script_file(program, &call.texts()?, call, input);
+            return self.script_file(program, &call.texts()?, call);
+        }
+        if is_launcher(base) {
+            let reason = "is a command that is not part of assertions";
+            return Err(AssertionRefusal::beyond(&call.part, reason));
         }
         let words = call.texts()?;
         if is_known && !program.contains('/') && words.iter().any(|word| table().is_describing(word)) {
@@ -221,7 +220,7 @@ impl Checker {
             return Err(AssertionRefusal::beyond(&call.part, "may only start a program that cannot fail"));
         }
         self.refuse_planted_files(program, &words, false)?;
-        Ok(Outcome::check(&call.part))
+        Ok(Outcome::check())
     }
 
     /// The files among operands, from the project's root.
@@ -379,9 +378,7 @@ impl Checker {
 
 /// Refuses a script of a filter that could print anything.
 fn refuse_script(row: &Row, scripts: &[String], part: &str) -> Result<(), AssertionRefusal> {
-    let joined = scripts.join(" ");
-    let is_listed = row.scripts.iter().any(|own| compile(own).is_some_and(|regex| regex.is_match(&joined)));
-    if is_listed {
+    if row.lists_script(&scripts.join(" ")) {
         return Ok(());
     }
     Err(AssertionRefusal::beyond(part, "is a filter that could print anything"))
@@ -397,6 +394,11 @@ fn is_elsewhere(word: &str) -> bool {
 }
 
 impl Row {
+    /// Whether a script has one of the forms that the row accepts.
+    pub(super) fn lists_script(&self, script: &str) -> bool {
+        self.scripts.iter().any(|own| compile(own).is_some_and(|regex| regex.is_match(script)))
+    }
+
     /// The operand that selects tests: every one that is not the value of an option.
     fn selecting_operand(&self, words: &[Operand]) -> Option<String> {
         let mut words =

@@ -2,7 +2,7 @@
 
 use super::command::{Call, texts};
 use super::program::{Input, Outcome, Output};
-use super::regexes::{Demand, Syntax, compile, demand, is_demanding_glob};
+use super::regexes::{Demand, Syntax, demand, is_demanding_glob};
 use super::table::{Arguments, Row};
 use super::word::Operand;
 use super::{AssertionRefusal, Checker};
@@ -99,10 +99,8 @@ impl Checker {
             return Err(AssertionRefusal::beyond(&call.part, "has no script"));
         };
         let script = texts(std::slice::from_ref(script))?.concat();
-        let is_listed =
-            row.scripts.iter().any(|own| compile(own).is_some_and(|regex| regex.is_match(&script)));
         let is_open = |word: &str| matches!(word, "or" | "not" | "if" | "try");
-        if !is_listed
+        if !row.lists_script(&script)
             || script.split(|char: char| !char.is_alphanumeric()).any(is_open)
             || compares_with_itself(&script)
         {
@@ -114,7 +112,6 @@ impl Checker {
         sources.extend(input.sources.iter().filter(|_| reads_input).cloned());
         let mut outcome = searched(input, sources, reads_input, true, &call.part)?;
         outcome.is_search = false;
-        outcome.has_search = true;
         Ok(outcome)
     }
 }

@@ -216,9 +216,9 @@ impl Table {
         has(&self.python_modules, module.split('.').next().unwrap_or_default())
     }
 
-    /// Whether there are rows for a program.
+    /// Whether there are rows for a program, or it is a wrapper.
     pub(super) fn is_known(&self, name: &str) -> bool {
-        self.program.iter().any(|row| has(&row.names, name))
+        self.program.iter().any(|row| has(&row.names, name)) || crate::shell::is_launcher(name)
     }
 
     /// Whether one of the rows for a program is of a tool.

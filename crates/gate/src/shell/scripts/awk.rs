@@ -144,7 +144,7 @@ fn tokens(program: &str) -> Option<Vec<Token<'_>>> {
                 continue;
             }
             '\\' => {
-                // A line goes on.
+                // A line is continued.
                 rest = rest.strip_prefix("\\\r\n").or_else(|| rest.strip_prefix("\\\n"))?;
                 continue;
             }

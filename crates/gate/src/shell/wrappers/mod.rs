@@ -6,14 +6,18 @@ mod per_item;
 mod special;
 mod table;
 
-pub(in crate::shell) use table::{is_launcher, is_transparent};
+#[cfg(test)]
+pub(in crate::shell) use table::{find, runner_subcommands, special};
+pub(in crate::shell) use table::{
+    grants_privileges, is_launcher, is_transparent, starts_per_item, switches_user,
+};
 
 use crate::shell::run::InheritedIo;
 use crate::shell::state::{Segment, Shell};
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
 use crate::shell::{base_name, const_eval};
 use std::borrow::Cow;
-use table::Special;
+pub(in crate::shell) use table::Special;
 
 /// Shells: what they are given as text is a script.
 pub(in crate::shell) const SHELLS: [&str; 13] =
@@ -451,7 +455,7 @@ impl Shell<'_> {
             return Stream::unknown(content.taint);
         };
         if content.taint.has(Taint::DECODED) || self.was_encoded(text) {
-            self.doubt(super::ENCODED_SCRIPT);
+            self.doubt(crate::shell::Doubt::EncodedScript);
         }
         let text = text.clone();
         let run = |shell: &mut Self| {
@@ -494,6 +498,26 @@ fn runner<'w>(base: &str, rest: &'w [Word]) -> Option<&'w [Word]> {
     let skipped = inner.iter().take_while(|word| word.beginning().starts_with('-')).count();
     let inner = inner.get(skipped..)?;
     (!inner.is_empty()).then_some(inner)
+}
+
+/// The words of a command behind assignments, wrappers and runners, as they are typed in a line without quotes.
+pub(in crate::shell) fn command_words<'w, 'l>(mut words: &'w [&'l str]) -> &'w [&'l str] {
+    loop {
+        let skipped = words.iter().take_while(|word| is_assignment(word)).count();
+        words = words.get(skipped..).unwrap_or_default();
+        let Some((name, rest)) = words.split_first() else { return words };
+        let base = base_name(name);
+        let subcommand = table::runner_subcommands(base).iter().find(|own| rest.starts_with(own));
+        let own = match (table::find(base), table::special(base), subcommand) {
+            (Some(wrapper), ..) if !wrapper.joins => wrapper.own_words(rest),
+            (_, Some(Special::Fetched), _) => 0,
+            (.., Some(subcommand)) => subcommand.len(),
+            _ => return words,
+        };
+        let rest = rest.get(own..).unwrap_or_default();
+        let flags = rest.iter().take_while(|word| word.starts_with('-')).count();
+        words = rest.get(flags..).unwrap_or_default();
+    }
 }
 
 /// Is this `NAME=…`?

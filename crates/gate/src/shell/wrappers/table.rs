@@ -342,6 +342,20 @@ impl Wrapper {
         None
     }
 
+    /// The number of its own words before the command, of those behind its name.
+    pub(in crate::shell) fn own_words(&self, words: &[&str]) -> usize {
+        let mut at = 0;
+        while let Some(word) = words.get(at).filter(|word| word.starts_with('-') && word.len() > 1) {
+            at += if self.takes_next(word) { 2 } else { 1 };
+            if *word == "--" {
+                break;
+            }
+        }
+        let rest = words.get(at..).unwrap_or_default();
+        let assigned = rest.iter().take_while(|word| self.assigns && super::is_assignment(word)).count();
+        (at + assigned + self.before).min(words.len())
+    }
+
     /// Is it `setarch`, which may be told a machine before its command?
     pub(in crate::shell) fn is_machine(&self) -> bool {
         self.names == "setarch"
@@ -355,7 +369,27 @@ pub(in crate::shell) fn find(name: &str) -> Option<&'static Wrapper> {
 
 /// Whether a program's only work is to start another.
 pub(in crate::shell) fn is_launcher(name: &str) -> bool {
-    matches!(name, "xargs" | "gxargs" | "parallel" | "eval" | "trap") || find(name).is_some()
+    starts_per_item(name) || matches!(name, "eval" | "trap") || find(name).is_some()
+}
+
+/// Whether a program starts another for what it reads: `xargs`, `parallel`.
+pub(in crate::shell) fn starts_per_item(name: &str) -> bool {
+    matches!(special(name), Some(Special::Xargs | Special::Parallel))
+}
+
+/// Programs that take another user's rights, with or without a command.
+const USER_SWITCHERS: &[&str] = &["sudo", "doas", "sudo-rs", "su", "runuser", "pkexec", "run0", "dzdo"];
+/// Those that take them only for a command.
+const USER_WRAPPERS: &[&str] = &["gosu", "su-exec"];
+
+/// Whether a program takes another user's rights even without a command behind it.
+pub(in crate::shell) fn switches_user(name: &str) -> bool {
+    USER_SWITCHERS.contains(&name)
+}
+
+/// Whether a program gives the command behind it another user's rights, usually root's.
+pub(in crate::shell) fn grants_privileges(name: &str) -> bool {
+    switches_user(name) || USER_WRAPPERS.contains(&name)
 }
 
 /// Whether a wrapper changes nothing by itself, so that only what it starts is noted.
@@ -436,6 +470,15 @@ mod tests {
         assert_eq!(names.count(), TABLE.len());
         let special = SPECIAL.iter().flat_map(|(_, names)| names.split_whitespace());
         assert_eq!(special.count(), SPECIAL_BY_NAME.len());
+    }
+
+    #[test]
+    fn programs_that_give_rights_are_known() {
+        for name in ["sudo", "dzdo", "su"] {
+            assert!(switches_user(name) && grants_privileges(name), "{name}");
+        }
+        assert!(grants_privileges("gosu") && !switches_user("gosu"));
+        assert!(!grants_privileges("nice") && !grants_privileges("env"));
     }
 
     #[test]

@@ -339,3 +339,35 @@ fn examples_of_the_table_hold() {
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+#[test]
+fn wrappers_of_assertions_are_those_of_the_table_of_wrappers() {
+    use super::table::{Class, table};
+    use crate::shell::wrappers;
+    let rows = table().program.iter().filter(|row| row.class == Class::Wrapper && row.like.is_empty());
+    for (row, name) in rows.flat_map(|row| row.names.split_whitespace().map(move |name| (row, name))) {
+        if !row.first.is_empty() {
+            let first = [row.first.as_str()];
+            assert!(wrappers::runner_subcommands(name).contains(&first.as_slice()), "{name}");
+        } else if let Some(special) = wrappers::special(name) {
+            let expected = if row.input { wrappers::Special::Xargs } else { wrappers::Special::Fetched };
+            assert_eq!(special, expected, "{name}");
+        } else {
+            let wrapper = wrappers::find(name).unwrap_or_else(|| panic!("{name} is not a wrapper"));
+            assert_eq!((wrapper.before, wrapper.assigns), (row.skip, row.assignments), "{name}");
+        }
+    }
+}
+
+#[test]
+fn wrappers_without_a_row_are_refused() {
+    all_refused(&[
+        "sudo pytest",
+        "strace -o out.txt pytest",
+        "nohup pytest",
+        "/usr/bin/setsid pytest",
+        "python3 -m watch",
+        "perf --version && pytest",
+        "PARALLEL=4 pytest",
+    ]);
+}
