@@ -297,21 +297,11 @@ mod tests {
     fn a_linked_worktree_belongs_to_its_project() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
-        let git = |words: &[&str], at: &Path| {
-            let done = std::process::Command::new("git")
-                .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
-                .args(words)
-                .current_dir(at)
-                .env_remove("GIT_DIR")
-                .output()
-                .unwrap();
-            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        };
         let main = root.join("main");
         std::fs::create_dir_all(main.join(".marvin")).unwrap();
-        git(&["init", "-q"], &main);
-        git(&["commit", "-q", "--allow-empty", "-m", "x"], &main);
-        git(&["worktree", "add", "-q", "../linked"], &main);
+        marvin_testing::git(&main, &["init", "-q"]);
+        marvin_testing::git(&main, &["commit", "-q", "--allow-empty", "-m", "x"]);
+        marvin_testing::git(&main, &["worktree", "add", "-q", "../linked"]);
         let linked = root.join("linked");
         std::fs::create_dir(linked.join("deep")).unwrap();
         assert_eq!(project(&linked.join("deep"), Path::new("/nowhere")), main);

@@ -307,9 +307,7 @@ mod tests {
     fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         for (path, text) in files {
-            let path = directory.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
+            marvin_testing::write(directory.path().join(path), text);
         }
         directory
     }

@@ -1,8 +1,8 @@
 //! Layer 7: the browser front end.
 //!
 //! One server on this machine ([`service`]) gives one page and the data that it shows. What keeps others out stands in
-//! one place ([`guard`]), what can be asked for in one table ([`routes`]), which the description at `/openapi.json`
-//! follows. The pages ([`pages`]) read what is stored, through the same calls as the commands, and decide nothing.
+//! one place ([`guard`]), what can be asked for in one table, which the description at `/openapi.json` follows.
+//! The pages ([`pages`]) read what is stored, through the same calls as the commands, and decide nothing.
 
 mod answer;
 mod assets;

@@ -14,20 +14,17 @@ use std::path::PathBuf;
 
 /// A project with a scripted model.
 struct World {
-    root: tempfile::TempDir,
+    files: marvin_testing::Project,
     run: Option<RunDirectory>,
 }
 
 impl World {
     fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
-        fs::create_dir_all(root.path().join("project/.marvin")).unwrap();
-        fs::create_dir(root.path().join("home")).unwrap();
-        World { root, run: None }
+        World { files: marvin_testing::Project::new(&[]), run: None }
     }
 
     fn project(&self) -> PathBuf {
-        self.root.path().join("project")
+        self.files.path()
     }
 
     fn run(&self) -> &RunDirectory {
@@ -36,12 +33,9 @@ impl World {
 
     /// Agents for the run of this world whose model plays a script from its beginning.
     fn agents(&mut self, script: &[Value], more: &[(&'static str, &str)]) -> Arc<StepAgents> {
-        let path = self.root.path().join("script.jsonl");
+        let path = self.files.root().join("script.jsonl");
         fs::write(&path, script.iter().map(|entry| format!("{entry}\n")).collect::<String>()).unwrap();
-        let environment = Environment::from_iter([
-            ("HOME", self.root.path().join("home").display().to_string()),
-            ("PATH", std::env::var("PATH").unwrap_or_default()),
-        ]);
+        let environment = Environment::from_iter(self.files.variables());
         let mut flags =
             vec![("model.provider", "mock".to_string()), ("model.script", path.display().to_string())];
         flags.extend(more.iter().map(|(key, value)| (*key, value.to_string())));
@@ -305,7 +299,7 @@ async fn a_worker_ends_the_workflow_only_if_verification_supports_it() {
 #[tokio::test]
 async fn one_budget_for_all() {
     let mut world = World::new();
-    let prices = world.root.path().join("home/.config/marvin/prices.toml");
+    let prices = world.files.root().join("home/.config/marvin/prices.toml");
     fs::create_dir_all(prices.parent().unwrap()).unwrap();
     fs::write(&prices, "[[price]]\nprovider = \"mock\"\ninput = 1000000.0\noutput = 0.0\n").unwrap();
     let costs = |mut entry: Value, dollars: u64| {

@@ -134,9 +134,7 @@ mod tests {
     use super::*;
 
     fn put(root: &Path, path: &str, text: &str) {
-        let path = root.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        marvin_testing::write(root.join(path), text);
     }
 
     #[test]

@@ -38,9 +38,7 @@ impl Project {
     }
 
     fn put(&self, name: &str, content: impl AsRef<[u8]>) {
-        let path = self.path("p").join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
+        marvin_testing::write(self.path("p").join(name), content);
     }
 
     fn get(&self, name: &str) -> Option<Vec<u8>> {

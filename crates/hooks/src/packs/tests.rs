@@ -31,9 +31,7 @@ impl Shelf {
     }
 
     fn write(&self, path: &str, text: &str) {
-        let path = self.root.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        marvin_testing::write(self.root.path().join(path), text);
     }
 
     fn pack(&self, name: &str, more: &Value) {

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layers, lowest first. A crate may use only crates of lower layers.
-const LAYERS: [(&str, u32); 15] = [
+const LAYERS: [(&str, u32); 16] = [
     ("base", 0),
+    ("testing", 0),
     ("gate", 1),
     ("model", 1),
     ("mtg", 1),

@@ -1,11 +1,11 @@
 //! `marvin init`, as a person runs it.
 
 use crate::support::{Marvin, PROGRAM, ProgramOutput, World, files_below, json_file, put};
+use marvin_testing::git;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 const SETTINGS: &str = ".claude/settings.json";
@@ -25,19 +25,6 @@ fn init(world: &World, arguments: &[&str]) -> Marvin {
 
 fn done(world: &World, arguments: &[&str]) -> ProgramOutput {
     init(world, arguments).run().exits(0)
-}
-
-fn git(directory: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgsign=false"])
-        .args(arguments)
-        .current_dir(directory)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Every file of the project with its content, but for git's own.

@@ -179,8 +179,7 @@ pub(crate) fn json_file(path: &Path) -> Value {
 
 /// Writes a file with its directories.
 pub(crate) fn put(path: &Path, text: &str) -> PathBuf {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
+    marvin_testing::write(path, text);
     path.to_path_buf()
 }
 

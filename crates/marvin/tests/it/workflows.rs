@@ -369,14 +369,7 @@ fn writers_beside_each_other_have_worktrees() {
     if !commands_run(&world) {
         return;
     }
-    let git = |words: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command
-            .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
-            .args(words);
-        world.bare(&mut command);
-        assert!(command.current_dir(world.project()).output().unwrap().status.success(), "{words:?}");
-    };
+    let git = |words: &[&str]| marvin_testing::git(&world.project(), words);
     world.write("shared.txt", "first\n");
     world.write(".gitignore", ".marvin/\nw.json\n");
     git(&["init", "--quiet"]);

@@ -6,18 +6,12 @@
 
 #[cfg(test)]
 mod tests {
+    use marvin_testing::namespace::isolated;
+    use std::ffi::OsStr;
     use std::path::{Path, PathBuf};
-    use std::process::Command;
 
-    /// Brings the loopback up, and becomes the suite.
-    const ENTER: &str = r#"ip link set lo up && exec "$0" "$@""#;
     /// Seconds after which the suite counts as stuck.
-    const SUITE_TIMEOUT_SECONDS: &str = "300";
-
-    fn is_root() -> bool {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::metadata("/proc/self").unwrap().uid() == 0
-    }
+    const SUITE_TIMEOUT_SECONDS: u32 = 300;
 
     /// Where pictures are kept: beside the directory that the program was built into.
     fn pictures(marvin: &Path) -> PathBuf {
@@ -35,15 +29,9 @@ mod tests {
         std::fs::create_dir_all(&pictures).unwrap();
         let directory = tempfile::Builder::new().prefix("marvin-browser-").tempdir().unwrap();
         let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real_browser/suite.mjs");
-        let flags = if is_root() { "-n" } else { "-rn" };
-        let output = Command::new("timeout")
-            .args(["--kill-after=5", SUITE_TIMEOUT_SECONDS, "unshare", flags, "sh", "-c", ENTER, "node"])
+        let (node, directory) = (OsStr::new("node"), directory.path());
+        let output = isolated(node, SUITE_TIMEOUT_SECONDS, directory, directory)
             .arg(suite)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", directory.path())
-            .env("TMPDIR", directory.path())
-            .env("LANG", "C.UTF-8")
             .env("MARVIN_TEST_BROWSER", tools)
             .env("MARVIN", marvin)
             .env("PICTURES", pictures)

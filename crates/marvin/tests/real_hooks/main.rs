@@ -4,12 +4,6 @@
 //! network namespace that has a loopback and nothing else.
 
 #[cfg(test)]
-#[path = "../../../model/tests/real_programs/namespace.rs"]
-mod namespace;
-#[cfg(test)]
-#[path = "../../../model/tests/real_programs/program.rs"]
-mod program;
-#[cfg(test)]
 mod questions;
 #[cfg(test)]
 mod scenes;
@@ -21,7 +15,7 @@ macro_rules! play {
         $(#[test]
         fn $scene() {
             let name = concat!(module_path!(), "::", stringify!($scene));
-            crate::namespace::play(name, || async { crate::scenes::$scene(crate::stage::Program::$program) });
+            marvin_testing::namespace::play(name, || crate::scenes::$scene(crate::stage::Program::$program));
         })*
     };
 }

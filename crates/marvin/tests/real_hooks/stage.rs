@@ -1,9 +1,9 @@
 //! A project with Marvin's hooks, a scripted model, and a program between them.
 
-pub(crate) use crate::program::Program;
-use crate::program::codex_config;
 use marvin_model::script::{Entry, Script};
 use marvin_model::server::ModelServer;
+pub(crate) use marvin_testing::client::Program;
+use marvin_testing::client::{self, codex_config};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,25 +69,10 @@ impl Stage {
         command
             .env_clear()
             .env("PATH", path)
-            .env("HOME", self.place("home"))
             .env("TMPDIR", std::env::var("TMPDIR").unwrap())
             .env("LANG", "C.UTF-8")
-            .env("TERM", "dumb")
-            .env("SHELL", "/bin/bash")
             .env("USER", "somebody")
-            .env("CODEX_HOME", self.place("home/.codex"))
-            .env("TEST_KEY", "sk-test")
-            .env("ANTHROPIC_API_KEY", "sk-test")
-            .env("CLAUDE_CODE_MAX_RETRIES", "0");
-        for name in [
-            "DISABLE_TELEMETRY",
-            "DISABLE_AUTOUPDATER",
-            "DISABLE_ERROR_REPORTING",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-            "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL",
-        ] {
-            command.env(name, "1");
-        }
+            .envs(client::variables(&self.place("home")));
         if let Some(server) = &self.server {
             command.env("ANTHROPIC_BASE_URL", format!("http://{}", server.address()));
         }

@@ -5,12 +5,6 @@
 //! network namespace that has a loopback and nothing else. Tests run by `unittest`, which every Python has.
 
 #[cfg(test)]
-#[path = "../../../model/tests/real_programs/namespace.rs"]
-mod namespace;
-#[cfg(test)]
-#[path = "../../../model/tests/real_programs/program.rs"]
-mod program;
-#[cfg(test)]
 mod stage;
 
 macro_rules! play {
@@ -18,7 +12,7 @@ macro_rules! play {
         $(#[test]
         fn $scene() {
             let name = concat!(module_path!(), "::", stringify!($scene));
-            crate::namespace::play(name, || async { crate::stage::$scene(crate::stage::Program::$program) });
+            marvin_testing::namespace::play(name, || crate::stage::$scene(crate::stage::Program::$program));
         })*
     };
 }

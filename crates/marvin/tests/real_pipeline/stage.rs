@@ -1,9 +1,9 @@
 //! A project, a scripted model, and a program between them that Marvin asks.
 
-pub(crate) use crate::program::Program;
-use crate::program::codex_config;
 use marvin_model::script::{Entry, Script};
 use marvin_model::server::ModelServer;
+pub(crate) use marvin_testing::client::Program;
+use marvin_testing::client::{self, codex_config};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -75,9 +75,7 @@ impl Stage {
     }
 
     fn write(&self, name: &str, text: &str) {
-        let path = self.place("project").join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        marvin_testing::write(self.place("project").join(name), text);
     }
 
     fn run(&self) -> Output {
@@ -101,28 +99,14 @@ impl Stage {
         }
         let path = self.program.path();
         command
-            .env("HOME", self.place("home"))
-            .env("TERM", "dumb")
-            .env("SHELL", "/bin/bash")
+            .envs(client::variables(&self.place("home")))
             .env("CODEX_CLI", &path)
-            .env("CODEX_HOME", self.place("home/.codex"))
-            .env("TEST_KEY", "sk-test")
             .env("CLAUDE_CODE_CLI", &path)
-            .env("ANTHROPIC_API_KEY", "sk-test")
             .env("ANTHROPIC_BASE_URL", format!("http://{}", self.server.address()))
-            .env("CLAUDE_CODE_MAX_RETRIES", "0")
             .env("MARVIN_TEST_COMMAND", "python3 -m unittest discover -s tests -v")
             // What comes after the phases of a scene must not take long.
             .env("MARVIN_DEBUG_ROUNDS", "1")
             .env("MARVIN_E2E_ROUNDS", "1");
-        for name in [
-            "DISABLE_TELEMETRY",
-            "DISABLE_AUTOUPDATER",
-            "DISABLE_ERROR_REPORTING",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-        ] {
-            command.env(name, "1");
-        }
         command.output().unwrap()
     }
 

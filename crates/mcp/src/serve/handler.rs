@@ -337,11 +337,8 @@ mod tests {
 
     #[tokio::test]
     async fn clients_are_notified_of_servitors_and_of_nothing_else() {
-        let directory = tempfile::tempdir().unwrap();
-        let (home, project) = (directory.path().join("home"), directory.path().join("project"));
-        std::fs::create_dir_all(&home).unwrap();
-        std::fs::create_dir_all(project.join(".marvin")).unwrap();
-        let environment = Environment::from_iter([("HOME", home.display().to_string())]);
+        let files = marvin_testing::Project::new(&[]);
+        let (environment, project) = (Environment::from_iter(files.variables()), files.path());
         let context =
             ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
         let offer = super::super::toolbox(&context, &[]).unwrap();

@@ -6,10 +6,6 @@
 
 // Helpers of tests are tests to the lints only when they say so.
 #[cfg(test)]
-mod namespace;
-#[cfg(test)]
-mod program;
-#[cfg(test)]
 mod scenes;
 #[cfg(test)]
 mod stage;
@@ -20,7 +16,10 @@ macro_rules! play {
         $(#[test]
         fn $scene() {
             let name = concat!(module_path!(), "::", stringify!($scene));
-            crate::namespace::play(name, || crate::scenes::$scene(crate::stage::Program::$program));
+            marvin_testing::namespace::play(name, || {
+                let runtime = tokio::runtime::Runtime::new().unwrap();
+                runtime.block_on(crate::scenes::$scene(crate::stage::Program::$program));
+            });
         })*
     };
 }

@@ -1,7 +1,5 @@
 //! A scripted model, a workspace, and a program that knows both.
 
-pub(crate) use crate::program::Program;
-use crate::program::codex_config;
 use marvin_base::environment::Environment;
 use marvin_base::settings::{Settings, Sources};
 use marvin_model::Message;
@@ -9,6 +7,8 @@ use marvin_model::client::{ModelClient, ModelError, Reply, Request};
 use marvin_model::program::{ClaudeProgram, CodexProgram};
 use marvin_model::script::{Entry, FailureKind, Script, ScriptFailure, ScriptReply};
 use marvin_model::server::ModelServer;
+pub(crate) use marvin_testing::client::Program;
+use marvin_testing::client::{self, codex_config};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,26 +53,12 @@ impl Stage {
         let path = program.path().display().to_string();
         let given = ["PATH", "TMPDIR", "LANG"].map(|name| (name, std::env::var(name).unwrap()));
         let own = [
-            ("HOME", directory.path().join("home").display().to_string()),
-            ("TERM", "dumb".into()),
-            ("SHELL", "/bin/bash".into()),
             ("CODEX_CLI", path.clone()),
-            ("CODEX_HOME", directory.path().join("home/.codex").display().to_string()),
-            ("TEST_KEY", "sk-test".into()),
             ("CLAUDE_CODE_CLI", path),
-            ("ANTHROPIC_API_KEY", "sk-test".into()),
             ("ANTHROPIC_BASE_URL", format!("http://{address}")),
-            ("CLAUDE_CODE_MAX_RETRIES", "0".into()),
         ];
-        let quiet = [
-            "DISABLE_TELEMETRY",
-            "DISABLE_AUTOUPDATER",
-            "DISABLE_ERROR_REPORTING",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-            "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL",
-        ]
-        .map(|name| (name, "1".to_string()));
-        let environment = given.into_iter().chain(own).chain(quiet).collect();
+        let common = client::variables(&directory.path().join("home"));
+        let environment = given.into_iter().chain(own).chain(common).collect();
         Stage { program, directory, environment, server }
     }
 

@@ -13,36 +13,25 @@ const DESIGN: &str = "## Files\n- `src/tally.js`, `tally.go`: parse";
 
 /// A project in a directory of its own.
 struct Project {
-    root: tempfile::TempDir,
+    files: marvin_testing::Project,
     context: ToolContext,
 }
 
 impl Project {
     fn new(files: &[(&str, &str)]) -> Self {
-        let root = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(root.path().join("home")).unwrap();
-        let project = root.path().join("project");
-        std::fs::create_dir_all(project.join(".marvin")).unwrap();
-        let environment = Environment::from_iter([
-            ("HOME", root.path().join("home").display().to_string()),
-            ("PATH", std::env::var("PATH").unwrap_or_default()),
-        ]);
-        let project =
-            ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
+        let files = marvin_testing::Project::new(files);
+        let (environment, path) = (Environment::from_iter(files.variables()), files.path());
+        let project = ProjectContext::find(environment, path.clone(), Some(&path), true, Vec::new()).unwrap();
         let context = project.tool_context(CancellationToken::new(), None);
-        let made = Project { root, context };
-        files.iter().for_each(|(path, text)| made.write(path, text));
-        made
+        Project { files, context }
     }
 
     fn directory(&self) -> PathBuf {
-        self.root.path().join("project")
+        self.files.path()
     }
 
     fn write(&self, path: &str, text: &str) {
-        let path = self.directory().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+        self.files.write(path, text);
     }
 
     async fn tested(&self) -> TestReport {

@@ -6,11 +6,10 @@
 use crate::support::Fixture;
 use marvin_gate::Access;
 use marvin_model::Arguments;
+use marvin_testing::git;
 use marvin_tools::Mode;
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::Command;
 
 const CANARY: &str = "canary-of-a-closed-file";
 const OPEN: &str = "canary-of-an-open-file";
@@ -58,17 +57,6 @@ const ORDINARY: [&str; 9] = [
     "tokens.txt",
 ];
 
-fn git(root: &Path, words: &[&str]) {
-    let output = Command::new("git")
-        .args(words)
-        .current_dir(root)
-        .envs([("GIT_AUTHOR_NAME", "A"), ("GIT_AUTHOR_EMAIL", "a@b"), ("GIT_COMMITTER_NAME", "A")])
-        .envs([("GIT_COMMITTER_EMAIL", "a@b"), ("GIT_CONFIG_NOSYSTEM", "1"), ("HOME", "/nowhere")])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
 /// A repository in which every closed file is committed and changed since, and lies in the index in between.
 fn fixture(variables: &[(&str, &str)]) -> Fixture {
     let fixture = Fixture::with(Mode::Coding, &Access::Full, variables).with_run();
@@ -85,7 +73,9 @@ fn fixture(variables: &[(&str, &str)]) -> Fixture {
                 git(&fixture.root, &["add", "-f", "."]);
                 git(&fixture.root, &["commit", "-qm", "first"]);
             }
-            "two" => git(&fixture.root, &["add", "-f", "."]),
+            "two" => {
+                git(&fixture.root, &["add", "-f", "."]);
+            }
             _ => {}
         }
     }

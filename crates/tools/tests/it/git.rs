@@ -2,27 +2,11 @@
 
 use crate::support::Fixture;
 use marvin_gate::Access;
+use marvin_testing::git;
 use marvin_tools::Mode;
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
-
-/// Runs git by hand, as the test's own person.
-fn git(directory: &Path, words: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(words)
-        .current_dir(directory)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("HOME", directory)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .envs([("GIT_AUTHOR_NAME", "A"), ("GIT_AUTHOR_EMAIL", "a@b"), ("GIT_COMMITTER_NAME", "A")])
-        .env("GIT_COMMITTER_EMAIL", "a@b")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
 
 impl Fixture {
     /// A repository with one commit of `a.txt`.

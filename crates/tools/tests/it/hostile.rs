@@ -2,6 +2,7 @@
 //! follow, execute or wait for.
 
 use crate::support::Fixture;
+use marvin_testing::git;
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -86,11 +87,7 @@ async fn git_is_not_led_elsewhere() {
     }
     // A repository of its own making, whose common directory is read as `/` by one and as ` /` by the other.
     let fixture = Fixture::new();
-    let git = |words: &[&str]| {
-        let done = Command::new("git").args(words).current_dir(&fixture.root).output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    };
-    git(&["init", "-q"]);
+    git(&fixture.root, &["init", "-q"]);
     fixture.write("a", "a");
     let marker = fixture.home.join("marker");
     std::fs::create_dir_all(fixture.root.join("f/wt")).unwrap();
@@ -111,16 +108,8 @@ async fn git_is_not_led_elsewhere() {
     // Another repository behind an ordinary `.git`.
     let other = fixture.home.join("other");
     std::fs::create_dir(&other).unwrap();
-    let there = |words: &[&str]| {
-        let done = Command::new("git")
-            .args(["-c", "user.name=A", "-c", "user.email=a@b"])
-            .args(words)
-            .current_dir(&other)
-            .output();
-        assert!(done.unwrap().status.success());
-    };
-    there(&["init", "-q"]);
-    there(&["commit", "-q", "--allow-empty", "-m", SECRET]);
+    git(&other, &["init", "-q"]);
+    git(&other, &["commit", "-q", "--allow-empty", "-m", SECRET]);
     let fixture = Fixture::new();
     fixture.write(".git/commondir", &other.join(".git").display().to_string());
     std::fs::copy(other.join(".git/HEAD"), fixture.root.join(".git/HEAD")).unwrap();

@@ -66,16 +66,7 @@ async fn files_are_deleted_and_moved() {
 #[tokio::test]
 async fn what_git_writes_is_understood() {
     let fixture = ready();
-    let git = |arguments: &[&str]| {
-        let output = std::process::Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"])
-            .args(arguments)
-            .current_dir(&fixture.root)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
+    let git = |arguments: &[&str]| marvin_testing::git(&fixture.root, arguments);
     git(&["init", "-q"]);
     fixture.write("win.txt", "a\r\nb\r\nc\r\n");
     fixture.write("dir/moved é.txt", "1\n2\n3\n4\n5\n6\n7\n8\n");

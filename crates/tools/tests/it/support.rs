@@ -75,9 +75,7 @@ impl Fixture {
 
     #[track_caller]
     pub(crate) fn write(&self, path: &str, text: &str) {
-        let path = self.root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+        marvin_testing::write(self.root.join(path), text);
     }
 
     pub(crate) fn read(&self, path: &str) -> String {

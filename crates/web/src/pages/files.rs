@@ -104,15 +104,13 @@ mod tests {
 
     #[test]
     fn nothing_outside_of_a_run_is_reached() {
-        let world = tempfile::tempdir().unwrap();
-        let (home, project) = (world.path().join("home"), world.path().join("project"));
+        let files = marvin_testing::Project::new(&[]);
+        let (home, project) = (files.home(), files.path());
         let name = "run_20260203_040506_1a2b";
-        let environment = Environment::from_iter([("HOME", home.display().to_string())]);
-        std::fs::create_dir_all(&project).unwrap();
+        let environment = Environment::from_iter(files.variables());
         let layout = marvin_base::layout::Layout::new(&environment, Some(&project));
         let run = layout.runs().join(name);
         std::fs::create_dir_all(run.join("artifacts/deep")).unwrap();
-        std::fs::create_dir_all(&home).unwrap();
         std::fs::write(home.join("secret"), "secret").unwrap();
         std::fs::write(run.join("run.json"), "{}").unwrap();
         std::fs::write(run.join("artifacts/deep/a.txt"), b"hello \xff").unwrap();

@@ -21,8 +21,7 @@ impl Scene {
 
     fn put(&self, path: &str, text: &str) -> PathBuf {
         let path = self.root.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
+        marvin_testing::write(&path, text);
         path
     }
 

@@ -19,10 +19,10 @@ impl Origin {
         let directory = tempfile::tempdir().unwrap();
         let work = directory.path().join("work");
         std::fs::create_dir_all(work.join("src")).unwrap();
-        git_in(directory.path(), &["init", "-q", "-b", "main", "work"]);
+        marvin_testing::git(directory.path(), &["init", "-q", "-b", "main", "work"]);
         std::fs::write(work.join("src/main.rs"), "fn main() { needle(); }\n").unwrap();
-        git_in(&work, &["add", "-A"]);
-        git_in(&work, &["commit", "-qm", "one"]);
+        marvin_testing::git(&work, &["add", "-A"]);
+        marvin_testing::git(&work, &["commit", "-qm", "one"]);
         std::fs::write(work.join("README.md"), "a needle in a haystack\n").unwrap();
         symlink("/etc/passwd", work.join("link")).unwrap();
         std::fs::write(
@@ -30,12 +30,12 @@ impl Origin {
             "[submodule \"x\"]\n\tpath = x\n\turl = http://127.0.0.1:1/x.git\n",
         )
         .unwrap();
-        git_in(&work, &["add", "-A"]);
-        git_in(&work, &["commit", "-qm", "two"]);
-        git_in(&work, &["tag", "v1"]);
+        marvin_testing::git(&work, &["add", "-A"]);
+        marvin_testing::git(&work, &["commit", "-qm", "two"]);
+        marvin_testing::git(&work, &["tag", "v1"]);
         for name in ["one", "two"] {
             let bare = directory.path().join("owner").join(format!("{name}.git"));
-            git_in(directory.path(), &["clone", "-q", "--bare", "work", bare.to_str().unwrap()]);
+            marvin_testing::git(directory.path(), &["clone", "-q", "--bare", "work", bare.to_str().unwrap()]);
         }
         Origin { directory }
     }
@@ -43,18 +43,6 @@ impl Origin {
     pub(crate) fn root(&self) -> PathBuf {
         self.directory.path().to_path_buf()
     }
-}
-
-fn git_in(directory: &Path, arguments: &[&str]) {
-    let output = Command::new("git")
-        .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"])
-        .args(arguments)
-        .current_dir(directory)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Serves repositories with git's own program.

@@ -243,12 +243,8 @@ fn size(directory: &Path, enough: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use marvin_testing::write;
     use std::time::{Duration, SystemTime};
-
-    fn write(path: &Path, text: &str) {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
 
     #[test]
     fn s8_a_copy_shares_nothing_and_leaves_caches_out() {
@@ -270,9 +266,9 @@ mod tests {
             ".venv/pyvenv.cfg",
             ".venv/lib/m.pyc",
         ] {
-            write(&project.join(path), "text\n");
+            write(project.join(path), "text\n");
         }
-        write(&project.join(".venv/bin/tool"), &format!("#!{}/.venv/bin/python3\n", project.display()));
+        write(project.join(".venv/bin/tool"), format!("#!{}/.venv/bin/python3\n", project.display()));
         symlink(project.join("a.py"), project.join("inside")).unwrap();
         symlink("/etc/hostname", project.join("outside")).unwrap();
         let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
@@ -306,9 +302,9 @@ mod tests {
     #[test]
     fn a_member_of_a_larger_repository_sees_what_lies_around_it() {
         let outer = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        write(&outer.path().join("Cargo.toml"), "[workspace]\n");
-        write(&outer.path().join("other/src/lib.rs"), "");
-        write(&outer.path().join("mine/src/lib.rs"), "");
+        write(outer.path().join("Cargo.toml"), "[workspace]\n");
+        write(outer.path().join("other/src/lib.rs"), "");
+        write(outer.path().join("mine/src/lib.rs"), "");
         let copy = FreshCopy::make(&outer.path().join("mine"), None).unwrap();
         assert!(copy.root().join("../Cargo.toml").is_file());
         assert!(copy.root().join("../other/src/lib.rs").is_file());

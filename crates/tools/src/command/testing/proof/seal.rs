@@ -453,8 +453,7 @@ mod tests {
 
     fn put(root: &Path, files: &[(&str, &str)]) {
         for (path, text) in files {
-            std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
-            std::fs::write(root.join(path), text).unwrap();
+            marvin_testing::write(root.join(path), text);
         }
     }
 

@@ -1,0 +1,18 @@
+//! Layer 0: fixtures that the tests of several crates share. A dev-dependency, no part of the program.
+//!
+//! It depends on no crate of the workspace, so that every layer above can use it; variables of an environment are given as
+//! pairs.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a fixture that cannot be made is a failed test"
+)]
+
+pub mod client;
+mod git;
+pub mod namespace;
+mod project;
+
+pub use git::git;
+pub use project::{Project, write};
