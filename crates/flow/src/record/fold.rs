@@ -92,7 +92,7 @@ impl WorkflowState {
         }
     }
 
-    /// Rebuilds the attempt log of the novelty gate.
+    /// Rebuilds the attempt log of the retry rule.
     #[must_use]
     pub fn seen(&self, name: &dyn Fn(u32) -> String) -> AttemptLog {
         let mut seen = AttemptLog::default();

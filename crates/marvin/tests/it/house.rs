@@ -217,6 +217,23 @@ fn every_path_that_the_architecture_names_exists() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
+/// Each of the twelve changes names one to five sources, by paths from the repository's root.
+#[test]
+fn every_change_of_the_architecture_touches_few_sources() {
+    let root = workspace();
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let section = text.split_once("\n## Twelve changes\n").unwrap().1.split("\n## ").next().unwrap();
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert_eq!(rows.len(), 12, "{rows:#?}");
+    for row in rows {
+        let sources: BTreeSet<&str> =
+            row.split('`').skip(1).step_by(2).filter(|name| name.starts_with("crates/")).collect();
+        assert!((1..=5).contains(&sources.len()), "{} sources: {row}", sources.len());
+        let missing: Vec<&&str> = sources.iter().filter(|path| !root.join(path).exists()).collect();
+        assert!(missing.is_empty(), "{missing:?} do not exist: {row}");
+    }
+}
+
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn nothing_is_looked_for_before_a_hook_begins() {
