@@ -1,6 +1,7 @@
 //! Workers do steps: a [`Worker`] gets an [`Order`] and returns a [`Report`]. The engine measures for itself whatever it can
 //! instead of believing the report.
 
+use crate::spec::Poll;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -68,6 +69,8 @@ pub struct Order {
     pub failure_signature: Option<String>,
     /// What must hold before a success counts, each `KIND:ASSERTION`.
     pub commitments: Vec<String>,
+    /// How its command is polled.
+    pub poll: Option<Poll>,
 }
 
 /// The report of a worker: the worker protocol of workflows.

@@ -5,6 +5,9 @@
 //! `MARVIN_STEP_ATTEMPT` and `MARVIN_STEP_STRATEGY`; every other input is a variable too, `MARVIN_INPUT_<name>`, so that the
 //! output of another step never becomes part of the line.
 //!
+//! With `poll` the command runs again after a pause, until it succeeds and what `until` asks for holds, or the number of
+//! polls is reached. That is one attempt: a retry would have to change something.
+//!
 //! After a crash: when Marvin dies, the keeper ends the command at once. A command that had ended before left its exit code
 //! and output in the run directory, and these are used. One that had not ended may have done nothing, a part, or all of its
 //! work, so a person is asked, unless the step says `repeatable: true`. A command can make itself repeatable by checking
@@ -13,6 +16,7 @@
 //! Limits: a command can write where its exit code and output are kept. One that forges them deceives a run that crashes,
 //! and no other.
 
+use crate::retry::ladder::STRATEGY_VARIABLE;
 use crate::worker::{Order, Report, Status, Worker};
 use crate::workers::verify;
 use async_trait::async_trait;
@@ -77,7 +81,7 @@ impl Command {
             ("MARVIN_STEP_KEY", order.key.clone()),
             ("MARVIN_STEP", order.step_id.clone()),
             ("MARVIN_STEP_ATTEMPT", order.attempt.to_string()),
-            ("MARVIN_STEP_STRATEGY", order.strategy_id.clone()),
+            (STRATEGY_VARIABLE, order.strategy_id.clone()),
         ];
         let mut variables: BTreeMap<String, String> =
             variables.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
@@ -177,8 +181,8 @@ impl Worker for Command {
         true
     }
 
-    fn repeatable(&self, _: &Order) -> bool {
-        false
+    fn repeatable(&self, order: &Order) -> bool {
+        order.poll.is_some()
     }
 
     fn gives_facts(&self) -> bool {
@@ -194,11 +198,44 @@ impl Worker for Command {
         let kept = Command::output_files(order);
         // A recorded exit code does not say whether the commitments hold: they must be verified again.
         let code = kept.code().filter(|code| *code != 0 || order.commitments.is_empty())?;
+        // A poll that failed says nothing about the next one.
+        if order.poll.is_some() && code != 0 {
+            return None;
+        }
         let clean = |ending: &str| self.project.redactor.text(&kept.output(ending)).into_owned();
         Some(exited(order, code, &clean(".out"), &clean(".err")))
     }
 
     async fn work(&self, order: &Order, cancel: &CancellationToken) -> Report {
+        let Some(poll) = &order.poll else { return self.run_once(order, cancel).await };
+        let mut polls = 0;
+        loop {
+            let mut report = self.run_once(order, cancel).await;
+            polls += 1;
+            report.metrics.insert("polls".into(), polls.into());
+            if polls >= poll.max_attempts && is_pending(&report) {
+                report.summary = format!("not yet after {polls} polls: {}", report.summary);
+                return report;
+            }
+            if !is_pending(&report) || cancel.is_cancelled() {
+                return report;
+            }
+            tokio::select! {
+                () = cancel.cancelled() => return report,
+                () = tokio::time::sleep(poll.every.0) => {}
+            }
+        }
+    }
+}
+
+/// Whether a poll brought neither success nor a failure that stays: the command failed, or a commitment does not hold.
+fn is_pending(report: &Report) -> bool {
+    let signature = report.failure_signature.as_deref().unwrap_or_default();
+    signature.starts_with("exit-") || signature.starts_with("not-verified")
+}
+
+impl Command {
+    async fn run_once(&self, order: &Order, cancel: &CancellationToken) -> Report {
         let Some(line) = line(order) else {
             return Report::failed(
                 order,

@@ -44,7 +44,10 @@ pub(super) fn check_workers(workflow: &Workflow, workers: &[&str]) -> Result<(),
 
 fn check_command(step: &Step, workspace: &Path) -> Result<(), EngineError> {
     if &*step.worker != "Command" {
-        return Ok(());
+        return match step.extra().poll {
+            Some(_) => Err(EngineError::invalid(step, "only a `Command` can be polled", "remove `poll`")),
+            None => Ok(()),
+        };
     }
     let inputs = step.inputs();
     let line = match inputs.get("command") {
@@ -66,7 +69,8 @@ fn check_command(step: &Step, workspace: &Path) -> Result<(), EngineError> {
 }
 
 fn check_commitments(step: &Step) -> Result<(), EngineError> {
-    let texts = &step.extra().commitments;
+    let until = step.extra().poll.iter().flat_map(|poll| &poll.until);
+    let texts: Vec<String> = step.extra().commitments.iter().chain(until).cloned().collect();
     if texts.is_empty() {
         return Ok(());
     }
@@ -75,7 +79,7 @@ fn check_commitments(step: &Step) -> Result<(), EngineError> {
         let hint = "put its commitments on the step that does the work";
         return Err(EngineError::invalid(step, &problem, hint));
     }
-    parse_commitments(texts).map_err(|error| {
+    parse_commitments(&texts).map_err(|error| {
         EngineError::invalid(step, &format!("a commitment is refused: {}", error.reason), &error.hint)
     })
 }

@@ -209,7 +209,9 @@ impl Dispatcher {
             one.outputs_schema.as_ref().map_or_else(|| Map::new().into(), |schema| schema.value.clone());
         let (goal, id, description) =
             (self.workflow.goal.clone(), one.id.to_string(), one.description.to_string());
-        let commitments = one.extra().commitments.clone();
+        let poll = one.extra().poll.clone();
+        let until = poll.iter().flat_map(|poll| &poll.until);
+        let commitments = one.extra().commitments.iter().chain(until).cloned().collect();
         let failure_signature = tried.attempts.last().and_then(|last| last.failure_signature.clone());
         let (own_name, query) = (one.name().to_string(), self.query(step, &strategy, &tried.attempts));
         // The lesson of this step comes before all others.
@@ -240,6 +242,7 @@ impl Dispatcher {
             lessons,
             failure_signature,
             commitments,
+            poll,
         };
         Ok((order, strategy))
     }

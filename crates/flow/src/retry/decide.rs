@@ -40,6 +40,11 @@ impl Task<'_> {
     #[must_use]
     pub fn signature(&self, strategy: &Strategy) -> String {
         let Strategy { strategy_id, worker, retrieval_stage } = strategy;
+        // A command that does not read the name of its strategy is the same command under another one.
+        let command = self.inputs.get("command").and_then(Value::as_str).unwrap_or_default();
+        if ladder::is_deterministic(worker) && !command.contains(ladder::STRATEGY_VARIABLE) {
+            return call_signature(self.goal, self.step_id, worker, self.inputs, ladder::DRAFT, 1);
+        }
         call_signature(self.goal, self.step_id, worker, self.inputs, strategy_id, *retrieval_stage)
     }
 }

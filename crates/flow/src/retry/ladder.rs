@@ -21,6 +21,17 @@ pub struct Strategy {
 /// Attempts of a deterministic worker.
 const DETERMINISTIC_RUNGS: u8 = 3;
 
+/// The strategy of a first attempt.
+pub(super) const DRAFT: &str = "draft";
+
+/// The environment variable by which a command knows its strategy.
+pub const STRATEGY_VARIABLE: &str = "MARVIN_STEP_STRATEGY";
+
+/// Whether a worker does the same each time that it gets the same inputs.
+pub(super) fn is_deterministic(worker: &str) -> bool {
+    matches!(worker, "Command" | "Echo")
+}
+
 fn first_stage() -> u8 {
     1
 }

@@ -134,6 +134,7 @@ pub fn measure(before: Option<&Snapshot>, workspace: &Path, counted: &AttemptCou
     }
     if progress.artifact_delta_hash.is_empty() && !is_empty(&counted.facts) {
         progress.artifact_delta_hash = signature::hash(&counted.facts);
+        progress.outputs_only = true;
     }
     progress
 }

@@ -14,6 +14,9 @@ pub struct Progress {
     pub new_artifacts: u64,
     /// A hash over the touched files; empty if there are none.
     pub artifact_delta_hash: String,
+    /// Whether the hash is over the outputs, because no file was touched.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub outputs_only: bool,
     pub model_calls: u64,
     pub tool_calls: u64,
     pub iteration_count: u64,
@@ -39,10 +42,15 @@ impl Progress {
             return Some(format!("{now} passed test(s) instead of {before}"));
         }
         let hash = &self.artifact_delta_hash;
+        // The outputs of a first attempt change nothing for a second one.
+        if self.outputs_only && earlier.is_empty() {
+            return None;
+        }
         if hash.is_empty() || earlier.iter().any(|one| one.artifact_delta_hash == *hash) {
             return None;
         }
         Some(match self.new_artifacts {
+            0 if self.outputs_only => "outputs that no earlier attempt had".to_string(),
             0 => "the touched files have a content that no earlier attempt left".to_string(),
             files => format!("{files} new file(s) with a content that no earlier attempt left"),
         })
@@ -57,8 +65,9 @@ impl Progress {
                 format!("{} test(s) failed and {} passed", failing.unwrap_or(0), passed.unwrap_or(0))
             }
         };
-        let touched = match (self.artifact_delta_hash.is_empty(), self.new_artifacts) {
-            (true, _) => "it changed nothing".to_string(),
+        let untouched = self.artifact_delta_hash.is_empty() || self.outputs_only;
+        let touched = match (untouched, self.new_artifacts) {
+            (true, _) => "it changed no files".to_string(),
             (false, 0) => "it changed files".to_string(),
             (false, files) => format!("it left {files} new file(s)"),
         };

@@ -253,6 +253,16 @@ fn identical() -> Vec<(Case, &'static str)> {
         ..Case::new(format!("{worker} again"), Vec::new(), vec![(Some(failure), nothing())])
     };
     cases.push((worker("Command", "exit-1", json!({"command": "make"})), "same_call"));
+    // A8: its outputs alone are no news, and another name of the strategy is not another command.
+    let said = Progress { outputs_only: true, ..left("exit code 1") };
+    let again = |name: &str, ladder: Vec<Strategy>| Case {
+        worker: "Command",
+        inputs: json!({"command": "false"}),
+        ..Case::new(name, ladder, vec![(Some("exit-1"), said.clone())])
+    };
+    cases.push((again("a8: the same command", Vec::new()), "same_call"));
+    let names = ["one", "two", "three", "four"].map(|name| Strategy::new("Command", name, 1));
+    cases.push((again("a8: the same command under four names", names.to_vec()), "same_call"));
     cases.push((worker("Echo", "echo-failed", json!({"b": 1, "a": {"z": [1, 2.0]}})), "same_call"));
     // Failures that no strategy can fix.
     cases.push((Case::new("the budget is spent", Vec::new(), vec![(Some("max-cost"), left("x"))]), "final"));

@@ -9,6 +9,7 @@
 mod assemble;
 #[cfg(test)]
 mod builder;
+mod poll;
 mod problem;
 mod read;
 mod schema;
@@ -16,6 +17,7 @@ mod step;
 
 #[cfg(test)]
 pub(crate) use builder::{StepBuilder, WorkflowBuilder};
+pub use poll::{Pause, Poll};
 pub use problem::{Place, Problem, SpecError};
 pub use read::{MAX_SPEC_BYTES, from_file, from_text};
 pub use schema::Schema;

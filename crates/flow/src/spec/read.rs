@@ -6,7 +6,7 @@
 //! Limits: a problem inside the inputs or schemas of a step has the place of their key.
 
 use super::assemble::{self, Sketch, WorkflowSketch};
-use super::{MAX_ID_BYTES, MAX_STEPS, Place, Problem, SpecError, Workflow};
+use super::{MAX_ID_BYTES, MAX_STEPS, Place, Poll, Problem, SpecError, Workflow};
 use crate::retry::Strategy;
 use marvin_base::files::{self, Links};
 use marvin_base::settings::nearest_of;
@@ -25,7 +25,7 @@ const MAX_TEXT_BYTES: usize = 1024 * 1024;
 const MAX_STEP_TIMEOUT_SECS: u64 = 30 * 86_400;
 
 const TOP: [&str; 4] = ["workflow_id", "goal", "metadata", "steps"];
-const STEP: [&str; 16] = [
+const STEP: [&str; 17] = [
     "id",
     "name",
     "description",
@@ -42,6 +42,7 @@ const STEP: [&str; 16] = [
     "removes",
     "ladder",
     "max_attempts",
+    "poll",
 ];
 
 /// Reads and checks a workflow file: YAML if it is named `.yaml` or `.yml`, else JSON.
@@ -450,6 +451,10 @@ fn set_key(sketch: &mut Sketch, name: &str, value: Value) -> Option<&'static str
         ("max_attempts", value) => match value.as_u64().filter(|attempts| (1..=50).contains(attempts)) {
             Some(attempts) => extras.max_attempts = u32::try_from(attempts).ok(),
             None => return Some("a whole number, 1 to 50"),
+        },
+        ("poll", value) => match serde_json::from_value::<Poll>(value) {
+            Ok(poll) if poll.is_bounded() => extras.poll = Some(poll),
+            _ => return Some("{every: 5s, until: KIND:ASSERTION, max_attempts: 60}, 1 s to 1 h, 1 to 10000"),
         },
         _ => return Some(""),
     }

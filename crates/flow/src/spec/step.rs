@@ -1,6 +1,6 @@
 //! Steps of a checked workflow.
 
-use super::{Schema, Workflow};
+use super::{Poll, Schema, Workflow};
 use crate::retry::Strategy;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -52,6 +52,9 @@ pub struct Extras {
     pub ladder: Vec<Strategy>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
+    /// Whether its command is polled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll: Option<Poll>,
 }
 
 impl Step {
@@ -66,6 +69,7 @@ impl Step {
             removes: Vec::new(),
             ladder: Vec::new(),
             max_attempts: None,
+            poll: None,
         };
         self.extras.as_deref().unwrap_or(&NONE)
     }

@@ -82,6 +82,7 @@ mod tests {
             lessons: Vec::new(),
             failure_signature: None,
             commitments: Vec::new(),
+            poll: None,
         }
     }
 

@@ -71,6 +71,7 @@ impl World {
             lessons: Vec::new(),
             failure_signature: None,
             commitments: commitments.iter().map(ToString::to_string).collect(),
+            poll: None,
         }
     }
 
@@ -94,15 +95,16 @@ fn create(path: &str) -> Value {
 }
 
 fn end(status: &str) -> Value {
-    json!({"reply": {"json": {"status": status, "summary": "what I did", "artifacts": ["a.txt"], "outputs": {"n": 1},
+    json!({"reply": {"json": {"status": status, "summary": "what I did", "outputs": {"n": 1},
         "metrics": {"model_calls": 99, "tool_calls": 99}}}})
 }
 
 #[tokio::test]
 async fn a_success_is_verified_and_everything_is_counted_by_the_shell() {
     let mut world = World::new();
-    let script = [create("a.txt"), end("SUCCESS")];
-    let report = world.work(&script, "Implementer", &["file_exists:a.txt"]).await;
+    let mut ends = end("SUCCESS");
+    ends["reply"]["json"]["artifacts"] = json!(["a.txt"]);
+    let report = world.work(&[create("a.txt"), ends], "Implementer", &["file_exists:a.txt"]).await;
     assert_eq!((report.status, report.call_id.as_str()), (Status::Success, "call-7"), "{report:?}");
     assert_eq!((report.artifacts.as_slice(), &report.outputs["n"]), (&["a.txt".to_string()][..], &json!(1)));
     assert_eq!((&report.metrics["model_calls"], &report.metrics["tool_calls"]), (&json!(2), &json!(1)));

@@ -177,3 +177,31 @@ fn a7_an_artifact_is_there_and_a_changed_one_is_noticed() {
     };
     assert!(trace.iter().any(notice), "{trace:#?}");
 }
+
+#[test]
+fn a8_an_identical_command_is_not_repeated_and_polling_is_bounded() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    let run = |step: serde_json::Value| {
+        world.write("w.json", &json!({"workflow_id": "w", "goal": "try", "steps": [step]}).to_string());
+        world.marvin(["run-workflow", "w.json"]).run()
+    };
+    let command = |line: &str| json!({"id": "s", "worker": "Command", "inputs": {"command": line}});
+    let mut fails = command("false");
+    fails["repeatable"] = json!(true);
+    fails["max_attempts"] = json!(4);
+    run(fails).exits(1);
+    let begun = |event: &serde_json::Value| event["type"] == "step.started";
+    assert_eq!(world.trace().iter().filter(|event| begun(event)).count(), 1, "{:#?}", world.trace());
+    let mut polled = command("echo x >> polls.txt; test $(wc -l < polls.txt) -ge 3");
+    polled["poll"] = json!({"every": "1s", "until": "file_exists:polls.txt", "max_attempts": 5});
+    run(polled.clone()).exits(0);
+    assert_eq!(world.read("polls.txt"), "x\nx\nx\n");
+    polled["inputs"]["command"] = json!("echo x >> polls.txt; false");
+    polled["poll"]["max_attempts"] = json!(2);
+    let given_up = run(polled).exits(1);
+    assert!(given_up.text().contains("not yet after 2 polls"), "{}", given_up.whole());
+    assert_eq!(world.read("polls.txt").lines().count(), 5);
+}
