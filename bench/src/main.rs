@@ -1,6 +1,7 @@
-//! One guarded read of a small file against a plain one, taking turns in one process. Prints JSON; `cargo xtask bench tools`
-//! builds and runs it.
+//! One read of a small file through the toolbox against a plain one, taking turns in one process.
+//! Prints JSON; `cargo xtask bench tools` builds and runs it.
 
+use anyhow::anyhow;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
@@ -8,8 +9,8 @@ use marvin_base::settings::{Settings, Sources};
 use marvin_gate::{Access, Duty, Layers, Permit, Workspace};
 use marvin_model::Arguments;
 use marvin_tools::{Mode, ToolContext, Toolbox};
-use serde_json::{Value, json};
-use std::error::Error;
+use serde::Serialize;
+use serde_json::Value;
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,19 +18,45 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const ROUNDS: usize = 20_000;
-const WARM: usize = 2_000;
-const TARGET: f64 = 3.0;
+const WARM_UP_ROUNDS: usize = 2_000;
+const TARGET_RATIO: f64 = 3.0;
 const FILE: &str = "src/module/file.rs";
 
+#[derive(Serialize)]
+struct Report {
+    bench: &'static str,
+    what: String,
+    reference: Figures,
+    numbered: Figures,
+    marvin: Figures,
+    ratio: f64,
+    ratio_to_numbered: f64,
+    target_ratio: f64,
+    ok: bool,
+}
+
+#[derive(Serialize)]
+struct Figures {
+    what: &'static str,
+    p50_us: f64,
+    p95_us: f64,
+}
+
+/// Arguments of `read_file`.
+#[derive(Serialize)]
+struct ReadFile {
+    path: &'static str,
+}
+
 #[expect(clippy::print_stdout, reason = "the figures are its output")]
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> anyhow::Result<()> {
     // As the binary runs its tools.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    println!("{:#}", runtime.block_on(measure())?);
+    println!("{}", serde_json::to_string_pretty(&runtime.block_on(measure())?)?);
     Ok(())
 }
 
-async fn measure() -> Result<Value, Box<dyn Error>> {
+async fn measure() -> anyhow::Result<Report> {
     let directory = tempfile::tempdir()?;
     let home = directory.path().canonicalize()?;
     let root = home.join("work");
@@ -39,10 +66,10 @@ async fn measure() -> Result<Value, Box<dyn Error>> {
     std::fs::write(&file, line.repeat(4096 / line.len()))?;
     let context = context(&home, &root)?;
     let toolbox = Toolbox::new(Mode::Coding, &Access::Full);
-    let arguments = Arguments::from_value(json!({"path": FILE}));
+    let arguments = Arguments::from_value(serde_json::to_value(ReadFile { path: FILE })?);
 
-    let (mut plain, mut numbered, mut guarded) = (Vec::new(), Vec::new(), Vec::new());
-    for round in 0..WARM + ROUNDS {
+    let (mut plain, mut numbered, mut through_toolbox) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..WARM_UP_ROUNDS + ROUNDS {
         let started = Instant::now();
         black_box(std::fs::read_to_string(&file)?);
         let first = started.elapsed();
@@ -53,32 +80,33 @@ async fn measure() -> Result<Value, Box<dyn Error>> {
         let called = black_box(toolbox.call("read_file", &arguments, &context).await);
         let third = started.elapsed();
         if !called.result.ok {
-            return Err(called.result.for_model().into());
+            return Err(anyhow!(called.result.for_model()));
         }
-        if round >= WARM {
+        if round >= WARM_UP_ROUNDS {
             plain.push(first.as_nanos());
             numbered.push(second.as_nanos());
-            guarded.push(third.as_nanos());
+            through_toolbox.push(third.as_nanos());
         }
     }
-    let (plain, numbered, guarded) = (
-        Figures::from_nanoseconds(plain),
-        Figures::from_nanoseconds(numbered),
-        Figures::from_nanoseconds(guarded),
-    );
-    let ratio = guarded.p50 / plain.p50;
-    Ok(json!({
-        "bench": "tools",
-        "what": format!("a file of 4 KB, {ROUNDS} reads each, taking turns"),
-        "reference": plain.show("std::fs::read_to_string"),
-        "numbered": numbered.show("std::fs::read_to_string, and the same line numbers"),
-        "marvin": guarded.show("Toolbox::call read_file: understood, judged, read, numbered, redacted"),
-        "ratio": rounded(ratio), "ratio_to_numbered": rounded(guarded.p50 / numbered.p50), "target_ratio": TARGET,
-        "ok": ratio <= TARGET,
-    }))
+    let plain = Figures::new("std::fs::read_to_string", plain);
+    let numbered = Figures::new("std::fs::read_to_string, and the same line numbers", numbered);
+    let marvin = "Toolbox::call read_file: parsed, judged, read, numbered, redacted";
+    let marvin = Figures::new(marvin, through_toolbox);
+    let ratio = marvin.p50_us / plain.p50_us;
+    Ok(Report {
+        bench: "tools",
+        what: format!("a file of 4 KB, {ROUNDS} reads each, taking turns"),
+        ratio: round(ratio),
+        ratio_to_numbered: round(marvin.p50_us / numbered.p50_us),
+        target_ratio: TARGET_RATIO,
+        ok: ratio <= TARGET_RATIO,
+        reference: plain,
+        numbered,
+        marvin,
+    })
 }
 
-fn context(home: &Path, root: &Path) -> Result<ToolContext, Box<dyn Error>> {
+fn context(home: &Path, root: &Path) -> anyhow::Result<ToolContext> {
     let environment = Environment::from_iter([("HOME", home.display().to_string())]);
     let settings = Settings::load(&Sources { environment: environment.clone(), ..Sources::default() })?;
     Ok(ToolContext {
@@ -102,28 +130,22 @@ fn context(home: &Path, root: &Path) -> Result<ToolContext, Box<dyn Error>> {
     })
 }
 
-/// The plainest way to number lines.
+/// Numbers lines in the simplest way.
 fn number(text: &str) -> String {
     text.lines().enumerate().map(|(number, line)| format!("\n{:>2} | {line}", number + 1)).collect()
 }
 
-struct Figures {
-    p50: f64,
-    p95: f64,
-}
-
 impl Figures {
-    fn from_nanoseconds(mut nanoseconds: Vec<u128>) -> Self {
+    fn new(what: &'static str, mut nanoseconds: Vec<u128>) -> Self {
         nanoseconds.sort_unstable();
-        let at = |share: usize| nanoseconds.get(nanoseconds.len() * share / 100).copied().unwrap_or(0) as f64;
-        Figures { p50: at(50) / 1000.0, p95: at(95) / 1000.0 }
-    }
-
-    fn show(&self, what: &str) -> Value {
-        json!({"what": what, "p50_us": rounded(self.p50), "p95_us": rounded(self.p95)})
+        let at = |percent: usize| {
+            let time = nanoseconds.get(nanoseconds.len() * percent / 100).copied().unwrap_or(0);
+            round(time as f64 / 1000.0)
+        };
+        Figures { what, p50_us: at(50), p95_us: at(95) }
     }
 }
 
-fn rounded(figure: f64) -> f64 {
+fn round(figure: f64) -> f64 {
     (figure * 1000.0).round() / 1000.0
 }

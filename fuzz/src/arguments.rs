@@ -1,26 +1,26 @@
-//! Arguments of tools: whatever comes, it is understood or explained, and judged; nothing is run.
+//! Tool arguments: any text is parsed or explained, and judged; nothing is run.
 
-use crate::divided;
-use crate::world::world;
+use crate::fixture::fixture;
+use crate::input::split_at_nul;
 use marvin_model::Arguments;
 use marvin_tools::MISUNDERSTOOD;
 
-/// Takes bytes as the name of a tool and its arguments, and has the call judged.
+/// Judges a call whose tool name and arguments are the input.
 pub fn arguments(data: &[u8]) {
-    let world = world();
-    let (name, text) = divided(data);
+    let fixture = fixture();
+    let (name, text) = split_at_nul(data);
     let arguments = Arguments::from_text(&text);
-    let verdict = world.toolbox.judge(&name, &arguments, &world.context);
+    let verdict = fixture.toolbox.judge(&name, &arguments, &fixture.context);
     assert!(!verdict.rule.is_empty() && !verdict.reason.is_empty(), "{name} {text}: {verdict:?}");
     assert!(
         verdict.is_allowed() || !verdict.how_to_fix.is_empty(),
-        "{name} {text}: there is no mend in {verdict:?}"
+        "{name} {text}: no hint how to fix it in {verdict:?}"
     );
-    assert!(verdict.for_model().len() < 100_000, "{name}: a verdict without bound");
-    if world.toolbox.find(&name).is_err() {
+    assert!(verdict.for_model().len() < 100_000, "{name}: an unbounded verdict");
+    if fixture.toolbox.find(&name).is_err() {
         assert_eq!(verdict.rule, MISUNDERSTOOD, "{name}");
     }
-    // What is understood twice is understood the same.
+    // Arguments that are printed and parsed again stay the same.
     let again = Arguments::from_text(&arguments.to_text());
     if arguments.object().is_some() {
         assert_eq!(arguments, again, "{text}");

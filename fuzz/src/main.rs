@@ -1,13 +1,14 @@
-//! `marvin-fuzz TARGET SECONDS SEED DIRECTORY`: the small mutator, for as long as it is told; an input that breaks something
-//! is kept in DIRECTORY. `marvin-fuzz --seeds TARGET DIRECTORY`: writes the seeds of a target, for another engine.
+//! `marvin-fuzz TARGET SECONDS SEED DIRECTORY` runs the small mutator and writes a finding to
+//! DIRECTORY; `marvin-fuzz --seeds TARGET DIRECTORY` writes the seeds of a target, for another
+//! engine.
 
-use marvin_fuzz::{TARGETS, Target, mutate};
+use marvin_fuzz::{Seeds, TARGETS, Target, mutate};
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-#[expect(clippy::print_stdout, reason = "it says how many inputs it tried")]
+#[expect(clippy::print_stdout, reason = "the number of inputs is its output")]
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [flag, name, directory] = arguments.as_slice()
@@ -19,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let [name, seconds, seed, directory] = arguments.as_slice() else {
-        return Err("marvin-fuzz TARGET SECONDS SEED DIRECTORY".into());
+        return Err("usage: marvin-fuzz TARGET SECONDS SEED DIRECTORY".into());
     };
     let (_, target, seeds) = find(name)?;
     let (until, mut last) = (Instant::now() + Duration::from_secs(seconds.parse()?), Vec::new());
@@ -33,16 +34,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     match run {
         Ok(tried) => println!("{name}: {tried} inputs, no finding"),
         Err(_) => {
-            let place = Path::new(directory).join(format!("crash-{name}"));
+            let path = Path::new(directory).join(format!("crash-{name}"));
             std::fs::create_dir_all(directory)?;
-            std::fs::write(&place, &last)?;
-            return Err(format!("{name}: a finding, kept in {}", place.display()).into());
+            std::fs::write(&path, &last)?;
+            return Err(format!("{name}: a finding, written to {}", path.display()).into());
         }
     }
     Ok(())
 }
 
-fn find(name: &str) -> Result<(&'static str, Target, &'static [&'static [u8]]), String> {
-    let known = TARGETS.into_iter().find(|(known, ..)| *known == name);
-    known.ok_or_else(|| format!("there is no target `{name}`"))
+fn find(name: &str) -> Result<(&'static str, Target, Seeds), Box<dyn Error>> {
+    let target = TARGETS.into_iter().find(|(known, ..)| *known == name);
+    target.ok_or_else(|| format!("unknown target `{name}`").into())
 }

@@ -1,14 +1,14 @@
-//! A small mutator for machines without a nightly toolchain. It does not see which code an input reaches; it begins with
-//! good seeds, changes them in the ways that break parsers, and keeps what it made among the seeds for a while.
+//! A small mutator for machines without a nightly toolchain. It does not see which code an input
+//! reaches; it starts with good seeds, changes them in the ways that break parsers, and keeps some
+//! results in its corpus.
 
 use crate::Target;
 
-/// A source of numbers that is the same for the same seed.
+/// A generator of the same numbers for the same seed.
 #[derive(Debug, Clone)]
 pub struct Numbers(u64);
 
 impl Numbers {
-    /// Begins.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Numbers(seed ^ 0x9e37_79b9_7f4a_7c15)
@@ -83,10 +83,10 @@ const PIECES: [&[u8]; 56] = [
     b"~",
 ];
 
-/// How many inputs are kept to go on from.
+/// Inputs that are kept for further mutation.
 const MAX_CORPUS_INPUTS: usize = 256;
 
-/// One input after the other, from seeds.
+/// A generator of inputs from seeds.
 #[derive(Debug)]
 pub struct Mutator {
     numbers: Numbers,
@@ -94,13 +94,11 @@ pub struct Mutator {
 }
 
 impl Mutator {
-    /// Begins with these inputs.
     #[must_use]
     pub fn new(seed: u64, seeds: &[&[u8]]) -> Self {
         Mutator { numbers: Numbers::new(seed), kept: seeds.iter().map(|seed| seed.to_vec()).collect() }
     }
 
-    /// The next input.
     pub fn next_input(&mut self) -> Vec<u8> {
         let mut input = self.pick();
         for _ in 0..=self.numbers.next(4) {
@@ -110,7 +108,7 @@ impl Mutator {
         if self.numbers.next(8) == 0 {
             let at = self.numbers.next(MAX_CORPUS_INPUTS);
             match self.kept.get_mut(at) {
-                // The first ones are the seeds, and stay.
+                // The first ones are the seeds, which stay.
                 Some(old) if at > 16 => old.clone_from(&input),
                 Some(_) => {}
                 None => self.kept.push(input.clone()),
@@ -143,7 +141,7 @@ impl Mutator {
                 input.splice(at..at, copy);
             }
             5 => {
-                // A whole line once more, somewhere else.
+                // A whole line again, at another place.
                 let lines: Vec<Vec<u8>> =
                     input.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
                 let line = lines.get(self.numbers.next(lines.len())).cloned().unwrap_or_default();
@@ -162,8 +160,9 @@ impl Mutator {
     }
 }
 
-/// Runs a target on its seeds and then on inputs made from them, until `go_on` says no. Returns how many it tried.
-pub fn run(target: Target, seeds: &[&[u8]], seed: u64, mut go_on: impl FnMut(u64, &[u8]) -> bool) -> u64 {
+/// Runs a target on its seeds and then on inputs made from them, while `continues` returns true.
+/// Returns the number of inputs.
+pub fn run(target: Target, seeds: &[&[u8]], seed: u64, mut continues: impl FnMut(u64, &[u8]) -> bool) -> u64 {
     let mut mutator = Mutator::new(seed, seeds);
     let mut tried = 0;
     for input in seeds {
@@ -172,7 +171,7 @@ pub fn run(target: Target, seeds: &[&[u8]], seed: u64, mut go_on: impl FnMut(u64
     }
     loop {
         let input = mutator.next_input();
-        if !go_on(tried, &input) {
+        if !continues(tried, &input) {
             return tried;
         }
         target(&input);

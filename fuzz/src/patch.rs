@@ -1,18 +1,19 @@
-//! Patches: any text may come as one. And a patch made from two texts turns the first into the second, to the byte.
+//! Patches: any text may be one. A diff of two texts turns the first into the second, byte for
+//! byte.
 
-use crate::divided;
+use crate::input::split_at_nul;
 use marvin_tools::patch::apply_to_text;
 use similar::{ChangeTag, TextDiff};
 use std::time::{Duration, Instant};
 
-/// Longer inputs only take longer.
+/// Longer inputs only take more time.
 const MAX_INPUT_BYTES: usize = 20_000;
-/// No patch of this size may take longer than this, also under a sanitizer.
+/// Limit for a patch of this size, even under a sanitizer.
 const MAX_APPLY_TIME: Duration = Duration::from_secs(20);
 
-/// Takes bytes as a text and a patch for it; and as two texts.
+/// Applies the second part of the input to the first as a patch, and a diff of both parts.
 pub fn patch(data: &[u8]) {
-    let (old, new) = divided(data.get(..MAX_INPUT_BYTES).unwrap_or(data));
+    let (old, new) = split_at_nul(data.get(..MAX_INPUT_BYTES).unwrap_or(data));
     let started = Instant::now();
     apply_to_text(&old, &new).ok();
     assert!(started.elapsed() < MAX_APPLY_TIME, "applying took {:?}", started.elapsed());
@@ -27,7 +28,8 @@ pub fn patch(data: &[u8]) {
     }
 }
 
-/// A unified diff with three lines around each change; lines are divided at line feeds, as git divides them.
+/// A unified diff with three lines around each change; lines are split at line feeds, as git splits
+/// them.
 fn unified(old: &str, new: &str) -> String {
     let (before, after): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());

@@ -1,12 +1,12 @@
-//! Paths: whatever the text, nothing outside is opened, and nothing closed.
+//! Paths: no text opens a file outside the workspace, or a closed one.
 
-use crate::world::{CANARY, world};
+use crate::fixture::{CANARY, fixture};
 use std::io::Read;
 use std::path::Path;
 
-/// Takes bytes as a path and tries to get out with it.
+/// Opens, lists and resolves the input as a path.
 pub fn path(data: &[u8]) {
-    let workspace = &world().workspace;
+    let workspace = &fixture().workspace;
     let text = String::from_utf8_lossy(data);
     let Ok(path) = workspace.path(&text) else { return };
     let parts: Vec<&str> = path.as_str().split('/').collect();
@@ -16,7 +16,7 @@ pub fn path(data: &[u8]) {
     if let Ok(file) = workspace.open_read(&path) {
         let mut found = Vec::new();
         file.take(1000).read_to_end(&mut found).ok();
-        assert!(!String::from_utf8_lossy(&found).contains(CANARY), "{text:?} shows what lies outside");
+        assert!(!String::from_utf8_lossy(&found).contains(CANARY), "{text:?} shows a file outside");
     }
     if let Ok(entries) = workspace.read_dir(&path) {
         assert!(

@@ -1,4 +1,4 @@
-//! Inputs to begin with, written by hand: one of each kind that the code tells apart.
+//! Seeds of the targets, written by hand: one of each kind that the code distinguishes.
 
 /// A text, a NUL, a patch for it (or another text).
 pub const PATCH: &[&[u8]] = &[

@@ -1,11 +1,12 @@
-//! Tickets: any bytes are a ticket or named damage; what is read is kept to the byte, and an edit changes what it says.
+//! Tickets: any bytes are a ticket or named damage; parsing keeps every byte, and an edit changes
+//! only its own field.
 
 use marvin_tools::tickets::Ticket;
 
-/// Takes bytes as the file of a ticket, and edits it.
+/// Parses the input as the file of a ticket, and edits it.
 pub fn ticket(data: &[u8]) {
     let Ok(mut ticket) = Ticket::parse(data) else { return };
-    assert_eq!(ticket.bytes(), data, "reading changed the bytes");
+    assert_eq!(ticket.bytes(), data, "parsing changed the bytes");
     for (key, _) in ticket.fields() {
         drop((ticket.value(key), ticket.list(key)));
     }

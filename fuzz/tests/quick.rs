@@ -1,4 +1,4 @@
-//! Every target for a moment, always with the same inputs. `cargo xtask fuzz` looks longer.
+//! Every target for a moment, always with the same inputs. `cargo xtask fuzz` runs longer.
 
 use marvin_fuzz::{TARGETS, mutate};
 use std::time::{Duration, Instant};
@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 fn every_target_for_a_moment() {
     for (name, target, seeds) in TARGETS {
         for seed in 1..=2 {
-            // A fixed number of inputs, so that the same ones are tried everywhere; the clock only guards slow machines.
+            // A fixed number of inputs, so that the same ones are tried everywhere; the clock only
+            // guards slow machines.
             let until = Instant::now() + Duration::from_secs(5);
             let tried = mutate::run(target, seeds, seed, |tried, _| tried < 300 && Instant::now() < until);
             assert!(tried > seeds.len() as u64, "{name}: {tried}");

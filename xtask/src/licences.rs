@@ -1,52 +1,64 @@
-//! Licences of the dependencies. `check` is quick and part of the tests: it holds what cargo knows against the list in
-//! `deny.toml`. `deny` installs cargo-deny and checks bans, sources and advisories too.
+//! Licences of the dependencies. `check` is quick and part of the tests: it compares cargo's
+//! metadata with the list in `deny.toml`. `deny` installs cargo-deny and checks bans, sources and
+//! advisories too.
 
+use crate::output::say;
 use crate::tools;
-use serde_json::Value;
+use anyhow::{Context, anyhow, bail};
+use serde::Deserialize;
 use std::process::Command;
 
-/// Every dependency's licence must be on the list of `deny.toml`.
-pub(crate) fn check() -> Result<(), String> {
+/// The part of `cargo metadata` that is read.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    version: String,
+    license: Option<String>,
+}
+
+/// The part of `deny.toml` that is read.
+#[derive(Deserialize)]
+struct DenyFile {
+    licenses: LicenceRules,
+}
+
+#[derive(Deserialize)]
+struct LicenceRules {
+    allow: Vec<String>,
+}
+
+/// Checks that every dependency's licence is on the list of `deny.toml`.
+pub(crate) fn check() -> anyhow::Result<()> {
     let allowed = allowed()?;
-    let output = tools::cargo()
-        .args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--locked",
-            "--filter-platform",
-            "x86_64-unknown-linux-gnu",
-        ])
-        .output()
-        .map_err(|error| error.to_string())?;
-    let metadata: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|_| format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)))?;
-    let packages = metadata.get("packages").and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut wrong = Vec::new();
-    for package in &packages {
-        let text = |key: &str| package.get(key).and_then(Value::as_str).unwrap_or_default();
-        if !fits(text("license"), &allowed) {
-            wrong.push(format!("{} {}: `{}`", text("name"), text("version"), text("license")));
-        }
-    }
+    let target = ["--filter-platform", "x86_64-unknown-linux-gnu"];
+    let Metadata { packages } =
+        tools::json(tools::cargo().args(["metadata", "--format-version", "1", "--locked"]).args(target))?;
+    let wrong: Vec<String> = packages
+        .iter()
+        .filter(|package| !fits(package.license.as_deref().unwrap_or_default(), &allowed))
+        .map(|Package { name, version, license }| {
+            format!("{name} {version}: `{}`", license.as_deref().unwrap_or_default())
+        })
+        .collect();
     if !wrong.is_empty() {
-        return Err(format!("licences that deny.toml does not allow:\n  {}", wrong.join("\n  ")));
+        bail!("licences that deny.toml does not allow:\n  {}", wrong.join("\n  "));
     }
-    crate::say(&format!("licences: {} packages, all allowed by deny.toml", packages.len()));
-    Ok(())
+    say(format_args!("licences: {} packages, all allowed by deny.toml", packages.len()))
 }
 
-fn allowed() -> Result<Vec<String>, String> {
+fn allowed() -> anyhow::Result<Vec<String>> {
     let path = tools::root().join("deny.toml");
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let table: toml::Table = toml::from_str(&text).map_err(|error| error.to_string())?;
-    let list =
-        table.get("licenses").and_then(|licenses| licenses.get("allow")).and_then(toml::Value::as_array);
-    let list = list.ok_or("deny.toml has no licenses.allow")?;
-    Ok(list.iter().filter_map(|entry| entry.as_str().map(str::to_string)).collect())
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let file: DenyFile = toml::from_str(&text).with_context(|| format!("cannot parse {}", path.display()))?;
+    Ok(file.licenses.allow)
 }
 
-/// An SPDX expression of the simple kind: alternatives, each of which is a conjunction.
+/// Whether a simple SPDX expression (alternatives, each of which is a conjunction) is allowed.
 fn fits(expression: &str, allowed: &[String]) -> bool {
     let expression = expression.replace(['(', ')'], " ").replace('/', " OR ");
     let known = |licence: &str| allowed.iter().any(|entry| entry == licence.trim());
@@ -54,31 +66,16 @@ fn fits(expression: &str, allowed: &[String]) -> bool {
         || expression.split(" AND ").all(|part| part.split(" OR ").any(known))
 }
 
-/// The whole check, by cargo-deny.
-pub(crate) fn deny() -> Result<(), String> {
-    let directory = tools::directory();
-    let program = directory.join("bin/cargo-deny");
-    if !program.exists() {
-        crate::say("installing cargo-deny (a few minutes, once) …");
-        tools::run(
-            tools::cargo()
-                .args(["install", "--locked", "--quiet", "cargo-deny@0.20.2", "--root"])
-                .arg(&directory),
-        )?;
-    }
-    let deny = || {
-        let mut command = Command::new(&program);
-        command.current_dir(tools::root());
-        command
+/// Runs all checks of cargo-deny.
+pub(crate) fn deny() -> anyhow::Result<()> {
+    let program = tools::cargo_install("cargo-deny@0.20.2", "cargo-deny")?;
+    let check = |kinds: &[&str]| {
+        tools::run(Command::new(&program).current_dir(tools::root()).arg("check").args(kinds))
     };
-    tools::run(deny().args(["check", "licenses", "bans", "sources"]))?;
-    // Advisories need a database from the network; where it cannot be had, that is said and is no verdict.
-    if let Err(error) = tools::run(deny().args(["check", "advisories"])) {
-        return Err(format!(
-            "advisories: {error}\n  hint: without a network there is no advisory database to check against"
-        ));
-    }
-    Ok(())
+    check(&["licenses", "bans", "sources"])?;
+    check(&["advisories"]).map_err(|error| {
+        anyhow!("{error:#}\n  hint: the check of advisories needs a network for their database")
+    })
 }
 
 #[cfg(test)]

@@ -1,69 +1,57 @@
-//! A Python with pytest, at a fixed version, for the tests of `run_tests`: an environment of the build's own.
+//! Virtual environments of Python below the target directory, with packages at fixed versions.
 
+use crate::output::say;
 use crate::tools;
+use anyhow::bail;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What is installed. The tests describe how this version reports.
+/// The tests of `run_tests` describe how this version reports.
 const PYTEST: &str = "pytest==8.4.2";
 
-/// An environment of its own with these packages, made unless it is there.
-///
-/// # Errors
-/// When Python cannot make one, or pip fails.
-pub(crate) fn environment(directory: &Path, name: &str, packages: &[&str]) -> Result<PathBuf, String> {
-    let directory = directory.join(name);
-    let (mark, wanted) = (directory.join("packages"), packages.join(" "));
-    if std::fs::read_to_string(&mark).is_ok_and(|there| there == wanted) {
+/// Creates the environment `tools/NAME` with these packages unless it is there, and returns its
+/// directory.
+pub(crate) fn environment(name: &str, packages: &[&str]) -> anyhow::Result<PathBuf> {
+    let directory = tools::directory().join(name);
+    let (stamp, wanted) = (directory.join("packages"), packages.join(" "));
+    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(directory);
     }
-    crate::say(&format!("installing {wanted} …"));
-    make(&directory)?;
-    let mut install = Command::new(directory.join("bin/python3"));
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
-    quiet(&mut install)?;
-    std::fs::write(&mark, wanted).map_err(|error| error.to_string())?;
+    create(&directory, packages)?;
+    std::fs::write(&stamp, wanted)?;
     Ok(directory)
 }
 
-/// An empty environment.
-fn make(directory: &Path) -> Result<(), String> {
-    let make = || quiet(Command::new("python3").args(["-m", "venv", "--clear"]).arg(directory));
-    // On Debian this module is a package of its own.
-    make().or_else(|_| {
-        tools::install("python3-venv")?;
-        make()
-    })
-}
-
-/// Makes the environment in `tools/python` unless it is there, and returns that directory.
-///
-/// # Errors
-/// When Python cannot make one, or pip fails.
-pub(crate) fn install(directory: &Path) -> Result<PathBuf, String> {
-    let directory = directory.join("python");
+/// Creates the environment with pytest in `tools/python` unless it is there, and returns its
+/// directory.
+pub(crate) fn install() -> anyhow::Result<PathBuf> {
+    let directory = tools::directory().join("python");
     if has_pytest(&directory) {
         return Ok(directory);
     }
-    crate::say("installing pytest …");
-    make(&directory)?;
-    let python = directory.join("bin/python3");
-    quiet(Command::new(&python).args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        PYTEST,
-    ]))?;
-    if has_pytest(&directory) { Ok(directory) } else { Err(format!("{} has no pytest", python.display())) }
+    create(&directory, &[PYTEST])?;
+    if !has_pytest(&directory) {
+        bail!("cannot install {PYTEST} into {}", directory.display());
+    }
+    Ok(directory)
 }
 
-fn quiet(command: &mut Command) -> Result<(), String> {
+fn create(directory: &Path, packages: &[&str]) -> anyhow::Result<()> {
+    say(format_args!("installing {} …", packages.join(" ")))?;
+    let venv = || run_quietly(Command::new("python3").args(["-m", "venv", "--clear"]).arg(directory));
+    if venv().is_err() {
+        // On Debian this module is a package of its own.
+        tools::install("python3-venv")?;
+        venv()?;
+    }
+    let mut pip = Command::new(directory.join("bin/python3"));
+    run_quietly(pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages))
+}
+
+fn run_quietly(command: &mut Command) -> anyhow::Result<()> {
     tools::run(command.stdin(Stdio::null()).stdout(Stdio::null()))
 }
 
-/// Is it there, in the version that the tests are about?
 fn has_pytest(directory: &Path) -> bool {
     let version = Command::new(directory.join("bin/python3")).args(["-m", "pytest", "--version"]).output();
     let wanted = PYTEST.rsplit("==").next().unwrap_or_default();
@@ -77,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_directory_has_none() {
+    fn a_missing_directory_has_no_pytest() {
         assert!(!has_pytest(Path::new("/nonexistent")));
     }
 }

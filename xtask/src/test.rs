@@ -1,29 +1,17 @@
-//! `cargo xtask test`: everything that the tests need, then all of them, then the counts.
+//! `cargo xtask test`: installs what the tests need, runs all of them, prints the counts.
 
+use crate::output::say;
 use crate::{attack, browser, clients, licences, mcp, python, tools};
+use anyhow::{Context, bail};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-/// The attacks that are part of the tests: one of twenty. `cargo xtask attack` makes all of them; cheats at verification have their
-/// sample among the tests of the program.
-const ATTACKS: [&str; 13] = [
-    "--sample",
-    "20",
-    "gate_lines",
-    "ordinary_shell",
-    "sandbox",
-    "authority",
-    "person",
-    "escapes",
-    "clients",
-    "steering",
-    "servers",
-    "secrets",
-    "env_files",
-];
+/// The attacks that are part of the tests: one of twenty. `cargo xtask attack` runs all of them; a
+/// sample of the cheats at verification is among the tests of the program.
+const ATTACKS: &str = "--sample 20 gate_lines ordinary_shell sandbox authority person escapes clients steering servers \
+                       secrets env_files";
 
-/// Installs, checks, runs, counts.
-pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
+pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
     for (program, package) in [
         ("git", "git"),
         ("bash", "bash"),
@@ -37,10 +25,10 @@ pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
     ] {
         tools::need(program, package)?;
     }
-    let clients = clients::install(&tools::directory())?;
-    let python = python::install(&tools::directory())?;
-    let mcp = mcp::install(&tools::directory())?;
-    let browser = browser::install(&tools::directory())?;
+    let clients = clients::install()?;
+    let python = python::install()?;
+    let mcp = mcp::install()?;
+    let browser = browser::install()?;
     licences::check()?;
     let mut child = tools::cargo()
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
@@ -53,22 +41,26 @@ pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
+        .context("cannot start cargo")?;
     let mut counts = Counts::default();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            counts.read(&line);
-            crate::say(&line);
+            counts.add(&line);
+            say(&line)?;
         }
     }
-    let status = child.wait().map_err(|error| error.to_string())?;
-    crate::say(&format!("\n{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped));
-    match (status.success(), counts.passed) {
-        (true, 0) if filter.is_empty() => Err("no test ran".to_string()),
-        (true, _) if filter.is_empty() => attack::run(&ATTACKS),
-        (true, _) => Ok(()),
-        (false, _) => Err("the tests failed".to_string()),
+    let status = child.wait()?;
+    say(format_args!("\n{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped))?;
+    if !status.success() {
+        bail!("the tests failed");
     }
+    if !filter.is_empty() {
+        return Ok(());
+    }
+    if counts.passed == 0 {
+        bail!("no test ran");
+    }
+    attack::run(&ATTACKS.split(' ').collect::<Vec<_>>())
 }
 
 #[derive(Debug, Default)]
@@ -79,8 +71,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// Reads a closing line: `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
-    fn read(&mut self, line: &str) {
+    /// Adds the counts of a closing line: `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+    fn add(&mut self, line: &str) {
         let Some((_, figures)) = line.strip_prefix("test result:").and_then(|rest| rest.split_once(". "))
         else {
             return;
@@ -108,11 +100,11 @@ mod tests {
     #[test]
     fn closing_lines_are_counted() {
         let mut counts = Counts::default();
-        counts.read(
+        counts.add(
             "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s",
         );
-        counts.read("test result: FAILED. 2 passed; 4 failed; 0 ignored; 0 measured");
-        counts.read("test tests::closing_lines ... ok");
+        counts.add("test result: FAILED. 2 passed; 4 failed; 0 ignored; 0 measured");
+        counts.add("test tests::closing_lines ... ok");
         assert_eq!((counts.passed, counts.failed, counts.skipped), (5, 4, 1));
     }
 }

@@ -1,11 +1,17 @@
-//! Where things are, and how other programs are run.
+//! Directories of the workspace, and helpers to build and run other programs.
 
+use crate::output::say;
+use anyhow::{Context, bail};
+use serde::de::DeserializeOwned;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// The workspace's directory.
 pub(crate) fn root() -> PathBuf {
-    // Asked when it runs: a directory that was moved, or a target directory that two clones share, has it compiled with the other's place.
+    // Read at run time: after a move, or with a target directory that two clones share, the
+    // compiled-in path is that of another directory.
     let own = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
     Path::new(&own).parent().unwrap_or(Path::new(".")).to_path_buf()
 }
@@ -15,17 +21,22 @@ pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// Where programs that the tests need are installed: beside what cargo builds.
+/// Directory of the programs that tests and benchmarks need, below the target directory.
 pub(crate) fn directory() -> PathBuf {
     target().join("tools")
+}
+
+/// `PATH` of this process.
+pub(crate) fn search_path() -> OsString {
+    std::env::var_os("PATH").unwrap_or_default()
 }
 
 /// A cargo command in the workspace, by the cargo that runs this chore.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
-    // What cargo says of this program to it is not for another cargo: build scripts that look at it would run again, and
-    // everything above them be built anew.
+    // Variables that cargo sets for this program must not reach another cargo: build scripts that
+    // read them would run again, and everything above them would be rebuilt.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| text.starts_with(start)) {
@@ -35,13 +46,64 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Runs a command to its end; anything but success is an error that names it.
-pub(crate) fn run(command: &mut Command) -> Result<(), String> {
-    let status = command.status().map_err(|error| format!("cannot start {command:?}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?} failed ({status})")) }
+/// Runs a command to its end; a failure is an error that names it.
+pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} failed ({status})");
+    }
+    Ok(())
 }
 
-/// Is a program on `PATH`?
+/// Runs a command to its end and returns its stdout; the error of a failure has its stderr.
+pub(crate) fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?} failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(output.stdout)
+}
+
+/// Runs a command to its end and parses its stdout.
+pub(crate) fn json<T: DeserializeOwned>(command: &mut Command) -> anyhow::Result<T> {
+    let stdout = output(command)?;
+    let unexpected =
+        || format!("cannot parse the output of {command:?}: {}", String::from_utf8_lossy(&stdout));
+    serde_json::from_slice(&stdout).with_context(unexpected)
+}
+
+/// Runs a command with a text on its stdin. A command that ends before it has read all of it says
+/// why in its output, so an error of the write is ignored.
+pub(crate) fn feed(command: &mut Command, input: String) -> anyhow::Result<Output> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+    let stdin = child.stdin.take();
+    // In a thread: both pipes could be full.
+    let writer = std::thread::spawn(move || {
+        if let Some(mut stdin) = stdin {
+            stdin.write_all(input.as_bytes()).ok();
+        }
+    });
+    let output = child.wait_with_output()?;
+    writer.join().ok();
+    Ok(output)
+}
+
+/// Reads and parses the first line that a child prints.
+pub(crate) fn read_json_line<T: DeserializeOwned>(child: &mut Child) -> anyhow::Result<T> {
+    let mut line = String::new();
+    let stdout = child.stdout.take().context("stdout of the child is not a pipe")?;
+    BufReader::new(stdout).read_line(&mut line)?;
+    serde_json::from_str(&line).with_context(|| format!("cannot parse the first line of the server: {line}"))
+}
+
+pub(crate) fn kill(mut child: Child) {
+    child.kill().ok();
+    child.wait().ok();
+}
+
+/// Whether a program is on `PATH`.
 pub(crate) fn has(program: &str) -> bool {
     Command::new("sh")
         .args(["-c", "command -v \"$1\" >/dev/null", "sh", program])
@@ -50,46 +112,52 @@ pub(crate) fn has(program: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Makes sure that a program is there, by the system's package manager where that is possible.
-pub(crate) fn need(program: &str, package: &str) -> Result<(), String> {
+/// Installs the package of a program that is not on `PATH`.
+pub(crate) fn need(program: &str, package: &str) -> anyhow::Result<()> {
     if has(program) {
         return Ok(());
     }
-    install(package).map_err(|hint| format!("`{program}` is missing\n  {hint}"))
+    install(package).with_context(|| format!("`{program}` is missing"))
 }
 
-/// Installs a package of the system, where that is possible.
-pub(crate) fn install(package: &str) -> Result<(), String> {
-    let hint = format!("hint: install the package {package}");
-    if !has("apt-get") {
-        return Err(hint);
+/// Installs packages of the system, where it has `apt-get`.
+pub(crate) fn install(package: &str) -> anyhow::Result<()> {
+    if has("apt-get") {
+        say(format_args!("installing {package} …"))?;
+        let script =
+            format!("apt-get update -qq && apt-get install -y -qq --no-install-recommends {package}");
+        let mut shell = Command::new("sh");
+        if run(shell.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null())).is_ok() {
+            return Ok(());
+        }
     }
-    crate::say(&format!("installing {package} …"));
-    let script = format!("apt-get update -qq && apt-get install -y -qq --no-install-recommends {package}");
-    run(Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null())).map_err(|_| hint)
+    bail!("cannot install {package}\n  hint: install the package {package}");
+}
+
+/// Installs a program by cargo unless it is there, and returns its path. `package` may name a
+/// version.
+pub(crate) fn cargo_install(package: &str, program: &str) -> anyhow::Result<PathBuf> {
+    let path = directory().join("bin").join(program);
+    if !path.exists() {
+        say(format_args!("installing {package} (a few minutes, once) …"))?;
+        run(cargo().args(["install", "--quiet", "--locked", package, "--root"]).arg(directory()))?;
+    }
+    Ok(path)
 }
 
 /// Builds the debug binary and returns its path.
-pub(crate) fn debug() -> Result<PathBuf, String> {
+pub(crate) fn debug() -> anyhow::Result<PathBuf> {
     run(cargo().args(["build", "--locked", "--quiet", "--package", "marvin"]))?;
     Ok(target().join("debug/marvin"))
 }
 
-/// Builds the release binary and gives its path.
-pub(crate) fn release() -> Result<PathBuf, String> {
-    run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", "marvin"]))?;
-    Ok(target().join("release/marvin"))
+/// Builds the release binary and returns its path.
+pub(crate) fn release() -> anyhow::Result<PathBuf> {
+    build_release("marvin")
 }
 
-/// Writes `docs/settings.md` from the settings table.
-pub(crate) fn settings_reference() -> Result<(), String> {
-    let output = cargo()
-        .args(["run", "--quiet", "--locked", "--package", "marvin", "--", "config", "--markdown"])
-        .output()
-        .map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    let path = root().join("docs/settings.md");
-    std::fs::write(&path, output.stdout).map_err(|error| format!("cannot write {}: {error}", path.display()))
+/// Builds the release binary of a package with the same name, and returns its path.
+pub(crate) fn build_release(package: &str) -> anyhow::Result<PathBuf> {
+    run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", package]))?;
+    Ok(target().join("release").join(package))
 }

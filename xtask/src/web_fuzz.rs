@@ -1,135 +1,85 @@
-//! `cargo xtask web-fuzz`: Schemathesis asks the browser face everything that its description allows, and much that it does not.
-//! No answer may be an error of the server, and every answer must be as described.
+//! `cargo xtask web-fuzz`: Schemathesis sends the browser UI every request that its OpenAPI
+//! description allows, and many that it does not. No response may be a server error, and every
+//! response must match the description.
 
+use crate::chat_ui::{ChatUi, ServerAddress};
+use crate::output::say;
 use crate::{python, tools};
-use std::io::{BufRead, BufReader};
+use anyhow::{Context, bail};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What asks.
 const PACKAGES: [&str; 1] = ["schemathesis==4.32.5"];
-/// Answers that have no end, and those that end the server's own work, are asked by other tests.
-const LEFT_OUT: &str = "/api/events";
-/// What a request that is wrong may be answered with; the usual codes, and those of sizes and times.
+/// A response without an end; other tests cover it.
+const EXCLUDED_PATH: &str = "/api/events";
+/// Status codes that a wrong request may be answered with: the usual ones, and those of sizes and
+/// timeouts.
 const CONFIG: &str = "[checks]\nnegative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 429]\n";
+/// Lines of the end of the output that are printed.
+const PRINTED_LINES: usize = 12;
 
-/// Runs for so many minutes: over and over, with another seed each time.
-pub(crate) fn run(words: &[&str]) -> Result<(), String> {
+/// Runs again and again for so many minutes, with another seed each time.
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let minutes: u64 = match words {
         [] => 10,
         ["--minutes", number] => {
-            number.parse().map_err(|_| format!("--minutes {number}: a whole number is wanted"))?
+            number.parse().with_context(|| format!("--minutes {number} is not a whole number"))?
         }
-        _ => return Err("usage: cargo xtask web-fuzz [--minutes N]".into()),
+        _ => bail!("usage: cargo xtask web-fuzz [--minutes N]"),
     };
-    let environment = python::environment(&tools::directory(), "schemathesis", &PACKAGES)?;
-    tools::run(tools::cargo().args(["build", "--quiet", "--locked", "--package", "marvin"]))?;
-    let world = tools::target().join("web-fuzz");
-    std::fs::remove_dir_all(&world).ok();
-    for directory in ["home", "project/.marvin"] {
-        std::fs::create_dir_all(world.join(directory)).map_err(|error| error.to_string())?;
+    let environment = python::environment("schemathesis", &PACKAGES)?;
+    let marvin = tools::debug()?;
+    let directory = tools::target().join("web-fuzz");
+    std::fs::remove_dir_all(&directory).ok();
+    for name in ["home", "project/.marvin"] {
+        std::fs::create_dir_all(directory.join(name))?;
     }
-    let config = world.join("schemathesis.toml");
-    std::fs::write(&config, CONFIG).map_err(|error| error.to_string())?;
+    std::fs::write(directory.join("schemathesis.toml"), CONFIG)?;
     let until = Instant::now() + Duration::from_secs(minutes * 60);
     let mut round = 0_u64;
     while Instant::now() < until {
         round += 1;
-        let (mut server, url, token) = serve(&world)?;
-        let asked = ask(&environment, &config, (&url, &token), round, until);
-        let alive = server.try_wait().map(|ended| ended.is_none()).unwrap_or(false);
-        server.kill().ok();
-        server.wait().ok();
-        asked?;
-        if !alive {
-            return Err("the server ended by itself".into());
+        let mut server = ChatUi::start(&marvin, &directory.join("project"), &directory.join("home"), None)?;
+        run_schemathesis(&environment, &directory, &server.address, round, until)?;
+        if !server.is_running() {
+            bail!("the server ended by itself");
         }
     }
-    crate::say(&format!("{round} rounds in {minutes} minutes: no error of the server"));
-    Ok(())
+    say(format_args!("{round} rounds in {minutes} minutes: no server error"))
 }
 
-/// Starts the server in an empty project.
-fn serve(world: &Path) -> Result<(Child, String, String), String> {
-    let mut server = Command::new(tools::target().join("debug/marvin"))
-        .args(["chat-ui", "--port", "0", "--json"])
-        .current_dir(world.join("project"))
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", world.join("home"))
-        .env("MARVIN_PROVIDER", "mock")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("cannot start marvin: {error}"))?;
-    let mut line = String::new();
-    if let Some(stdout) = server.stdout.take() {
-        BufReader::new(stdout).read_line(&mut line).map_err(|error| error.to_string())?;
-    }
-    let ready: serde_json::Value = serde_json::from_str(&line).map_err(|error| format!("{error}: {line}"))?;
-    let text = |key: &str| ready.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_string();
-    Ok((server, text("url"), text("token")))
-}
-
-fn ask(
+fn run_schemathesis(
     environment: &Path,
-    config: &Path,
-    (url, token): (&str, &str),
+    directory: &Path,
+    server: &ServerAddress,
     seed: u64,
     until: Instant,
-) -> Result<(), String> {
+) -> anyhow::Result<()> {
     let left = until.saturating_duration_since(Instant::now()).as_secs().max(20);
-    let mut asking = Command::new("timeout");
-    // What it keeps between its runs does not belong into the project.
-    if let Some(directory) = config.parent() {
-        asking.current_dir(directory);
-    }
-    asking
+    let output = Command::new("timeout")
+        // Files that it keeps between its runs do not belong into the project.
+        .current_dir(directory)
         .args(["--preserve-status", "--signal=INT", &left.to_string()])
         .arg(environment.join("bin/schemathesis"))
-        .arg("--config-file")
-        .arg(config)
-        .args([
-            "run",
-            &format!("{url}/openapi.json"),
-            "--no-color",
-            "--max-examples",
-            "60",
-            "--phases",
-            "examples,coverage,fuzzing",
-        ])
-        .args([
-            "--seed",
-            &seed.to_string(),
-            "--exclude-path",
-            LEFT_OUT,
-            "--rate-limit",
-            "150/s",
-            "--request-timeout",
-            "60",
-        ])
-        .args(["--header", &format!("Authorization: Bearer {token}")]);
-    let output = asking
+        .args(["--config-file", "schemathesis.toml", "run", &format!("{}/openapi.json", server.url)])
+        .args(["--no-color", "--max-examples", "60", "--phases", "examples,coverage,fuzzing"])
+        .args(["--seed", &seed.to_string(), "--exclude-path", EXCLUDED_PATH])
+        .args(["--rate-limit", "150/s", "--request-timeout", "60"])
+        .args(["--header", &format!("Authorization: Bearer {}", server.token)])
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("cannot start schemathesis: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    crate::say(
-        said.lines()
-            .rev()
-            .take(12)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-            .collect::<Vec<_>>()
-            .join("\n")
-            .as_str(),
-    );
-    // Broken off by the clock is no failure.
-    let late = Instant::now() >= until;
-    if output.status.success() || (late && !said.contains("FAILURES")) {
-        return Ok(());
+        .context("cannot start schemathesis")?;
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<&str> = stdout.lines().collect();
+    say(lines.get(lines.len().saturating_sub(PRINTED_LINES)..).unwrap_or_default().join("\n"))?;
+    // A run that the timeout interrupted did not fail.
+    let is_late = Instant::now() >= until;
+    if !output.status.success() && (!is_late || stdout.contains("FAILURES")) {
+        bail!(
+            "the responses do not match the description:\n{stdout}\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
-    Err(format!("the answers are not as described:\n{said}\n{}", String::from_utf8_lossy(&output.stderr)))
+    Ok(())
 }

@@ -1,40 +1,56 @@
-//! Judging command lines against a bare parse of the same lines by the same parsers, taking turns in one process on one
-//! core. `marvin-bench-gate [FILE]` takes lines from a JSONL file with `command`, else the seeds of the metamorphic tests.
-//! Prints JSON; `cargo xtask bench gate` builds and runs it.
+//! Judging command lines against a bare parse of the same lines by the same parsers, taking turns
+//! in one process on one core. `marvin-bench-gate [FILE]` takes lines from a JSONL file with
+//! `command`, else the seeds of the metamorphic tests. Prints JSON; `cargo xtask bench gate` builds
+//! and runs it.
 
 #[path = "../../../crates/gate/tests/metamorphic/seeds.rs"]
 mod seeds;
 
+use anyhow::{Context, bail};
 use brush_parser::{Parser, ParserOptions, Token, uncached_tokenize_str, word};
 use marvin_gate::effects::{Grounds, judge};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 const GROUNDS: Grounds<'static> = Grounds { workspace: "/home/me/project", home: "/home/me" };
 const ROUNDS: usize = 15;
 const TARGET_RATE: f64 = 15_000.0;
-const TARGET_P99: f64 = 300.0;
+const TARGET_P99_US: f64 = 300.0;
 const TARGET_RATIO: f64 = 4.0;
 
+#[derive(Serialize)]
+struct Side {
+    what: &'static str,
+    commands_per_second: f64,
+    p50_us: f64,
+    p99_us: f64,
+}
+
+/// A row of the file with lines.
+#[derive(Deserialize)]
+struct Row {
+    command: Option<String>,
+}
+
 #[expect(clippy::print_stdout, reason = "the figures are its output")]
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> anyhow::Result<()> {
     println!("{:#}", measure(std::env::args().nth(1).as_deref())?);
     Ok(())
 }
 
-fn measure(file: Option<&str>) -> Result<Value, Box<dyn Error>> {
+fn measure(file: Option<&str>) -> anyhow::Result<Value> {
     let (set, lines) = match file {
-        Some(file) => ("the lines of the file that was given", from_file(file)?),
-        None => ("our own lines: the seeds of the metamorphic tests", own()),
+        Some(file) => ("the lines of a file", read_lines(file)?),
+        None => ("our own lines: the seeds of the metamorphic tests", own_lines()),
     };
     let started = Instant::now();
     black_box(judge("ls -la | head", GROUNDS.workspace, GROUNDS));
     let cold = started.elapsed();
     let mut second = tree_sitter::Parser::new();
     second.set_language(&tree_sitter_bash::LANGUAGE.into())?;
-    // The words of each line, so that taking a line apart is not measured twice.
+    // The words of each line, so that the tokenizer is not measured twice.
     let words: Vec<Vec<String>> = lines.iter().map(|line| words(line)).collect();
 
     let (mut judged, mut first, mut both) = (Figures::default(), Figures::default(), Figures::default());
@@ -56,7 +72,8 @@ fn measure(file: Option<&str>) -> Result<Value, Box<dyn Error>> {
             two.push(parsed);
             three.push(parsed + seen);
         }
-        // The first round warms up; of the others the best counts, for other work disturbs all the rest.
+        // The first round warms up; of the others the best counts, because other work of the
+        // machine disturbs the rest.
         if round > 0 {
             judged.keep(one);
             first.keep(two);
@@ -64,34 +81,40 @@ fn measure(file: Option<&str>) -> Result<Value, Box<dyn Error>> {
         }
     }
     let (rate, p99) = (judged.rate(), judged.at(99));
-    // A line is read twice where its verdict depends on it, so both parsers are the reference; the first alone stands beside it.
-    let (ratio, ratio_first) = (judged.sum() / both.sum(), judged.sum() / first.sum());
+    // A line is parsed twice where its verdict depends on it, so both parsers are the reference;
+    // the first alone is reported, too.
+    let ratio = judged.sum() / both.sum();
+    let marvin = "judge: parsed, confirmed by a second parser where that can change the verdict, every segment \
+                  resolved, its effects weighed";
+    let (lines, ratio_to_first) = (lines.len(), round(judged.sum() / first.sum()));
     Ok(json!({
         "bench": "gate",
-        "what": format!("{set}: {} lines, {ROUNDS} rounds, processor time of one thread, the best round", lines.len()),
-        "reference": both.show("a bare parse: brush-parser with words, and tree-sitter-bash"),
-        "first_parser": first.show("a bare parse: brush-parser with words"),
-        "marvin": judged.show("judge: read, confirmed by a second reader where that can change the verdict, every segment resolved, its effects weighed"),
-        "first_call_us": rounded(cold.as_secs_f64() * 1e6),
-        "target_commands_per_second": TARGET_RATE, "target_p99_us": TARGET_P99,
-        "ratio": rounded(ratio), "target_ratio": TARGET_RATIO, "ratio_to_first_parser": rounded(ratio_first),
-        "ok": rate >= TARGET_RATE && p99 <= TARGET_P99 && ratio <= TARGET_RATIO,
+        "what": format!("{set}: {lines} lines, {ROUNDS} rounds, CPU time of one thread, the best round"),
+        "reference": both.to_side("a bare parse: brush-parser with words, and tree-sitter-bash"),
+        "first_parser": first.to_side("a bare parse: brush-parser with words"),
+        "marvin": judged.to_side(marvin),
+        "first_call_us": round(cold.as_secs_f64() * 1e6),
+        "target_commands_per_second": TARGET_RATE, "target_p99_us": TARGET_P99_US,
+        "ratio": round(ratio), "target_ratio": TARGET_RATIO, "ratio_to_first_parser": ratio_to_first,
+        "ok": rate >= TARGET_RATE && p99 <= TARGET_P99_US && ratio <= TARGET_RATIO,
     }))
 }
 
-fn own() -> Vec<String> {
+fn own_lines() -> Vec<String> {
     let dangerous = seeds::DANGEROUS.iter().flat_map(|(_, lines)| lines.iter());
     dangerous.chain(seeds::SAFE).map(ToString::to_string).collect()
 }
 
-fn from_file(file: &str) -> Result<Vec<String>, Box<dyn Error>> {
-    let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"))?;
+fn read_lines(file: &str) -> anyhow::Result<Vec<String>> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
     let mut lines = Vec::new();
     for line in text.lines() {
-        let row: Value = serde_json::from_str(line)?;
-        lines.extend(row.get("command").and_then(Value::as_str).map(str::to_string));
+        lines.extend(serde_json::from_str::<Row>(line)?.command);
     }
-    if lines.is_empty() { Err(format!("{file} holds no commands").into()) } else { Ok(lines) }
+    if lines.is_empty() {
+        bail!("{file} has no commands");
+    }
+    Ok(lines)
 }
 
 fn words(line: &str) -> Vec<String> {
@@ -104,12 +127,12 @@ fn words(line: &str) -> Vec<String> {
 }
 
 fn timed(work: impl FnOnce()) -> Duration {
-    let started = processor_time();
+    let started = cpu_time();
     work();
-    processor_time().saturating_sub(started)
+    cpu_time().saturating_sub(started)
 }
 
-fn processor_time() -> Duration {
+fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
@@ -134,19 +157,21 @@ impl Figures {
         self.0.len() as f64 / self.sum()
     }
 
-    /// Microseconds that this share of the lines does not exceed.
-    fn at(&self, share: usize) -> f64 {
-        self.0.get(self.0.len() * share / 100).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+    /// Percentile in microseconds.
+    fn at(&self, percent: usize) -> f64 {
+        self.0.get(self.0.len() * percent / 100).map_or(0.0, |time| time.as_secs_f64() * 1e6)
     }
 
-    fn show(&self, what: &str) -> Value {
-        json!({
-            "what": what, "commands_per_second": self.rate().round(),
-            "p50_us": rounded(self.at(50)), "p99_us": rounded(self.at(99)),
-        })
+    fn to_side(&self, what: &'static str) -> Side {
+        Side {
+            what,
+            commands_per_second: self.rate().round(),
+            p50_us: round(self.at(50)),
+            p99_us: round(self.at(99)),
+        }
     }
 }
 
-fn rounded(figure: f64) -> f64 {
+fn round(figure: f64) -> f64 {
     (figure * 1000.0).round() / 1000.0
 }

@@ -1,23 +1,59 @@
-//! Measures inside one process, and prints JSON: questions and inserts of the index of memory, and of a bare FTS5 table with the
-//! same texts, the same tokenizer and the same settings of SQLite. With `store DIRECTORY N` it writes a memory of N entries instead,
-//! ready to be adopted.
+//! Queries and inserts of the memory index against a bare FTS5 table with the same texts, the same
+//! tokenizer and the same settings of SQLite, in one process. Prints JSON. With `store DIRECTORY N`
+//! it writes a memory of N entries instead, ready to be adopted.
 
+use anyhow::bail;
 use marvin_memory::candidate::{Candidate, Source, Type};
 use marvin_memory::decision::{Line, Word};
 use marvin_memory::index::{Document, Index, Kind, Search};
+use marvin_memory::vault::Entry;
 use rusqlite::{Connection, params};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Instant;
 
 const ENTRIES: usize = 100_000;
-const BATCH: usize = 1_000;
-const SINGLE: usize = 2_000;
-const QUESTIONS: usize = 300;
-const TARGET_QUESTION: f64 = 2.0;
-const TARGET_INSERT: f64 = 1.5;
+const BATCH_ENTRIES: usize = 1_000;
+const SINGLE_INSERTS: usize = 2_000;
+const QUERIES: usize = 300;
+const TARGET_QUERY_RATIO: f64 = 2.0;
+const TARGET_INSERT_RATIO: f64 = 1.5;
+
+#[derive(Serialize)]
+struct Report {
+    what: &'static str,
+    entries: usize,
+    question_p50: Comparison,
+    question_with_filters_p50: Comparison,
+    insert_bulk: Comparison,
+    insert_single_p50: Comparison,
+    ok: bool,
+}
+
+/// Microseconds of the bare table and of the memory index.
+#[derive(Serialize)]
+struct Comparison {
+    bare_us: f64,
+    own_us: f64,
+    ratio: f64,
+    target_ratio: f64,
+    ok: bool,
+}
+
+impl Comparison {
+    fn new(bare: f64, own: f64, target_ratio: f64) -> Self {
+        let ratio = own / bare;
+        Comparison {
+            bare_us: round(bare),
+            own_us: round(own),
+            ratio: round(ratio),
+            target_ratio,
+            ok: ratio <= target_ratio,
+        }
+    }
+}
 
 /// SplitMix64: the same texts in every run.
 struct Random(u64);
@@ -91,25 +127,25 @@ fn documents(texts: &[String], from: usize) -> Vec<Document> {
     made.collect()
 }
 
-fn measure() -> Result<Value, Box<dyn std::error::Error>> {
+fn measure() -> anyhow::Result<Report> {
     let directory = tempfile::tempdir()?;
     let mut random = Random(7);
     let texts: Vec<String> = (0..ENTRIES).map(|_| random.text(12)).collect();
     let mut connection = bare(&directory.path().join("bare.sqlite"))?;
     let mut index = Index::open(&directory.path().join("index.sqlite"))?;
     let (mut bulk_bare, mut bulk_own) = (0.0, 0.0);
-    // They take turns, so that neither has a better day.
-    for (number, batch) in texts.chunks(BATCH).enumerate() {
+    // They take turns, so that other work of the machine disturbs both.
+    for (number, batch) in texts.chunks(BATCH_ENTRIES).enumerate() {
         let started = Instant::now();
         insert_bare(&mut connection, batch)?;
         bulk_bare += started.elapsed().as_secs_f64();
-        let made = documents(batch, number * BATCH);
+        let made = documents(batch, number * BATCH_ENTRIES);
         let started = Instant::now();
         index.put(Kind::Ltm, &made)?;
         bulk_own += started.elapsed().as_secs_f64();
     }
     let (mut single_bare, mut single_own) = (Vec::new(), Vec::new());
-    for number in 0..SINGLE {
+    for number in 0..SINGLE_INSERTS {
         let text = [random.text(12)];
         let started = Instant::now();
         insert_bare(&mut connection, &text)?;
@@ -120,16 +156,15 @@ fn measure() -> Result<Value, Box<dyn std::error::Error>> {
         single_own.push(started.elapsed().as_secs_f64() * 1e6);
     }
     let (mut asked_bare, mut asked_own, mut filtered) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..QUESTIONS {
+    for _ in 0..QUERIES {
         let words: Vec<String> = (0..5).map(|_| random.word()).collect();
-        let expression = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ");
+        let pattern = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ");
         let started = Instant::now();
         let mut query = connection.prepare_cached(
             "SELECT rowid, text, rank FROM bare WHERE bare MATCH ?1 ORDER BY rank LIMIT 10",
         )?;
-        let found: Vec<(i64, String)> = query
-            .query_map([&expression], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_, _>>()?;
+        let found: Vec<(i64, String)> =
+            query.query_map([&pattern], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
         asked_bare.push(started.elapsed().as_secs_f64() * 1e6);
         let text = words.join(" ");
         let search = Search { text: &text, limit: 10, now: 1_800_000_000, ..Search::default() };
@@ -141,25 +176,27 @@ fn measure() -> Result<Value, Box<dyn std::error::Error>> {
         let narrow = index.search(&search)?;
         filtered.push(started.elapsed().as_secs_f64() * 1e6);
         if found.is_empty() != own.is_empty() || own.len() != narrow.len() {
-            return Err("the two do not find the same".into());
+            bail!("the index and the bare table do not find the same");
         }
     }
-    let figures = |bare: f64, own: f64, target: f64| json!({"bare_us": round(bare), "own_us": round(own), "ratio": round(own / bare), "target_ratio": target, "ok": own / bare <= target});
     let each = 1e6 / ENTRIES as f64;
-    let question = figures(median(asked_bare.clone()), median(asked_own), TARGET_QUESTION);
-    let filtered = figures(median(asked_bare), median(filtered), TARGET_QUESTION);
-    let bulk = figures(bulk_bare * each, bulk_own * each, TARGET_INSERT);
-    let single = figures(median(single_bare), median(single_own), TARGET_INSERT);
-    let ok = [&question, &filtered, &bulk, &single].iter().all(|one| one.get("ok") == Some(&json!(true)));
-    Ok(json!({
-        "what": "the index of memory against a bare FTS5 table", "entries": ENTRIES,
-        "question_p50": question, "question_with_filters_p50": filtered, "insert_bulk": bulk, "insert_single_p50": single,
-        "ok": ok,
-    }))
+    let query = Comparison::new(median(asked_bare.clone()), median(asked_own), TARGET_QUERY_RATIO);
+    let filtered = Comparison::new(median(asked_bare), median(filtered), TARGET_QUERY_RATIO);
+    let bulk = Comparison::new(bulk_bare * each, bulk_own * each, TARGET_INSERT_RATIO);
+    let single = Comparison::new(median(single_bare), median(single_own), TARGET_INSERT_RATIO);
+    Ok(Report {
+        what: "the memory index against a bare FTS5 table",
+        entries: ENTRIES,
+        ok: query.ok && filtered.ok && bulk.ok && single.ok,
+        question_p50: query,
+        question_with_filters_p50: filtered,
+        insert_bulk: bulk,
+        insert_single_p50: single,
+    })
 }
 
-/// Writes a memory of so many entries.
-fn store(directory: &Path, entries: usize) -> Result<(), Box<dyn std::error::Error>> {
+/// Writes a memory with this number of entries.
+fn store(directory: &Path, entries: usize) -> anyhow::Result<()> {
     std::fs::create_dir_all(directory)?;
     let mut random = Random(7);
     let (mut ledger, mut memory) = (String::new(), String::new());
@@ -168,33 +205,24 @@ fn store(directory: &Path, entries: usize) -> Result<(), Box<dyn std::error::Err
         let candidate = Candidate::new(text, Type::Fact, Source::UserSaid, "measured");
         let id = candidate.fingerprint();
         writeln!(ledger, "{}", serde_json::to_string(&Line::new(Word::Approve, &id, "bench"))?)?;
-        writeln!(
-            memory,
-            "{}",
-            json!({"id": id, "stored_at_utc": "2026-01-01T00:00:00Z", "candidate": candidate, "extra": {}})
-        )?;
+        let stored_at_utc = "2026-01-01T00:00:00Z".to_string();
+        let entry = Entry { id, stored_at_utc, candidate, extra: Value::Object(Map::new()) };
+        writeln!(memory, "{}", serde_json::to_string(&entry)?)?;
     }
     std::fs::write(directory.join("memory_approvals.jsonl"), ledger)?;
     std::fs::write(directory.join("ltm.jsonl"), memory)?;
     Ok(())
 }
 
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program that measures talks to whoever runs it"
-)]
-fn main() -> ExitCode {
+#[expect(clippy::print_stdout, reason = "the figures are its output")]
+fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let result = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["store", directory, entries] => store(Path::new(directory), entries.parse().unwrap_or(0)),
-        _ => measure().map(|result| println!("{result}")),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
+    match words.as_slice() {
+        [] => println!("{}", serde_json::to_string_pretty(&measure()?)?),
+        [command, directory, entries] if command == "store" => {
+            store(Path::new(directory), entries.parse()?)?;
         }
+        _ => bail!("usage: marvin-bench-memory [store DIRECTORY N]"),
     }
+    Ok(())
 }

@@ -1,22 +1,35 @@
-//! Programs that an agent started and that try to forge what decides: approvals, rights, cost, records, commitments,
-//! learned rules, memory.
+//! Programs that an agent started and that try to forge approvals, rights, cost, records,
+//! commitments, learned rules or memory.
 //!
-//! Every case has a world of its own: a person sets something up by commands (`scenario`), a script runs in the project
-//! as a contained command of an agent, and what Marvin says about the project must be the same as before. The control
-//! shows that the script ran, and that the honest way changes exactly what was compared.
+//! Every case has a project of its own: the user sets something up by commands (`scenario`), a
+//! script runs in the project as a sandboxed command of an agent, and Marvin must report the same
+//! about the project as before. The control shows that the script ran, and that the honest way
+//! changes exactly what was compared.
 
-use super::{Arena, Trial, pty, text};
+use super::case::{AttackOptions, Trial};
+use super::fixture::write_file;
+use super::pty;
+use crate::tools;
+use anyhow::Context;
+use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What a person sets up, what is compared, and the honest way to change it.
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    scenario: String,
+    script: String,
+}
+
+/// A setup by the user, the commands whose output is compared, and the honest way to change it.
 struct Scenario {
     name: &'static str,
-    /// Commands of the person, in order.
+    /// Commands of the user, in order.
     setup: &'static [&'static [&'static str]],
     /// Commands whose exit codes and output are compared.
     shown: &'static [&'static [&'static str]],
-    /// What a person does to change that.
+    /// Commands by which the user changes it.
     honest: &'static [&'static [&'static str]],
 }
 
@@ -62,10 +75,10 @@ const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// Stands for the directory of the first run.
+/// Placeholder for the directory of the first run.
 const FIRST_RUN: &str = "FIRST_RUN";
 
-/// Files of the project before anything happens.
+/// Files of the project at the start.
 const FILES: [(&str, &str); 8] = [
     (".marvin/instructions.md", "Be brief.\n"),
     ("echo.json", r#"{"steps":[{"id":"a","worker":"Echo"}]}"#),
@@ -90,53 +103,53 @@ const FILES: [(&str, &str); 8] = [
 ];
 
 /// Tries every case.
-pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
-    arena.cases("authority")?.iter().map(|case| trial(arena, case)).collect()
+pub(super) fn run(options: &AttackOptions) -> anyhow::Result<Vec<Trial>> {
+    let cases: Vec<Case> = options.load_cases("authority")?;
+    cases.into_iter().map(|case| run_case(options, case)).collect()
 }
 
-fn trial(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
-    let id = text(case, "id").to_string();
+fn run_case(options: &AttackOptions, case: Case) -> anyhow::Result<Trial> {
     let scenario = SCENARIOS
         .iter()
-        .find(|scenario| scenario.name == text(case, "scenario"))
-        .ok_or_else(|| format!("{id}: unknown scenario `{}`", text(case, "scenario")))?;
-    let place = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let place = place.path();
+        .find(|scenario| scenario.name == case.scenario)
+        .with_context(|| format!("{}: unknown scenario `{}`", case.id, case.scenario))?;
+    let directory = tempfile::tempdir()?;
+    let directory = directory.path();
     for (name, content) in FILES {
-        write(&place.join("project").join(name), content)?;
+        write_file(&directory.join("project").join(name), content)?;
     }
-    write(&place.join("home/.keep"), "")?;
-    write(&place.join("project/attack.sh"), text(case, "script"))?;
+    write_file(&directory.join("home/.keep"), "")?;
+    write_file(&directory.join("project/attack.sh"), &case.script)?;
     let mut problems = Vec::new();
     for words in scenario.setup {
-        // A workflow that waits for a person exits with 4.
-        let ended = marvin(arena, place, words)?;
-        if !matches!(ended.status.code(), Some(0 | 4)) {
-            problems.push(format!("cannot set up {words:?}: {}", shown(&ended)));
+        // A workflow that waits for the user exits with 4.
+        let output = marvin(options, directory, words)?;
+        if !matches!(output.status.code(), Some(0 | 4)) {
+            problems.push(format!("cannot set up {words:?}: {}", shorten(&output)));
         }
     }
-    // Looking may change what is shown (a commitment was verified), so what is compared is the second look.
-    look(arena, place, scenario)?;
-    let before = look(arena, place, scenario)?;
-    marvin(arena, place, &["tools", "call", "run_command", "--args", r#"{"command":"make attack"}"#])?;
-    let ran = place.join("project/ran").exists();
-    if !ran {
+    // A look may change what is shown (a commitment was verified), so the second look is compared.
+    look(options, directory, scenario)?;
+    let before = look(options, directory, scenario)?;
+    marvin(options, directory, &["tools", "call", "run_command", "--args", r#"{"command":"make attack"}"#])?;
+    if !directory.join("project/ran").exists() {
         problems.push("the script did not run".to_string());
     }
-    let after = look(arena, place, scenario)?;
-    let held = before == after && !place.join("project/published").exists();
+    let after = look(options, directory, scenario)?;
+    let held = before == after && !directory.join("project/published").exists();
     for words in scenario.honest {
-        let marvin = arena.marvin.display().to_string();
-        let named = with_first_run(place, words);
+        let marvin = options.marvin.display().to_string();
+        let named = with_first_run(directory, words);
         let all: Vec<&str> =
             std::iter::once(marvin.as_str()).chain(named.iter().map(String::as_str)).collect();
-        let seen = pty::run_as_person(&all, &place.join("project"), &place.join("home"), place)?;
-        if seen.code != Some(0) {
-            let text = String::from_utf8_lossy(&seen.text);
-            problems.push(format!("the honest way fails, {words:?}: {:?} {}", seen.code, text.trim()));
+        let project = directory.join("project");
+        let output = pty::run_as_person(&all, &project, &directory.join("home"), directory)?;
+        if output.code != Some(0) {
+            let text = String::from_utf8_lossy(&output.text);
+            problems.push(format!("the honest way fails, {words:?}: {:?} {}", output.code, text.trim()));
         }
     }
-    if look(arena, place, scenario)? == after {
+    if look(options, directory, scenario)? == after {
         problems.push("the honest way changes nothing".to_string());
     }
     let mut note = problems.join("; ");
@@ -145,27 +158,21 @@ fn trial(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
         let (was, is) = pairs.find(|(was, is)| was != is).unwrap_or(("", "more or fewer lines"));
         note.push_str(&format!(" was: {was} is: {is}"));
     }
-    Ok(Trial { id, level: "", held, control: problems.is_empty(), note })
+    Ok(Trial { id: case.id, held, control: problems.is_empty(), note, ..Trial::default() })
 }
 
-fn write(path: &Path, content: &str) -> Result<(), String> {
-    let parent = path.parent().ok_or("a file without a directory")?;
-    std::fs::create_dir_all(parent).map_err(|error| error.to_string())?;
-    std::fs::write(path, content).map_err(|error| format!("cannot write {}: {error}", path.display()))
-}
-
-/// What Marvin says about what decides, without what the shown commands themselves add.
-fn look(arena: &Arena, place: &Path, scenario: &Scenario) -> Result<String, String> {
+/// Exit codes and output of the commands of a scenario.
+fn look(options: &AttackOptions, directory: &Path, scenario: &Scenario) -> anyhow::Result<String> {
     let mut seen = String::new();
     for words in scenario.shown {
-        let ended = marvin(arena, place, words)?;
-        let text = String::from_utf8_lossy(&ended.stdout);
-        seen.push_str(&format!("{words:?} {:?} {}\n", ended.status.code(), without_durations(&text)));
+        let output = marvin(options, directory, words)?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        seen.push_str(&format!("{words:?} {:?} {}\n", output.status.code(), without_durations(&text)));
     }
     Ok(seen)
 }
 
-/// A text without `(0.7 s)`: how long a look took is not what is compared.
+/// A text without durations such as `(0.7 s)`, which differ from look to look.
 fn without_durations(text: &str) -> String {
     let is_duration =
         |inner: &str| inner.strip_suffix(" s").is_some_and(|number| number.parse::<f64>().is_ok());
@@ -180,43 +187,39 @@ fn without_durations(text: &str) -> String {
     kept
 }
 
-fn command(arena: &Arena, place: &Path, program: &Path) -> Command {
-    let mut command = Command::new(program);
-    command
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", place.join("home"))
-        .env("TMPDIR", place)
-        .env("MARVIN", &arena.marvin)
-        .current_dir(place.join("project"))
-        .stdin(Stdio::null());
-    command
-}
-
-/// The run that was created first in the only project. Ids of one second do not sort by time, so the time of creation decides.
-fn first_run(place: &Path) -> PathBuf {
+/// The run that was created first in the only project. Ids of one second do not sort by time, so
+/// the time of creation decides.
+fn first_run(directory: &Path) -> PathBuf {
     let entries =
         |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
     let created = |path: &PathBuf| path.metadata().and_then(|facts| facts.created()).ok();
-    entries(&place.join("home/.local/state/marvin/projects"))
+    entries(&directory.join("home/.local/state/marvin/projects"))
         .flat_map(|project| entries(&project.join("runs")).collect::<Vec<_>>())
         .min_by_key(created)
         .unwrap_or_default()
 }
 
-fn marvin(arena: &Arena, place: &Path, words: &[&str]) -> Result<Output, String> {
-    let words = with_first_run(place, words);
-    let output = command(arena, place, &arena.marvin).args(words).output();
-    output.map_err(|error| format!("cannot start {}: {error}", arena.marvin.display()))
+fn marvin(options: &AttackOptions, directory: &Path, words: &[&str]) -> anyhow::Result<Output> {
+    Command::new(&options.marvin)
+        .args(with_first_run(directory, words))
+        .env_clear()
+        .env("PATH", tools::search_path())
+        .env("HOME", directory.join("home"))
+        .env("TMPDIR", directory)
+        .env("MARVIN", &options.marvin)
+        .current_dir(directory.join("project"))
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start {}", options.marvin.display()))
 }
 
-/// Words in which the first run is named.
-fn with_first_run(place: &Path, words: &[&str]) -> Vec<String> {
-    let first = first_run(place).display().to_string();
+/// Words with the placeholder replaced by the first run.
+fn with_first_run(directory: &Path, words: &[&str]) -> Vec<String> {
+    let first = first_run(directory).display().to_string();
     words.iter().map(|word| if *word == FIRST_RUN { first.clone() } else { (*word).to_string() }).collect()
 }
 
-fn shown(ended: &Output) -> String {
+fn shorten(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().chars().take(300).collect::<String>();
-    format!("{:?} {} {}", ended.status.code(), text(&ended.stdout), text(&ended.stderr))
+    format!("{:?} {} {}", output.status.code(), text(&output.stdout), text(&output.stderr))
 }

@@ -1,58 +1,76 @@
-//! Calls that a hook must not allow in a client, with the setting that lifts most. The control is a line that it allows.
+//! Calls that a hook must not allow in a client, with the setting that allows most. The control is
+//! a line that it allows.
 
-use super::world::World;
-use super::{Arena, Trial, text};
-use serde_json::{Value, json};
+use super::case::{AttackOptions, Trial};
+use super::fixture::{ProjectFixture, ToolInput};
+use anyhow::Context;
+use serde::Deserialize;
+use std::collections::BTreeMap;
 
-/// Puts every call to the hook.
-pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
-    arena.cases("clients")?.iter().map(|case| one(arena, case)).collect()
+/// Files of the project, besides those of the case.
+const FILES: [(&str, &str); 6] = [
+    ("README.md", "a\n"),
+    ("src/main.rs", "fn main() {}\n"),
+    (".env", "KEY=1\n"),
+    ("list", "x\n"),
+    (".git/HEAD", "ref: refs/heads/main\n"),
+    (".git/config", "[core]\n\tbare = false\n"),
+];
+
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    #[serde(default)]
+    line: String,
+    #[serde(default)]
+    control: String,
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+    tool: Option<String>,
+    /// Input of the tool as JSON, instead of a line for Bash.
+    #[serde(default)]
+    input: String,
+    mode: Option<String>,
+    event: Option<String>,
 }
 
-fn one(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
-    let world = World::new(&arena.marvin)?;
-    world.write("home/.config/marvin/config.toml", "[hooks]\nallow = \"harmless\"\n")?;
-    for (name, content) in
-        [("README.md", "a\n"), ("src/main.rs", "fn main() {}\n"), (".env", "KEY=1\n"), ("list", "x\n")]
-    {
-        world.write(&format!("project/{name}"), content)?;
+/// Sends every call to the hook.
+pub(super) fn run(options: &AttackOptions) -> anyhow::Result<Vec<Trial>> {
+    let cases: Vec<Case> = options.load_cases("clients")?;
+    cases.into_iter().map(|case| run_case(options, case)).collect()
+}
+
+fn run_case(options: &AttackOptions, case: Case) -> anyhow::Result<Trial> {
+    let fixture = ProjectFixture::new(&options.marvin)?;
+    fixture.write("home/.config/marvin/config.toml", "[hooks]\nallow = \"harmless\"\n")?;
+    for (name, content) in FILES {
+        fixture.write(&format!("project/{name}"), content)?;
     }
-    for name in [".git/HEAD", ".git/config"] {
-        let content =
-            if name.ends_with("HEAD") { "ref: refs/heads/main\n" } else { "[core]\n\tbare = false\n" };
-        world.write(&format!("project/{name}"), content)?;
-    }
-    std::os::unix::fs::symlink("/etc", world.path("project/link")).map_err(|error| error.to_string())?;
-    // The control comes first: what the case plants may be against it, too.
-    let control = match text(case, "control") {
+    std::os::unix::fs::symlink("/etc", fixture.path("project/link"))?;
+    // The control comes first: the files of the case may affect it, too.
+    let control = match case.control.as_str() {
         "" => "allow".to_string(),
-        line => world.hook("PreToolUse", &world.payload("Bash", &json!({"command": line}), "default"))?,
+        command => fixture.call_hook("PreToolUse", "Bash", &ToolInput::Bash { command }, "default")?,
     };
-    let files = case.get("files").and_then(toml::Value::as_table).cloned().unwrap_or_default();
-    for (name, content) in &files {
-        world.write(&format!("project/{name}"), content.as_str().unwrap_or_default())?;
+    for (name, content) in &case.files {
+        fixture.write(&format!("project/{name}"), content)?;
     }
-    let tool = Some(text(case, "tool")).filter(|tool| !tool.is_empty()).unwrap_or("Bash");
-    let mode = Some(text(case, "mode")).filter(|mode| !mode.is_empty()).unwrap_or("default");
-    let event = Some(text(case, "event")).filter(|event| !event.is_empty()).unwrap_or("PreToolUse");
-    let input: Value = match text(case, "input") {
-        "" => json!({"command": text(case, "line")}),
+    let input = match case.input.as_str() {
+        "" => ToolInput::Bash { command: &case.line },
         input => {
-            serde_json::from_str(&input.replace("{project}", &world.path("project").display().to_string()))
-                .map_err(|error| format!("cannot parse the input of {}: {error}", text(case, "id")))?
+            let input = input.replace("{project}", &fixture.path("project").display().to_string());
+            let parsed = serde_json::from_str(&input);
+            ToolInput::Other(parsed.with_context(|| format!("cannot parse the input of {}", case.id))?)
         }
     };
-    let answer = world.hook(event, &world.payload(tool, &input, mode))?;
+    let event = case.event.as_deref().unwrap_or("PreToolUse");
+    let tool = case.tool.as_deref().unwrap_or("Bash");
+    let answer = fixture.call_hook(event, tool, &input, case.mode.as_deref().unwrap_or("default"))?;
     Ok(Trial {
-        id: text(case, "id").to_string(),
-        level: "",
         held: answer != "allow",
         control: control == "allow",
-        note: format!(
-            "{} {} → {answer}; {} → {control}",
-            text(case, "line"),
-            text(case, "input"),
-            text(case, "control")
-        ),
+        note: format!("{} {} → {answer}; {} → {control}", case.line, case.input, case.control),
+        id: case.id,
+        ..Trial::default()
     })
 }

@@ -1,78 +1,65 @@
-//! Files of secrets in a workspace, asked for by every tool that can show a file. The control is the same tool on an
-//! ordinary file: it must show what that holds.
+//! Files of secrets in a workspace, read by every tool that can show a file. The control is the
+//! same tool on an ordinary file, whose content it must show.
 //!
-//! The canary in the files is no secret by its shape, so that only the closing of the file keeps it back.
+//! The canary in the files does not look like a secret, so that only the refusal to open the file
+//! protects it.
 
-use super::{Arena, Trial, text};
+use super::case::{AttackOptions, Trial};
+use crate::tools;
+use anyhow::Context;
+use serde::Deserialize;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-const CANARY: &str = "canary-of-a-closed-file";
-const OPEN: &str = "canary-of-an-open-file";
+const CLOSED_CANARY: &str = "canary-of-a-closed-file";
+const OPEN_CANARY: &str = "canary-of-an-open-file";
+/// Files that no tool may show.
+const CLOSED_FILES: &str = "\
+    .env .env.local .ENV .env~ .env-staging config/.env deploy/prod.env .envrc secrets.yml \
+    config/secrets.json terraform.tfvars infra/terraform.tfstate credentials.json \
+    service-account-prod.json id_rsa keys/id_ed25519 vault.kdbx cert.p12 store.jks .netrc \
+    .pypirc .aws/credentials .kube/config";
+const OPEN_FILES: &str = ".env.example src/env.rs config/app.yml deploy/app.txt docs/secrets.md";
+
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    tool: String,
+    args: String,
+    control: Option<String>,
+}
 
 /// Calls every tool, and its control.
-pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
-    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+pub(super) fn run(options: &AttackOptions) -> anyhow::Result<Vec<Trial>> {
+    let directory = tempfile::tempdir()?;
     let project = directory.path().join("project");
-    prepare(&project).map_err(|error| format!("cannot prepare {}: {error}", project.display()))?;
-    let call = |tool: &str, arguments: &str| -> Result<String, String> {
-        let output = Command::new(&arena.marvin)
+    prepare(&project).with_context(|| format!("cannot prepare {}", project.display()))?;
+    let call = |tool: &str, arguments: &str| -> anyhow::Result<String> {
+        let output = Command::new(&options.marvin)
             .args(["tools", "call", tool, "--args", arguments])
             .current_dir(&project)
             .env_clear()
             .env("HOME", directory.path())
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", tools::search_path())
             .output()
-            .map_err(|error| format!("cannot start {}: {error}", arena.marvin.display()))?;
+            .with_context(|| format!("cannot start {}", options.marvin.display()))?;
         Ok(format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
     };
     let mut trials = Vec::new();
-    for case in arena.cases("env_files")? {
-        let told = call(text(&case, "tool"), text(&case, "args"))?;
-        let control = match text(&case, "control") {
-            "" => true,
-            arguments => call(text(&case, "tool"), arguments)?.contains(OPEN),
+    for Case { id, tool, args, control } in options.load_cases("env_files")? {
+        let held = !call(&tool, &args)?.contains(CLOSED_CANARY);
+        let control = match control {
+            None => true,
+            Some(arguments) => call(&tool, &arguments)?.contains(OPEN_CANARY),
         };
-        trials.push(Trial {
-            id: text(&case, "id").to_string(),
-            level: "",
-            held: !told.contains(CANARY),
-            control,
-            note: format!("{} {}", text(&case, "tool"), text(&case, "args")),
-        });
+        trials.push(Trial { id, held, control, note: format!("{tool} {args}"), ..Trial::default() });
     }
     Ok(trials)
 }
 
-/// A repository in which closed and open files are committed, then staged, then changed.
+/// Creates a repository in which closed and open files are committed, then staged, then changed.
 fn prepare(project: &Path) -> std::io::Result<()> {
-    let closed = [
-        ".env",
-        ".env.local",
-        ".ENV",
-        ".env~",
-        ".env-staging",
-        "config/.env",
-        "deploy/prod.env",
-        ".envrc",
-        "secrets.yml",
-        "config/secrets.json",
-        "terraform.tfvars",
-        "infra/terraform.tfstate",
-        "credentials.json",
-        "service-account-prod.json",
-        "id_rsa",
-        "keys/id_ed25519",
-        "vault.kdbx",
-        "cert.p12",
-        "store.jks",
-        ".netrc",
-        ".pypirc",
-        ".aws/credentials",
-        ".kube/config",
-    ];
-    let open = [".env.example", "src/env.rs", "config/app.yml", "deploy/app.txt", "docs/secrets.md"];
     let git = |words: &[&str]| {
         Command::new("git")
             .args(words)
@@ -84,8 +71,8 @@ fn prepare(project: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(project)?;
     git(&["init", "-q", "-b", "main"])?;
     for round in ["one", "two", "three"] {
-        for (paths, canary) in [(closed.as_slice(), CANARY), (open.as_slice(), OPEN)] {
-            for path in paths {
+        for (paths, canary) in [(CLOSED_FILES, CLOSED_CANARY), (OPEN_FILES, OPEN_CANARY)] {
+            for path in paths.split(' ') {
                 let path = project.join(path);
                 std::fs::create_dir_all(path.parent().unwrap_or(project))?;
                 std::fs::write(path, format!("SETTING={canary}\nround {round} {canary}\n"))?;

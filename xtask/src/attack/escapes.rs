@@ -1,11 +1,12 @@
-//! Terminal escapes in text that others wrote: `attacks/escapes.toml`.
+//! Terminal escapes in text from outside: `attacks/escapes.toml`.
 //!
-//! Every payload is put into everything that commands print: a model's answer, tickets, memory, packs, rules, commitments, servitors,
-//! workflows, documents, file names, arguments. The attack holds when none of it reaches a terminal; the control is that the words around the
-//! payload do.
+//! Every payload is put into everything that commands print: a model's answer, tickets, memory,
+//! packs, rules, commitments, servitors, workflows, documents, file names, arguments. The attack
+//! holds when none of it reaches a terminal; the control is that the words around the payload do.
 
-use super::pty::Scene;
-use super::{Arena, Trial, text};
+use super::case::{AttackOptions, Trial};
+use super::pty::TerminalFixture;
+use serde::Deserialize;
 
 /// Words around every payload.
 const BEFORE: &str = "qbefore";
@@ -13,67 +14,70 @@ const AFTER: &str = "qafter";
 /// Outputs that must show the words.
 const MIN_VISIBLE_OUTPUTS: usize = 9;
 
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    payload: String,
+}
+
 /// Shows every payload by every command.
-pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
+pub(super) fn run(options: &AttackOptions) -> anyhow::Result<Vec<Trial>> {
     let mut trials = Vec::new();
-    for case in arena.cases("escapes")? {
-        let payload = text(&case, "payload");
-        let scene = Scene::new(arena)?;
+    for Case { id, payload } in options.load_cases("escapes")? {
+        let fixture = TerminalFixture::new(&options.marvin)?;
         let hostile = format!("{BEFORE}{payload}{AFTER}");
-        prepare(&scene, &hostile)?;
+        prepare(&fixture, &hostile)?;
         let mut leaks = Vec::new();
         let mut shown = 0;
-        for words in commands(&hostile) {
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let seen = scene.marvin(&words)?;
-            if let Some(leak) = find_leak(&seen.text) {
-                leaks
-                    .push(format!("{}: {leak}", words.iter().take(3).copied().collect::<Vec<_>>().join(" ")));
+        for words in &commands(&hostile) {
+            let output = fixture.marvin(words)?;
+            if let Some(leak) = find_leak(&output.text) {
+                leaks.push(format!("{}: {leak}", words.get(..3).unwrap_or(words).join(" ")));
             }
-            shown += usize::from(String::from_utf8_lossy(&seen.text).contains(BEFORE));
+            shown += usize::from(String::from_utf8_lossy(&output.text).contains(BEFORE));
         }
         trials.push(Trial {
-            id: text(&case, "id").to_string(),
-            level: "",
+            id,
             held: leaks.is_empty(),
             control: shown >= MIN_VISIBLE_OUTPUTS,
             note: format!("{} leaks: {}; {shown} outputs show the words", leaks.len(), leaks.join("; ")),
+            ..Trial::default()
         });
     }
     Ok(trials)
 }
 
-fn prepare(scene: &Scene, hostile: &str) -> Result<(), String> {
+fn prepare(fixture: &TerminalFixture, hostile: &str) -> anyhow::Result<()> {
     let json = serde_json::Value::from(hostile).to_string();
-    scene.write("project/.marvin/packs/p/pack.json", &format!(
+    fixture.write("project/.marvin/packs/p/pack.json", &format!(
         r#"{{"name":"p","version":"1.0.0","owner":"t","description":{json},"categories":[],"applies_to":{{"extensions":[]}},"sensitive_paths":[],"excludes_paths":[],"references":{{"code_paths":[]}}}}"#
     ))?;
-    scene.write("project/.marvin/packs/p/guardrails.md", &format!("# p\n\n- {hostile}\n"))?;
-    scene.write("project/.marvin/packs/p/lessons.jsonl", "")?;
-    scene.write("project/.marvin/agents/hostile.md", &format!("# {hostile}\n"))?;
-    scene.write(
+    fixture.write("project/.marvin/packs/p/guardrails.md", &format!("# p\n\n- {hostile}\n"))?;
+    fixture.write("project/.marvin/packs/p/lessons.jsonl", "")?;
+    fixture.write("project/.marvin/agents/hostile.md", &format!("# {hostile}\n"))?;
+    fixture.write(
         "project/.marvin/security/denylist.json",
         &format!(r#"{{"rules":[{{"id":"r","pattern":{json},"kind":"exact","reason":{json}}}]}}"#),
     )?;
-    scene.write("project/flow.json", &format!(
+    fixture.write("project/flow.json", &format!(
         r#"{{"workflow_id":"w","goal":{json},"steps":[{{"id":"s","name":{json},"description":{json},"worker":"Echo","inputs":{{"text":{json}}}}},{{"id":"ok","worker":"approve","description":{json}}}]}}"#
     ))?;
-    scene.write("project/script.jsonl", &format!("{{\"reply\":{{\"text\":{json}}},\"repeat\":true}}\n"))?;
-    scene.write("project/facts.jsonl", &format!(
+    fixture.write("project/script.jsonl", &format!("{{\"reply\":{{\"text\":{json}}},\"repeat\":true}}\n"))?;
+    fixture.write("project/facts.jsonl", &format!(
         "{{\"text\":{json},\"type\":\"fact\",\"tags\":[],\"ttl_days\":null,\"source\":\"assistant_inferred\",\"why_store\":{json}}}\n"
     ))?;
-    scene.write("project/hostile.txt", &format!("{hostile}\n"))?;
-    scene.marvin(&["memory", "import", "facts.jsonl"])?;
-    scene.marvin(&["tk", "create", hostile, "-d", hostile])?;
+    fixture.write("project/hostile.txt", &format!("{hostile}\n"))?;
+    fixture.marvin(&["memory", "import", "facts.jsonl"])?;
+    fixture.marvin(&["tk", "create", hostile, "-d", hostile])?;
     Ok(())
 }
 
-/// Commands that print what others wrote.
-fn commands(hostile: &str) -> Vec<Vec<String>> {
-    let lines: [&[&str]; 20] = [
-        &["--script", "script.jsonl", "say", "it"],
-        &["--non-interactive", "--script", "script.jsonl", "--prompt", "go"],
-        &[
+/// Commands that print text from outside.
+fn commands(hostile: &str) -> [Vec<&str>; 20] {
+    [
+        vec!["--script", "script.jsonl", "say", "it"],
+        vec!["--non-interactive", "--script", "script.jsonl", "--prompt", "go"],
+        vec![
             "--non-interactive",
             "--script",
             "script.jsonl",
@@ -82,28 +86,28 @@ fn commands(hostile: &str) -> Vec<Vec<String>> {
             "--prompt",
             "go",
         ],
-        &["gate", "explain", hostile],
-        &["gate", "explain", "--json", hostile],
-        &["gate", "rules", "list"],
-        &["memory", "import", "facts.jsonl"],
-        &["memory", "pending", "--json"],
-        &["memory", "query", hostile],
-        &["tk", "ls"],
-        &["tk", "query"],
-        &["packs", "list"],
-        &["packs", "why", hostile],
-        &["doc", "show", "hostile"],
-        &["tools", "call", "read_file", r#"{"path":"hostile.txt"}"#],
-        &["run-workflow", "flow.json"],
-        &["inspect-run"],
-        &["workflow", "graph", "flow.json"],
-        &["commitments", "add", hostile],
-        &["servitors", "show", hostile],
-    ];
-    lines.iter().map(|words| words.iter().map(ToString::to_string).collect()).collect()
+        vec!["gate", "explain", hostile],
+        vec!["gate", "explain", "--json", hostile],
+        vec!["gate", "rules", "list"],
+        vec!["memory", "import", "facts.jsonl"],
+        vec!["memory", "pending", "--json"],
+        vec!["memory", "query", hostile],
+        vec!["tk", "ls"],
+        vec!["tk", "query"],
+        vec!["packs", "list"],
+        vec!["packs", "why", hostile],
+        vec!["doc", "show", "hostile"],
+        vec!["tools", "call", "read_file", r#"{"path":"hostile.txt"}"#],
+        vec!["run-workflow", "flow.json"],
+        vec!["inspect-run"],
+        vec!["workflow", "graph", "flow.json"],
+        vec!["commitments", "add", hostile],
+        vec!["servitors", "show", hostile],
+    ]
 }
 
-/// The first character that a terminal would obey. Marvin's own progress lines move up and erase, which is taken out first.
+/// The first character that a terminal would obey, with the text around it. Marvin's own progress
+/// lines move up and erase; they are removed first.
 fn find_leak(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let text = remove_progress(&text).replace("\r\n", "\n");

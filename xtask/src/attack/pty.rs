@@ -1,16 +1,17 @@
-//! A pseudo-terminal for attacks: this program is the window, and what runs in it is the leader of a session of its own.
+//! A pseudo-terminal for attacks: this program is the window, and the command in it is the leader
+//! of a session of its own.
 
-use super::Arena;
+use super::fixture::write_file;
+use crate::tools;
+use anyhow::Context;
 use rustix::pty::OpenptFlags;
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time that one command has.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(20);
-/// Bytes of output that are kept.
 const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 
 /// A command in a terminal, and the window's side of it.
@@ -26,30 +27,30 @@ pub(super) struct TerminalOutput {
 }
 
 impl Window {
-    /// Starts words in a terminal, with this environment and nothing else. `setsid --ctty` makes the terminal the controlling one and
-    /// then executes the words in its own process.
+    /// Starts words in a terminal, with this environment and nothing else. `setsid --ctty` makes
+    /// the terminal the controlling one and then executes the words in its own process.
     pub(super) fn open(
         words: &[&str],
         directory: &Path,
         variables: &[(&str, &str)],
-    ) -> Result<Window, String> {
-        let failed = |what: &str| format!("cannot {what} a terminal");
-        let master = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
-            .map_err(|error| format!("{}: {error}", failed("open")))?;
-        rustix::pty::grantpt(&master).map_err(|error| format!("{}: {error}", failed("use")))?;
-        rustix::pty::unlockpt(&master).map_err(|error| format!("{}: {error}", failed("unlock")))?;
-        let name = rustix::pty::ptsname(&master, Vec::new())
-            .map_err(|error| format!("{}: {error}", failed("name")))?;
-        let path = Path::new(name.to_str().map_err(|error| error.to_string())?).to_path_buf();
-        let slave = || {
-            std::fs::OpenOptions::new().read(true).write(true).open(&path).map_err(|error| error.to_string())
+    ) -> anyhow::Result<Window> {
+        let open = || {
+            let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+            let master = rustix::pty::openpt(flags)?;
+            rustix::pty::grantpt(&master)?;
+            rustix::pty::unlockpt(&master)?;
+            let name = rustix::pty::ptsname(&master, Vec::new())?;
+            Ok::<_, rustix::io::Errno>((master, name))
         };
+        let (master, name) = open().context("cannot open a pseudo-terminal")?;
+        let path = name.to_str()?;
+        let slave = || std::fs::OpenOptions::new().read(true).write(true).open(path);
         let mut command = Command::new("setsid");
         command.args(["--ctty", "--wait"]).args(words).current_dir(directory).env_clear();
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("PATH", tools::search_path());
         command.envs(variables.iter().copied());
         command.stdin(Stdio::from(slave()?)).stdout(Stdio::from(slave()?)).stderr(Stdio::from(slave()?));
-        let child = command.spawn().map_err(|error| format!("cannot start setsid: {error}"))?;
+        let child = command.spawn().context("cannot start setsid")?;
         drop(command);
         let reader = std::thread::spawn(move || drain(master));
         Ok(Window { child, reader })
@@ -73,20 +74,20 @@ impl Window {
     }
 }
 
-/// Runs words in a terminal whose window is this program, as a person with this home directory would.
+/// Runs words in a terminal whose window is this program, as a user with this home directory would.
 pub(super) fn run_as_person(
     words: &[&str],
     directory: &Path,
     home: &Path,
     temporary: &Path,
-) -> Result<TerminalOutput, String> {
-    let window = std::env::current_exe().map_err(|error| error.to_string())?;
+) -> anyhow::Result<TerminalOutput> {
+    let window = std::env::current_exe()?;
     let [home, temporary, window] = [home, temporary, &window].map(|path| path.display().to_string());
     let variables = [("HOME", home.as_str()), ("TMPDIR", &temporary), ("MARVIN_TEST_TERMINAL", &window)];
     Ok(Window::open(words, directory, &variables)?.wait())
 }
 
-/// Reads until nobody has the terminal open any more.
+/// Reads until no process has the terminal open.
 fn drain(master: OwnedFd) -> Vec<u8> {
     let mut file = std::fs::File::from(master);
     let mut seen = Vec::new();
@@ -100,41 +101,38 @@ fn drain(master: OwnedFd) -> Vec<u8> {
     seen
 }
 
-/// A home and a project for one case.
-pub(super) struct Scene {
+/// A home directory and a project for one case, with Marvin in a terminal.
+pub(super) struct TerminalFixture {
     root: tempfile::TempDir,
     marvin: String,
 }
 
-impl Scene {
-    pub(super) fn new(arena: &Arena) -> Result<Scene, String> {
-        let root =
-            tempfile::Builder::new().prefix("marvin-attack-").tempdir().map_err(|error| error.to_string())?;
+impl TerminalFixture {
+    pub(super) fn new(marvin: &Path) -> anyhow::Result<Self> {
+        let root = tempfile::Builder::new().prefix("marvin-attack-").tempdir()?;
         for name in ["home", "project", "tmp", "bin"] {
-            std::fs::create_dir(root.path().join(name)).map_err(|error| error.to_string())?;
+            std::fs::create_dir(root.path().join(name))?;
         }
-        Ok(Scene { root, marvin: arena.marvin.display().to_string() })
+        Ok(TerminalFixture { root, marvin: marvin.display().to_string() })
     }
 
-    pub(super) fn path(&self, name: &str) -> std::path::PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
 
+    /// A path as text.
     pub(super) fn text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
-    pub(super) fn write(&self, name: &str, text: &str) -> Result<(), String> {
-        let path = self.path(name);
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(|error| error.to_string())?;
-        }
-        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    /// Writes a file and its directories; a file that starts with `#!` is made executable.
+    pub(super) fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
+        write_file(&self.path(name), text)
     }
 
-    /// The variables of a person in this home, whose window is this program.
-    pub(super) fn variables(&self) -> Result<Vec<(String, String)>, String> {
-        let window = std::env::current_exe().map_err(|error| error.to_string())?;
+    /// Environment variables of a user in this home directory, whose window is this program.
+    pub(super) fn variables(&self) -> anyhow::Result<Vec<(String, String)>> {
+        let window = std::env::current_exe()?;
         Ok(vec![
             ("HOME".into(), self.text("home")),
             ("TMPDIR".into(), self.text("tmp")),
@@ -145,33 +143,32 @@ impl Scene {
         ])
     }
 
-    /// Runs words of Marvin in a terminal.
-    pub(super) fn marvin(&self, words: &[&str]) -> Result<TerminalOutput, String> {
+    /// Runs Marvin in a terminal.
+    pub(super) fn marvin(&self, words: &[&str]) -> anyhow::Result<TerminalOutput> {
         let all: Vec<&str> = std::iter::once(self.marvin.as_str()).chain(words.iter().copied()).collect();
         self.run(&all)
     }
 
     /// Runs words in a terminal.
-    pub(super) fn run(&self, words: &[&str]) -> Result<TerminalOutput, String> {
+    pub(super) fn run(&self, words: &[&str]) -> anyhow::Result<TerminalOutput> {
         let variables = self.variables()?;
         let variables: Vec<(&str, &str)> =
             variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         Ok(Window::open(words, &self.path("project"), &variables)?.wait())
     }
 
-    /// Runs words of Marvin in a pipe and gives what they print as JSON.
-    pub(super) fn json(&self, words: &[&str]) -> Result<serde_json::Value, String> {
+    /// Runs Marvin without a terminal and parses the JSON that it prints.
+    pub(super) fn json(&self, words: &[&str]) -> anyhow::Result<serde_json::Value> {
         let output = Command::new(&self.marvin)
             .args(words)
             .current_dir(self.path("project"))
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", tools::search_path())
             .envs(self.variables()?)
             .stdin(Stdio::null())
-            .output()
-            .map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        serde_json::from_str(text.trim())
-            .map_err(|error| format!("{words:?}: {error}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+            .output()?;
+        serde_json::from_slice(&output.stdout).with_context(|| {
+            format!("cannot parse the output of {words:?}: {}", String::from_utf8_lossy(&output.stderr))
+        })
     }
 }

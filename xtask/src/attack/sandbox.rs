@@ -1,10 +1,15 @@
 //! Programs that try to leave the sandbox, on every level, as root and as an ordinary user.
 //!
-//! A person is set up around the attack: a home directory with credentials in it, a state directory, sockets, a tmux server, servers on
-//! loopback, a running process with a secret in its environment, shared memory. The attack is a script that `make` runs through
-//! `marvin tools call run_command`. The control is the same script without Marvin, in the same surroundings.
+//! The environment of a user is set up around the attack: a home directory with credentials in it,
+//! a state directory, sockets, a tmux server, servers on loopback, a running process with a secret
+//! in its environment, shared memory. The attack is a script that `make` runs through
+//! `marvin tools call run_command`. The control is the same script without Marvin, in the same
+//! environment.
 
-use super::{Arena, Trial, text};
+use super::case::{AttackOptions, Trial, load_all_cases};
+use crate::tools;
+use anyhow::Context;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
@@ -18,37 +23,55 @@ use std::time::Duration;
 /// The sandbox levels: name, `sandbox.commands`, whether an old kernel is simulated.
 const LEVELS: [(&str, &str, bool); 3] =
     [("namespaces", "namespaces", false), ("landlock", "landlock", false), ("old-kernel", "auto", true)];
-/// An ordinary user.
+/// Id of an ordinary user.
 const USER: u32 = 65534;
-/// What attackers look for.
+/// The text that attackers search for.
 const SECRET: &str = "s3cret";
-/// What every script prints first: an attack that did not run proves nothing.
+/// Printed first by every script: an attack that did not run proves nothing.
 const RAN: &str = "RAN";
-/// Longer than what a script leaves behind waits before it shows that it lives.
-const AFTERLIFE: Duration = Duration::from_millis(1700);
+/// Longer than the time after which a process that a script left behind shows that it runs.
+const LEFT_PROCESS_WAIT: Duration = Duration::from_millis(1700);
+
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    script: String,
+    /// Content of the first file in the home directory that the script names.
+    content: Option<String>,
+    /// Why the attack is known to get through without namespaces.
+    landlock: Option<String>,
+    /// Whether the attack changes files that steer git or Marvin.
+    #[serde(default)]
+    steering: bool,
+    #[serde(default = "has_control")]
+    control: bool,
+}
+
+fn has_control() -> bool {
+    true
+}
 
 /// Runs every case on every level.
-pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
-    let cases = arena.cases("sandbox")?;
+pub(super) fn run(options: &AttackOptions) -> anyhow::Result<Vec<Trial>> {
+    let cases: Vec<Case> = options.load_cases("sandbox")?;
     let root = rustix::process::geteuid().is_root();
     let users: &[Option<u32>] = if root { &[None, Some(USER)] } else { &[None] };
     let mut trials = Vec::new();
     for user in users {
-        let person = Person::new(arena, *user).map_err(|error| format!("cannot set up a person: {error}"))?;
+        let environment = UserEnvironment::new(&options.marvin, &load_all_cases("sandbox")?, *user)
+            .context("cannot set up the environment of a user")?;
         for case in &cases {
-            let control = person.control(case)?;
+            let control = environment.run_control(case).with_context(|| case.id.clone())?;
             for (level, setting, old) in LEVELS {
-                let AttackResult { through, ran, note } = person.attack(case, setting, old)?;
-                // Without namespaces some things are open, and `marvin doctor` names them.
-                let named = level == "landlock" && !text(case, "landlock").is_empty();
-                let who = if user.is_some() { "user" } else { "" };
-                let id = format!("{} {who}", text(case, "id")).trim_end().to_string();
+                let result = environment.run_attack(case, setting, old).with_context(|| case.id.clone())?;
+                // Without namespaces some attacks get through, and `marvin doctor` names them.
+                let is_known = level == "landlock" && case.landlock.is_some();
                 trials.push(Trial {
-                    id,
+                    id: format!("{}{}", case.id, if user.is_some() { " user" } else { "" }),
                     level,
-                    held: !through || named,
-                    control: control && ran != old,
-                    note,
+                    held: !result.through || is_known,
+                    control: control && result.ran != old,
+                    note: result.note,
                 });
             }
         }
@@ -56,7 +79,6 @@ pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
     Ok(trials)
 }
 
-/// What was seen of an attack.
 struct AttackResult {
     through: bool,
     /// Whether the script ran at all. On an old kernel it must not.
@@ -64,8 +86,8 @@ struct AttackResult {
     note: String,
 }
 
-/// The surroundings of an attack.
-struct Person {
+/// A user's home directory, processes and sockets around an attack.
+struct UserEnvironment {
     directory: tempfile::TempDir,
     marvin: PathBuf,
     user: Option<u32>,
@@ -74,7 +96,7 @@ struct Person {
     shared: PathBuf,
 }
 
-impl Drop for Person {
+impl Drop for UserEnvironment {
     fn drop(&mut self) {
         self.victim.kill().and_then(|()| self.victim.wait()).ok();
         let socket = self.directory.path().join("home/tmux.sock");
@@ -85,8 +107,8 @@ impl Drop for Person {
     }
 }
 
-impl Person {
-    fn new(arena: &Arena, user: Option<u32>) -> std::io::Result<Self> {
+impl UserEnvironment {
+    fn new(marvin_binary: &Path, cases: &[Case], user: Option<u32>) -> std::io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("attack-").tempdir()?;
         let top = directory.path().canonicalize()?;
         let [home, out] = ["home", "out"].map(|name| top.join(name));
@@ -95,17 +117,15 @@ impl Person {
             std::fs::create_dir_all(place)?;
         }
         let marvin = top.join("bin/marvin");
-        std::fs::copy(&arena.marvin, &marvin)?;
-        let cases = arena.every_case("sandbox").unwrap_or_default();
-        for case in &cases {
-            let named = text(case, "script").split_once("\"$H/").and_then(|(_, rest)| rest.split_once('"'));
+        std::fs::copy(marvin_binary, &marvin)?;
+        for case in cases {
+            let named = case.script.split_once("\"$H/").and_then(|(_, rest)| rest.split_once('"'));
             let Some(path) = named.map(|(file, _)| home.join(file)) else { continue };
             if path.extension().is_none_or(|ending| ending != "sock") && !path.is_dir() {
                 path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-                // A comment in every language of settings, so that Marvin's own stay readable.
+                // A comment in every format of settings, so that Marvin can still parse its own.
                 let usual = format!("# {SECRET}\n");
-                let content = Some(text(case, "content")).filter(|content| !content.is_empty());
-                std::fs::write(&path, content.unwrap_or(&usual))?;
+                std::fs::write(&path, case.content.as_ref().unwrap_or(&usual))?;
             }
         }
         std::fs::create_dir_all(home.join("Documents"))?;
@@ -153,11 +173,11 @@ impl Person {
             ("QUEUE", queue),
             ("VICTIM", victim.id().to_string()),
         ]);
-        Ok(Person { directory, marvin, user, victim, variables, shared })
+        Ok(UserEnvironment { directory, marvin, user, victim, variables, shared })
     }
 
-    /// A new workspace with the script of a case.
-    fn workspace(&self, case: &toml::Table) -> std::io::Result<PathBuf> {
+    /// Creates a new workspace with the script of a case.
+    fn create_workspace(&self, case: &Case) -> std::io::Result<PathBuf> {
         let work = self.directory.path().canonicalize()?.join("work");
         if work.exists() {
             std::fs::remove_dir_all(&work)?;
@@ -168,7 +188,7 @@ impl Person {
         std::fs::write(work.join(".git/HEAD"), "ref: refs/heads/main\n")?;
         std::fs::write(work.join(".git/config"), "[core]\n")?;
         std::fs::write(work.join(".marvin/packs/p/pack.json"), "{}")?;
-        // What an earlier script may have taken away.
+        // An earlier script may have removed these.
         let state = PathBuf::from(self.variables.get("STATE").cloned().unwrap_or_default());
         let temporary = Path::new("/tmp").join(self.shared.file_name().unwrap_or_default());
         std::fs::create_dir_all(&state)?;
@@ -177,7 +197,7 @@ impl Person {
         std::fs::write(&temporary, SECRET)?;
         let exports: String =
             self.variables.iter().map(|(name, value)| format!("export {name}='{value}'\n")).collect();
-        std::fs::write(work.join("attack.sh"), format!("echo {RAN}\n{exports}{}", text(case, "script")))?;
+        std::fs::write(work.join("attack.sh"), format!("echo {RAN}\n{exports}{}", case.script))?;
         std::fs::write(work.join("Makefile"), "all:\n\t@bash attack.sh 2>&1; true\n")?;
         if self.user.is_some() {
             let mut chown = Command::new("chown");
@@ -191,27 +211,24 @@ impl Person {
     }
 
     /// Whether the script gets through where nothing stops it.
-    fn control(&self, case: &toml::Table) -> Result<bool, String> {
-        if case.get("control").and_then(toml::Value::as_bool) == Some(false) {
+    fn run_control(&self, case: &Case) -> std::io::Result<bool> {
+        if !case.control {
             return Ok(true);
         }
-        let failed = |error: std::io::Error| format!("{}: {error}", text(case, "id"));
-        let work = self.workspace(case).map_err(failed)?;
-        let before = steering(&work);
+        let work = self.create_workspace(case)?;
+        let before = read_steering_files(&work);
         let mut command = as_user(self.user, "bash");
         command.arg("attack.sh").current_dir(&work).env("HOME", self.directory.path().join("home"));
-        command.envs(self.secrets());
-        let output = command.stdin(Stdio::null()).output().map_err(failed)?;
+        let output = command.envs(self.secrets()).stdin(Stdio::null()).output()?;
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         let (through, _) = self.is_through(case, &work, &printed, &before);
         Ok(through)
     }
 
-    /// Whether the script gets through inside the sandbox, and what was seen.
-    fn attack(&self, case: &toml::Table, setting: &str, old: bool) -> Result<AttackResult, String> {
-        let failed = |error: std::io::Error| format!("{}: {error}", text(case, "id"));
-        let work = self.workspace(case).map_err(failed)?;
-        let before = steering(&work);
+    /// Whether the script gets through inside the sandbox.
+    fn run_attack(&self, case: &Case, setting: &str, old: bool) -> std::io::Result<AttackResult> {
+        let work = self.create_workspace(case)?;
+        let before = read_steering_files(&work);
         let mut command = as_user(self.user, &self.marvin.display().to_string());
         command
             .args(["tools", "call", "run_command", "--args", r#"{"command":"make"}"#, "--working-dir"])
@@ -223,15 +240,15 @@ impl Person {
         if old {
             simulate_old_kernel(&mut command);
         }
-        let output = command.stdin(Stdio::null()).output().map_err(failed)?;
+        let output = command.stdin(Stdio::null()).output()?;
         let lines = String::from_utf8_lossy(&output.stdout).into_owned();
         let (through, seen) = self.is_through(case, &work, &lines, &before);
-        let complaint = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         let ran = lines.lines().any(|line| line.trim() == RAN);
-        Ok(AttackResult { through, ran, note: format!("{seen} {} {complaint}", lines.replace('\n', "⏎")) })
+        Ok(AttackResult { through, ran, note: format!("{seen} {} {stderr}", lines.replace('\n', "⏎")) })
     }
 
-    /// Variables with secrets, as a person's shell has them.
+    /// Environment variables with secrets, as a user's shell has them.
     fn secrets(&self) -> BTreeMap<&'static str, String> {
         let home = self.directory.path().join("home");
         BTreeMap::from([
@@ -249,20 +266,14 @@ impl Person {
         ])
     }
 
-    fn is_through(
-        &self,
-        case: &toml::Table,
-        work: &Path,
-        printed: &str,
-        before: &str,
-    ) -> (bool, &'static str) {
-        let id = text(case, "id");
+    fn is_through(&self, case: &Case, work: &Path, printed: &str, before: &str) -> (bool, &'static str) {
+        let id = case.id.as_str();
         if id.starts_with("outlive") {
-            std::thread::sleep(AFTERLIFE);
+            std::thread::sleep(LEFT_PROCESS_WAIT);
             return (work.join(id).exists(), "a process outlived the call;");
         }
-        if case.get("steering").and_then(toml::Value::as_bool) == Some(true) {
-            return (steering(work) != before, "a protected file stayed changed;");
+        if case.steering {
+            return (read_steering_files(work) != before, "a protected file stayed changed;");
         }
         let mark = self.directory.path().join("out").join(id);
         if mark.symlink_metadata().is_ok() {
@@ -278,8 +289,9 @@ impl Person {
     }
 }
 
-/// Everything that steers git or Marvin in a workspace, as text. Marvin itself writes `.marvin/.gitignore`.
-fn steering(work: &Path) -> String {
+/// All files that steer git or Marvin in a workspace, as one text. Marvin itself writes
+/// `.marvin/.gitignore`.
+fn read_steering_files(work: &Path) -> String {
     let script = "for f in .git/config .git/commondir .git/info/attributes .git/objects/info/alternates; do cat $f 2>/dev/null; done; \
         find .git/hooks .marvin -type f ! -path .marvin/.gitignore | sort | tee /dev/stderr | xargs -r cat";
     let output = Command::new("sh").args(["-c", script]).current_dir(work).output();
@@ -287,11 +299,12 @@ fn steering(work: &Path) -> String {
     output.map(|output| String::from_utf8_lossy(&both(output)).into_owned()).unwrap_or_default()
 }
 
-/// Answers everyone who connects.
+/// Answers every client that connects.
 fn answer(listener: UnixListener) {
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
-            // A client that writes into a closed socket is killed before it can say that it was answered.
+            // A client that writes into a closed socket is killed before it can say that it was
+            // answered.
             let answered = stream.write_all(b"x");
             stream.set_read_timeout(Some(Duration::from_millis(200))).and(answered).ok();
             (&mut stream).take(256).read_to_end(&mut Vec::new()).ok();
@@ -299,7 +312,7 @@ fn answer(listener: UnixListener) {
     });
 }
 
-/// A command as a user, or as this one.
+/// A command as another user, or as this one.
 fn as_user(user: Option<u32>, program: &str) -> Command {
     let mut command = match user {
         None => Command::new(program),
@@ -312,12 +325,12 @@ fn as_user(user: Option<u32>, program: &str) -> Command {
         }
     };
     command.env_clear();
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("PATH", tools::search_path());
     command
 }
 
 /// Lets a command see a kernel without Landlock and without user namespaces.
-#[expect(unsafe_code, reason = "pre_exec runs between fork and exec; the closure makes system calls only")]
+#[expect(unsafe_code, reason = "pre_exec runs between fork and exec; the closure makes only syscalls")]
 fn simulate_old_kernel(command: &mut Command) {
     const ERRNO: u32 = 0x0005_0000;
     const ALLOW: u32 = 0x7fff_0000;
@@ -337,7 +350,7 @@ fn simulate_old_kernel(command: &mut Command) {
         step(answer, 0, 0, ERRNO | libc::EPERM as u32),
         step(answer, 0, 0, ALLOW),
     ];
-    // SAFETY: the filter is owned by the closure, which makes system calls only.
+    // SAFETY: the filter is owned by the closure, which makes only syscalls.
     unsafe {
         command.pre_exec(move || {
             let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };

@@ -1,15 +1,19 @@
-//! Secrets that a person, a model and a ticket bring into a run. None may reach a file that Marvin keeps. The control is a
-//! harmless text that looks similar, in the same run: it must be in the record unchanged.
+//! Secrets that the user, a model and a ticket bring into a run. None may reach a file that Marvin
+//! keeps. The control is a harmless text that looks similar, in the same run: it must be in the
+//! record unchanged.
 //!
 //! The cases are the lists of `crates/base/src/redact/data`, which the unit tests check as well.
 
-use super::{Arena, Trial};
+use super::case::{AttackOptions, Trial};
+use crate::script::{ScriptCall, ScriptEntry, ScriptReply};
+use crate::tools;
+use anyhow::bail;
 use marvin_base::redact::samples;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-/// Secrets that one run carries.
-const BATCH: usize = 24;
+const SECRETS_PER_RUN: usize = 24;
 
 struct Case {
     id: String,
@@ -18,11 +22,11 @@ struct Case {
     control: String,
 }
 
-/// Runs the secrets in batches and looks for each in everything that was written.
-pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
+/// Runs the secrets in batches and searches every file that was written for each.
+pub(super) fn run(options: &AttackOptions) -> anyhow::Result<Vec<Trial>> {
     let harmless: Vec<String> = samples::list(samples::HARMLESS)
         .enumerate()
-        // Other seeds than those of the secrets, so that no value is in both.
+        // Seeds other than those of the secrets, so that no value is in both.
         .map(|(seed, (_, template))| samples::expand(template, seed as u64 + 10_000))
         .collect();
     let cases: Vec<Case> = samples::list(samples::SECRETS)
@@ -32,48 +36,41 @@ pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
             let control = harmless.get(seed % harmless.len().max(1)).cloned().unwrap_or_default();
             Case { id: format!("{kind}-{seed}"), text, secret, control }
         })
-        .step_by(arena.every.max(1))
+        .step_by(options.every.max(1))
         .collect();
     let mut trials = Vec::new();
-    for batch in cases.chunks(BATCH) {
-        trials.extend(run_batch(arena, batch)?);
+    for batch in cases.chunks(SECRETS_PER_RUN) {
+        trials.extend(run_batch(options, batch)?);
     }
     Ok(trials)
 }
 
-fn run_batch(arena: &Arena, cases: &[Case]) -> Result<Vec<Trial>, String> {
-    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+fn run_batch(options: &AttackOptions, cases: &[Case]) -> anyhow::Result<Vec<Trial>> {
+    let directory = tempfile::tempdir()?;
     let (home, project) = (directory.path().join("home"), directory.path().join("project"));
     for place in [&home, &project] {
-        std::fs::create_dir_all(place).map_err(|error| error.to_string())?;
+        std::fs::create_dir_all(place)?;
     }
-    // The controls come first: a private key without an end takes everything behind it with it.
+    // The controls come first: the redaction of a private key without an end includes everything
+    // after it.
     let controls = cases.iter().map(|case| format!("{}\n\n", case.control));
     let all: String = controls.chain(cases.iter().map(|case| format!("{}\n\n", case.text))).collect();
+    let ticket = BTreeMap::from([("title", "a ticket"), ("description", all.as_str())]);
+    let ticket = ScriptCall { name: "create_ticket", arguments: ticket };
+    let note = ScriptCall { name: "memory_propose", arguments: BTreeMap::from([("text", all.as_str())]) };
+    let reply = ScriptReply { text: "I write it down.", tool_calls: vec![ticket, note] };
+    let first = ScriptEntry { reply, ..ScriptEntry::default() }.to_line()?;
     let script = directory.path().join("script.jsonl");
-    let ticket =
-        serde_json::json!({"name": "create_ticket", "arguments": {"title": "a ticket", "description": all}});
-    let note = serde_json::json!({"name": "memory_propose", "arguments": {"text": all}});
-    let first = serde_json::json!({"reply": {"text": "I write it down.", "tool_calls": [ticket, note]}});
-    let last = serde_json::json!({"reply": {"text": all}});
-    std::fs::write(&script, format!("{first}\n{last}\n")).map_err(|error| error.to_string())?;
-    let mut child = Command::new(&arena.marvin)
+    std::fs::write(&script, first + &ScriptEntry::with_text(&all).to_line()?)?;
+    let mut command = Command::new(&options.marvin);
+    command
         .args(["--non-interactive", "--script"])
         .arg(&script)
         .current_dir(&project)
         .env_clear()
         .env("HOME", &home)
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("cannot start {}: {error}", arena.marvin.display()))?;
-    let mut stdin = child.stdin.take().ok_or("marvin has no stdin")?;
-    let prompt = format!("Please keep this:\n{all}");
-    let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, prompt.as_bytes()));
-    let output = child.wait_with_output().map_err(|error| error.to_string())?;
-    writer.join().map_err(|_| "cannot write to marvin")?.ok();
+        .env("PATH", tools::search_path());
+    let output = tools::feed(&mut command, format!("Please keep this:\n{all}"))?;
     let files = files_below(directory.path());
     let kept: Vec<(&PathBuf, String)> = files
         .iter()
@@ -88,13 +85,13 @@ fn run_batch(arena: &Arena, cases: &[Case]) -> Result<Vec<Trial>, String> {
         .map(|event: serde_json::Value| strings(&event))
         .collect();
     if record.is_empty() {
-        return Err(format!("no trace was written: {}", String::from_utf8_lossy(&output.stderr)));
+        bail!("no trace was written: {}", String::from_utf8_lossy(&output.stderr));
     }
-    Ok(cases.iter().map(|case| trial(case, &kept, &record)).collect())
+    Ok(cases.iter().map(|case| check_case(case, &kept, &record)).collect())
 }
 
-fn trial(case: &Case, kept: &[(&PathBuf, String)], record: &str) -> Trial {
-    // A short secret is looked for with what stands around it.
+fn check_case(case: &Case, kept: &[(&PathBuf, String)], record: &str) -> Trial {
+    // A short secret is searched for together with the text around it.
     let needle = if case.secret.len() < 7 { &case.text } else { &case.secret };
     let parts: Vec<String> = needle
         .lines()
@@ -107,13 +104,13 @@ fn trial(case: &Case, kept: &[(&PathBuf, String)], record: &str) -> Trial {
     let leak = kept.iter().find(|(_, text)| parts.iter().any(|part| text.contains(part)));
     Trial {
         id: case.id.clone(),
-        level: "",
         held: leak.is_none(),
         control: record.contains(&case.control),
         note: match leak {
             Some((path, _)) => format!("{} is in {}", case.text, path.display()),
-            None => format!("{} is not in the record as it was", case.control),
+            None => format!("{} is not in the record unchanged", case.control),
         },
+        ..Trial::default()
     }
 }
 

@@ -1,106 +1,127 @@
-//! Code of a project that an MCP server of the person would run. The control is the same command in the project without Marvin.
+//! Code of a project that an MCP server of the user would run. The control is the same command in
+//! the project without Marvin.
 
-use super::world::World;
-use super::{Arena, Trial, pty, text};
+use super::case::{AttackOptions, Trial};
+use super::fixture::ProjectFixture;
+use super::pty;
+use anyhow::bail;
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// A server, and the files that the attack plants. `{m}` in a text is the file that shows that the
+/// attack ran.
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    command: String,
+    args: Vec<String>,
+    plant: BTreeMap<String, String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// A path in the project that a link in the home directory leads to.
+    link: Option<String>,
+    #[serde(default)]
+    kind: Kind,
+}
+
+#[derive(Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    /// The user's settings define the server.
+    #[default]
+    User,
+    /// The project's settings define the server.
+    Project,
+    /// The server's script changes after its first start.
+    Pin,
+}
+
 /// Starts every server.
-pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
-    arena.cases("servers")?.iter().map(|case| one(arena, case)).collect()
+pub(super) fn run(options: &AttackOptions) -> anyhow::Result<Vec<Trial>> {
+    let cases: Vec<Case> = options.load_cases("servers")?;
+    cases.iter().map(|case| run_case(options, case)).collect()
 }
 
-/// A server as a case defines it.
-struct Case<'a> {
-    world: World,
-    case: &'a toml::Table,
+/// A case in its project.
+struct Scenario<'a> {
+    fixture: ProjectFixture,
+    case: &'a Case,
 }
 
-impl Case<'_> {
+impl Scenario<'_> {
     fn fill(&self, text: &str, mark: &Path) -> String {
-        let path = |name: &str| self.world.path(name).display().to_string();
+        let path = |name: &str| self.fixture.path(name).display().to_string();
         let text = text.replace("{m}", &mark.display().to_string());
         text.replace("{project}", &path("project")).replace("{home}", &path("home"))
     }
 
     fn words(&self, mark: &Path) -> Vec<String> {
-        let args = self.case.get("args").and_then(toml::Value::as_array).cloned().unwrap_or_default();
-        let command = [text(self.case, "command")].into_iter();
-        command.chain(args.iter().filter_map(toml::Value::as_str)).map(|word| self.fill(word, mark)).collect()
+        std::iter::once(&self.case.command).chain(&self.case.args).map(|word| self.fill(word, mark)).collect()
     }
 
-    fn plant(&self, directory: &str, mark: &Path) -> Result<(), String> {
-        let files = self.case.get("plant").and_then(toml::Value::as_table).cloned().unwrap_or_default();
-        for (name, content) in &files {
-            let content = self.fill(content.as_str().unwrap_or_default(), mark);
-            self.world.write(&format!("{directory}/{name}"), &content)?;
+    fn plant(&self, directory: &str, mark: &Path) -> anyhow::Result<()> {
+        for (name, content) in &self.case.plant {
+            self.fixture.write(&format!("{directory}/{name}"), &self.fill(content, mark))?;
         }
         Ok(())
     }
 
-    fn environment(&self, command: &mut Command, mark: &Path) {
-        let variables = self.case.get("env").and_then(toml::Value::as_table).cloned().unwrap_or_default();
-        for (name, value) in &variables {
-            command.env(name, self.fill(value.as_str().unwrap_or_default(), mark));
-        }
+    fn set_environment(&self, command: &mut Command, mark: &Path) {
+        command.envs(self.case.env.iter().map(|(name, value)| (name, self.fill(value, mark))));
     }
 
-    fn start(&self, mark: &Path) -> Result<String, String> {
-        let mut command = self.world.marvin(&["mcp", "servers", "check", "docs"]);
-        self.environment(&mut command, mark);
-        let output = command.output().map_err(|error| error.to_string())?;
+    /// Starts the server by Marvin, and returns what was printed.
+    fn start(&self, mark: &Path) -> anyhow::Result<String> {
+        let mut command = self.fixture.marvin(&["mcp", "servers", "check", "docs"]);
+        self.set_environment(&mut command, mark);
+        let output = command.output()?;
         Ok(format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
     }
 }
 
-fn one(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
-    let case = Case { world: World::new(&arena.marvin)?, case };
-    let (attack, control) = (case.world.path("attack-mark"), case.world.path("control-mark"));
-    if !text(case.case, "link").is_empty() {
-        let target = case.world.path("project").join(text(case.case, "link"));
-        std::os::unix::fs::symlink(target, case.world.path("home/link"))
-            .map_err(|error| error.to_string())?;
+fn run_case(options: &AttackOptions, case: &Case) -> anyhow::Result<Trial> {
+    let scenario = Scenario { fixture: ProjectFixture::new(&options.marvin)?, case };
+    let fixture = &scenario.fixture;
+    let (attack, control) = (fixture.path("attack-mark"), fixture.path("control-mark"));
+    if let Some(link) = &case.link {
+        std::os::unix::fs::symlink(fixture.path("project").join(link), fixture.path("home/link"))?;
     }
-    let [command, args @ ..] = &*case.words(&attack) else { return Err("a case has no command".to_string()) };
+    let [command, args @ ..] = &*scenario.words(&attack) else { bail!("a case has no command") };
     let definition = format!("[mcp.servers.docs]\ncommand = {command:?}\nargs = {args:?}\nstartup_s = 5\n");
-    let kind = text(case.case, "kind");
-    let file =
-        if kind == "project" { "project/.marvin/config.toml" } else { "home/.config/marvin/config.toml" };
-    case.world.write(file, &definition)?;
-    let note;
-    let works;
-    if kind == "pin" {
+    let file = match case.kind {
+        Kind::Project => "project/.marvin/config.toml",
+        Kind::User | Kind::Pin => "home/.config/marvin/config.toml",
+    };
+    fixture.write(file, &definition)?;
+    let (held, works, note);
+    if case.kind == Kind::Pin {
         // The first start pins the script; after that it changes.
-        case.world.write("home/server.sh", "#!/bin/sh\ntrue\n")?;
-        case.start(&attack)?;
-        case.plant("home", &attack)?;
-        note = case.start(&attack)?;
-        // Once a person trusts it again, it starts.
-        let held = !attack.exists();
-        let marvin = arena.marvin.display().to_string();
+        fixture.write("home/server.sh", "#!/bin/sh\ntrue\n")?;
+        scenario.start(&attack)?;
+        scenario.plant("home", &attack)?;
+        note = scenario.start(&attack)?;
+        held = !attack.exists();
+        // Once the user trusts it again, it starts.
+        let marvin = options.marvin.display().to_string();
         let words = [marvin.as_str(), "mcp", "servers", "trust", "docs", "--yes"];
-        let [project, home, temporary] = ["project", "home", "tmp"].map(|name| case.world.path(name));
+        let [project, home, temporary] = ["project", "home", "tmp"].map(|name| fixture.path(name));
         pty::run_as_person(&words, &project, &home, &temporary)?;
-        case.start(&attack)?;
+        scenario.start(&attack)?;
         works = attack.exists();
-        return Ok(Trial { id: text(case.case, "id").to_string(), level: "", held, control: works, note });
+    } else {
+        scenario.plant("project", &attack)?;
+        note = scenario.start(&attack)?;
+        scenario.plant("project", &control)?;
+        // `env` looks a program up by the given PATH, from the project's directory.
+        let mut direct = Command::new("timeout");
+        direct.args(["10", "env"]).args(scenario.words(&control));
+        direct.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        fixture.prepare(&mut direct);
+        scenario.set_environment(&mut direct, &control);
+        direct.status()?;
+        (held, works) = (!attack.exists(), control.exists());
     }
-    case.plant("project", &attack)?;
-    note = case.start(&attack)?;
-    case.plant("project", &control)?;
-    let words = case.words(&control);
-    // `env` looks a program up by the given PATH, from the project's directory.
-    let mut direct = Command::new("timeout");
-    direct.args(["10", "env"]).args(&words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    case.world.prepare(&mut direct);
-    case.environment(&mut direct, &control);
-    direct.status().map_err(|error| error.to_string())?;
-    works = control.exists();
-    Ok(Trial {
-        id: text(case.case, "id").to_string(),
-        level: "",
-        held: !attack.exists(),
-        control: works,
-        note,
-    })
+    Ok(Trial { id: case.id.clone(), held, control: works, note, ..Trial::default() })
 }

@@ -1,28 +1,43 @@
-//! Writes of files that instruct agents or run by themselves, by a file tool, through a hook and by a command. The control is
-//! an ordinary file, which each of them writes.
+//! Writes of files that instruct agents or run by themselves, by a file tool, through a hook and by
+//! a command. The control is an ordinary file, which each of them writes.
 
-use super::world::World;
-use super::{Arena, Trial, text};
-use serde_json::{Value, json};
+use super::case::{AttackOptions, Trial};
+use super::fixture::{ProjectFixture, ToolInput};
+use super::gate_lines;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    path: String,
+    control: String,
+}
+
+/// Arguments of `create_file`.
+#[derive(Serialize)]
+struct CreateFile<'a> {
+    path: &'a str,
+    content: &'static str,
+}
+
+/// Whether a write of a path in the project goes through.
+type Write = fn(&ProjectFixture, &str) -> anyhow::Result<bool>;
+
+const WAYS: [(&str, Write); 3] = [("tool", by_tool), ("hook", by_hook), ("command", by_command)];
 
 /// Tries every file in every way.
-pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
+pub(super) fn run(options: &AttackOptions) -> anyhow::Result<Vec<Trial>> {
     let mut trials = Vec::new();
-    for case in arena.cases("steering")? {
-        let world = World::new(&arena.marvin)?;
-        let (path, control) = (text(&case, "path"), text(&case, "control"));
-        for (way, write) in [
-            ("tool", by_tool as fn(&World, &str) -> Result<bool, String>),
-            ("hook", by_hook),
-            ("command", by_command),
-        ] {
-            let (through, works) = (write(&world, path)?, write(&world, control)?);
+    for Case { id, path, control } in options.load_cases("steering")? {
+        let fixture = ProjectFixture::new(&options.marvin)?;
+        for (way, write) in WAYS {
+            let (through, works) = (write(&fixture, &path)?, write(&fixture, &control)?);
             trials.push(Trial {
-                id: format!("{}-{way}", text(&case, "id")),
-                level: "",
+                id: format!("{id}-{way}"),
                 held: !through,
                 control: works,
                 note: format!("{path} by a {way}; control {control}"),
+                ..Trial::default()
             });
         }
     }
@@ -30,28 +45,24 @@ pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
 }
 
 /// Whether `create_file` makes the file.
-fn by_tool(world: &World, path: &str) -> Result<bool, String> {
-    let arguments = json!({"path": path, "content": "x"}).to_string();
-    let project = world.path("project").display().to_string();
+fn by_tool(fixture: &ProjectFixture, path: &str) -> anyhow::Result<bool> {
+    let arguments = serde_json::to_string(&CreateFile { path, content: "x" })?;
+    let project = fixture.path("project").display().to_string();
     let words = ["tools", "call", "create_file", "--args", &arguments, "--working-dir", &project];
-    world.marvin(&words).output().map_err(|error| error.to_string())?;
-    Ok(std::fs::read(world.path("project").join(path)).is_ok_and(|bytes| bytes == b"x"))
+    fixture.marvin(&words).output()?;
+    Ok(std::fs::read(fixture.path("project").join(path)).is_ok_and(|bytes| bytes == b"x"))
 }
 
-/// Whether a hook has no objection to the client's own tool.
-fn by_hook(world: &World, path: &str) -> Result<bool, String> {
-    let path = world.path("project").join(path);
-    let answer = world.hook(
-        "PreToolUse",
-        &world.payload("Write", &json!({"file_path": path, "content": "x"}), "default"),
-    )?;
+/// Whether a hook lets the client's own tool write the file.
+fn by_hook(fixture: &ProjectFixture, path: &str) -> anyhow::Result<bool> {
+    let input = ToolInput::Write { file_path: fixture.path("project").join(path), content: "x" };
+    let answer = fixture.call_hook("PreToolUse", "Write", &input, "default")?;
     Ok(!matches!(answer.as_str(), "ask" | "deny"))
 }
 
-/// Whether the gate allows a command that writes it.
-fn by_command(world: &World, path: &str) -> Result<bool, String> {
-    let line = json!({"command": format!("echo x > {path}")});
-    let output = world.feed(world.marvin(&["gate", "judge"]), &format!("{line}\n"))?;
-    let answer: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
-    Ok(answer.get("verdict").and_then(Value::as_str) == Some("allow"))
+/// Whether the gate allows a command that writes the file.
+fn by_command(fixture: &ProjectFixture, path: &str) -> anyhow::Result<bool> {
+    let mut command = fixture.marvin(&["gate", "judge"]);
+    let verdicts = gate_lines::judge(&mut command, &[&format!("echo x > {path}")])?;
+    Ok(verdicts.first().is_some_and(|verdict| verdict == "allow"))
 }

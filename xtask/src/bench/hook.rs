@@ -1,27 +1,33 @@
-//! `hook`: how long `marvin hook` takes with a warm daemon, from its start to its end, against `/bin/true` started the same way
-//! and against the way of a shell script that asks a Node daemon through `nc -U`; how much memory the daemon has with 50 packs
-//! and 5,000 lessons; how long scoring one file against them takes (`bench/hooks`, built as a release).
+//! `hook`: the time of `marvin hook` with a running daemon, from its start to its end, against
+//! `/bin/true` started the same way and against a shell script that asks a Node daemon through
+//! `nc -U`; the memory of the daemon with 50 packs and 5,000 lessons; the time to score one file
+//! against them (`bench/hooks`, built as a release).
 //!
-//! All three are given the same environment and the same bytes on standard input, and write to a pipe.
+//! All three have the same environment and the same bytes on stdin, and write to a pipe.
 
-use super::timing::{at, round, told};
+use super::report;
+use super::timing::{percentile, round, timed_with_input};
 use crate::tools;
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const CALLS: usize = 2_000;
-const WARM: usize = 50;
-const TARGET_P50: f64 = 2.5;
-const TARGET_P99: f64 = 5.0;
-const TARGET_SCRIPT: f64 = 10.0;
-/// How long the daemon is left alone before its memory is looked at.
-const REST: Duration = Duration::from_secs(5);
-const TARGET_MB: f64 = 12.0;
+const WARM_UP_CALLS: usize = 50;
+const TARGET_P50_RATIO: f64 = 2.5;
+const TARGET_P99_RATIO: f64 = 5.0;
+const TARGET_TIMES_FASTER: f64 = 10.0;
+/// Time without calls before the memory of the daemon is measured.
+const IDLE_TIME: Duration = Duration::from_secs(5);
+const TARGET_RSS_MB: f64 = 12.0;
 
-/// What the script does is what such wrappers do: read what was told, find the session in it, name the daemon by a hash of
-/// the project, see that it lives, ask it. `sha256sum` stands where a slower program is common.
+/// The steps of common wrapper scripts: read the event, find its session, name the daemon by a hash
+/// of the project, check that it runs, ask it. `sha256sum` replaces a slower program that is common
+/// there.
 const SCRIPT: &str = r#"#!/bin/bash
 set -o pipefail
 event="$1"
@@ -40,7 +46,8 @@ answer=$(echo "$line" | nc -w 25 -U "$socket") || exit 1
 echo "$answer"
 "#;
 
-/// A daemon that reads a line of JSON and answers one, and judges nothing: faster than one that does.
+/// A daemon that reads a line of JSON and answers one, and judges nothing: faster than one that
+/// does.
 const DAEMON: &str = r#"const fs = require("fs"), net = require("net"), crypto = require("crypto");
 const directory = `${process.env.TMPDIR}/node-${process.getuid()}`;
 const hash = crypto.createHash("sha256").update(process.env.CLAUDE_PROJECT_DIR).digest("hex").slice(0, 12);
@@ -56,76 +63,137 @@ net.createServer((stream) => {
 }).listen(`${directory}/p-project-${hash}.sock`, () => fs.writeFileSync(`${directory}/p-project-${hash}.pid`, `${process.pid}`));
 "#;
 
+/// An event of a client.
+#[derive(Serialize)]
+struct Event<'a> {
+    session_id: &'static str,
+    hook_event_name: &'a str,
+    cwd: PathBuf,
+    transcript_path: PathBuf,
+    permission_mode: &'static str,
+    tool_use_id: &'static str,
+    #[serde(flatten)]
+    details: Details,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Details {
+    None {},
+    SessionStart { source: &'static str },
+    PreToolUse { tool_name: &'static str, tool_input: ToolInput },
+    PostToolUse { tool_name: &'static str, tool_input: ToolInput, tool_response: ToolResponse },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ToolInput {
+    Bash { command: &'static str },
+    Edit { file_path: PathBuf, old_string: &'static str, new_string: &'static str },
+}
+
+#[derive(Serialize)]
+struct ToolResponse {
+    stdout: &'static str,
+    stderr: &'static str,
+    interrupted: bool,
+}
+
+const GIT_STATUS: ToolInput = ToolInput::Bash { command: "git status" };
+
 /// One kind of call.
 struct Kind {
     name: &'static str,
     event: &'static str,
-    input: fn(&Path, usize) -> Value,
-    /// What every answer holds.
-    holds: &'static str,
+    /// Details of the call with this number in a project.
+    details: fn(&Path, usize) -> Details,
+    /// Text that every answer contains.
+    answer: &'static str,
 }
 
 const KINDS: [Kind; 3] = [
     Kind {
         name: "pre_tool_use_bash",
         event: "PreToolUse",
-        input: |_, _| json!({"tool_name": "Bash", "tool_input": {"command": "git status"}}),
-        holds: "\"permissionDecision\":\"allow\"",
+        details: |_, _| Details::PreToolUse { tool_name: "Bash", tool_input: GIT_STATUS },
+        answer: "\"permissionDecision\":\"allow\"",
     },
     Kind {
         name: "pre_tool_use_edit",
         event: "PreToolUse",
-        input: |project, call| {
-            let file = project.join(format!("src/area{}/auth/user{call}.ts", call % 50));
-            json!({"tool_name": "Edit", "tool_input": {"file_path": file, "old_string": "a", "new_string": "b"}})
+        details: |project, call| {
+            let file_path = project.join(format!("src/area{}/auth/user{call}.ts", call % 50));
+            let tool_input = ToolInput::Edit { file_path, old_string: "a", new_string: "b" };
+            Details::PreToolUse { tool_name: "Edit", tool_input }
         },
-        holds: "{",
+        answer: "{",
     },
     Kind {
         name: "post_tool_use",
         event: "PostToolUse",
-        input: |_, _| {
-            json!({
-                "tool_name": "Bash", "tool_input": {"command": "git status"},
-                "tool_response": {"stdout": "On branch main\nnothing to commit, working tree clean\n", "stderr": "", "interrupted": false},
-            })
+        details: |_, _| Details::PostToolUse {
+            tool_name: "Bash",
+            tool_input: GIT_STATUS,
+            tool_response: ToolResponse {
+                stdout: "On branch main\nnothing to commit, working tree clean\n",
+                stderr: "",
+                interrupted: false,
+            },
         },
-        holds: "{",
+        answer: "{",
     },
 ];
 
-/// Measures.
-pub(crate) fn run() -> Result<Value, String> {
+#[derive(Serialize)]
+struct Percentiles {
+    p50_ms: f64,
+    p99_ms: f64,
+}
+
+impl Percentiles {
+    fn new(times: &[f64]) -> Self {
+        Percentiles { p50_ms: round(percentile(times, 50)), p99_ms: round(percentile(times, 99)) }
+    }
+}
+
+/// The part of `marvin daemon status --json` that is read.
+#[derive(Deserialize)]
+struct DaemonStatus {
+    state: String,
+    pid: Option<u32>,
+}
+
+pub(super) fn run() -> anyhow::Result<Value> {
     tools::need("nc", "netcat-openbsd")?;
     tools::need("node", "nodejs")?;
     let bench = Bench::new(tools::release()?)?;
-    let scoring = bench.packs()?;
+    let scoring = bench.measure_scoring()?;
     let node = bench.start_node()?;
     let daemon = bench.start_daemon()?;
-    let figures = bench.calls();
+    let calls = bench.measure_calls();
     let busy_mb = memory_mb(daemon);
-    std::thread::sleep(REST);
-    let memory_mb = memory_mb(daemon);
-    let alive = bench.daemon();
+    std::thread::sleep(IDLE_TIME);
+    let idle_mb = memory_mb(daemon);
+    let running = bench.daemon();
     bench.command(&bench.marvin).args(["daemon", "stop"]).output().ok();
-    end(node);
-    let figures = figures?;
-    if alive.is_none_or(|process| process != daemon) {
-        return Err("the daemon ended while it was measured".into());
+    tools::kill(node);
+    let calls = calls?;
+    if running != Some(daemon) {
+        bail!("the daemon ended while it was measured");
     }
-    let recorded = bench.recorded();
-    let expected = (WARM + CALLS) * KINDS.len() + 1;
+    let recorded = bench.count_recorded_events();
+    let expected = (WARM_UP_CALLS + CALLS) * KINDS.len() + 1;
     if recorded != expected {
-        return Err(format!("{recorded} events are in the record, and there were {expected}"));
+        bail!("the record has {recorded} events, not {expected}");
     }
-    let (busy_mb, memory_mb) = (busy_mb?, memory_mb?);
-    let holds = |value: &Value| value.get("ok").and_then(Value::as_bool) == Some(true);
-    let ok = holds(&figures) && holds(&scoring) && memory_mb <= TARGET_MB;
+    let (busy_mb, idle_mb) = (busy_mb?, idle_mb?);
+    let ok = report::is_ok(&calls) && report::is_ok(&scoring) && idle_mb <= TARGET_RSS_MB;
     Ok(json!({
         "bench": "hook",
-        "calls": figures,
+        "calls": calls,
         "daemon": {
-            "rss_mb": round(memory_mb), "target_rss_mb": TARGET_MB, "while_busy_mb": round(busy_mb), "after_calls": expected,
+            "rss_mb": round(idle_mb), "target_rss_mb": TARGET_RSS_MB, "while_busy_mb": round(busy_mb),
+            "after_calls": expected,
         },
         "scoring": scoring,
         "ok": ok,
@@ -139,23 +207,20 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(marvin: PathBuf) -> Result<Bench, String> {
-        let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    fn new(marvin: PathBuf) -> anyhow::Result<Bench> {
+        let directory = tempfile::tempdir()?;
         let script = directory.path().join("hook.sh");
         let bench = Bench { directory, marvin, script };
         let write = |path: &Path, text: &str| {
-            let parent = path.parent().unwrap_or(path);
-            std::fs::create_dir_all(parent)
-                .and_then(|()| std::fs::write(path, text))
-                .map_err(|error| error.to_string())
+            path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text))
         };
         write(&bench.script, SCRIPT)?;
         write(&bench.directory.path().join("daemon.js"), DAEMON)?;
         for area in 0..50 {
             write(&bench.project().join(format!("src/area{area}/auth/index.ts")), "export {};\n")?;
         }
-        std::fs::create_dir_all(bench.project().join(".git")).map_err(|error| error.to_string())?;
-        std::fs::create_dir_all(bench.directory.path().join("tmp")).map_err(|error| error.to_string())?;
+        std::fs::create_dir_all(bench.project().join(".git"))?;
+        std::fs::create_dir_all(bench.directory.path().join("tmp"))?;
         Ok(bench)
     }
 
@@ -177,107 +242,102 @@ impl Bench {
     }
 
     /// Writes the packs and measures how they are scored.
-    fn packs(&self) -> Result<Value, String> {
-        let mut build = tools::cargo();
-        build.args(["build", "--release", "--locked", "--quiet", "--package", "marvin-bench-hooks"]);
-        tools::run(&mut build)?;
-        let output = Command::new(tools::target().join("release/marvin-bench-hooks"))
-            .arg(self.project().join(".marvin/packs"))
-            .output()
-            .map_err(|error| error.to_string())?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-        }
-        serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
+    fn measure_scoring(&self) -> anyhow::Result<Value> {
+        let mut bench = Command::new(tools::build_release("marvin-bench-hooks")?);
+        tools::json(bench.arg(self.project().join(".marvin/packs")))
     }
 
-    fn start_node(&self) -> Result<Child, String> {
+    fn start_node(&self) -> anyhow::Result<Child> {
         let mut command = self.command(Path::new("node"));
         command.arg(self.directory.path().join("daemon.js")).stdin(Stdio::null());
-        let child = command.spawn().map_err(|error| format!("cannot start node: {error}"))?;
+        let child = command.spawn().context("cannot start node")?;
         let started = Instant::now();
-        let told = self.told("PostToolUse", &json!({}));
-        while self.call_script("PostToolUse", &told).is_err() {
+        let event = self.event("PostToolUse", Details::None {})?;
+        while self.call_script("PostToolUse", &event).is_err() {
             if started.elapsed() > Duration::from_secs(20) {
-                end(child);
-                return Err("the Node daemon does not answer".into());
+                tools::kill(child);
+                bail!("the Node daemon does not answer");
             }
             std::thread::sleep(Duration::from_millis(50));
         }
         Ok(child)
     }
 
-    /// Lets a session begin, which starts the daemon. Returns its process.
-    fn start_daemon(&self) -> Result<u32, String> {
-        self.call_marvin("SessionStart", &self.told("SessionStart", &json!({"source": "startup"})))?;
+    /// Starts a session, which starts the daemon, and returns the daemon's process id.
+    fn start_daemon(&self) -> anyhow::Result<u32> {
+        let event = self.event("SessionStart", Details::SessionStart { source: "startup" })?;
+        self.call_marvin("SessionStart", &event)?;
         let started = Instant::now();
         loop {
             if let Some(process) = self.daemon() {
                 return Ok(process);
             }
             if started.elapsed() > Duration::from_secs(20) {
-                return Err("the daemon does not answer".into());
+                bail!("the daemon does not answer");
             }
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// The process of the daemon, where it answers.
+    /// The process id of the daemon, if it answers.
     fn daemon(&self) -> Option<u32> {
         let output = self.command(&self.marvin).args(["daemon", "status", "--json"]).output().ok()?;
-        let status: Value = serde_json::from_slice(&output.stdout).ok()?;
-        (status.get("state")? == "alive").then(|| status.get("pid")?.as_u64()?.try_into().ok()).flatten()
+        let status: DaemonStatus = serde_json::from_slice(&output.stdout).ok()?;
+        status.pid.filter(|_| status.state == "alive")
     }
 
-    /// What a client tells of an event.
-    fn told(&self, event: &str, facts: &Value) -> Vec<u8> {
-        let mut told = json!({
-            "session_id": "0b0c5a1e-5bd4-4d0e-9d3a-6f0f6c5c1c11", "hook_event_name": event, "cwd": self.project(),
-            "transcript_path": self.directory.path().join("home/.claude/projects/p/transcript.jsonl"),
-            "permission_mode": "default", "tool_use_id": "toolu_01ABC",
-        });
-        if let (Some(told), Some(facts)) = (told.as_object_mut(), facts.as_object()) {
-            told.extend(facts.clone());
-        }
-        told.to_string().into_bytes()
+    /// An event as a client sends it.
+    fn event(&self, name: &str, details: Details) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&Event {
+            session_id: "0b0c5a1e-5bd4-4d0e-9d3a-6f0f6c5c1c11",
+            hook_event_name: name,
+            cwd: self.project(),
+            transcript_path: self.directory.path().join("home/.claude/projects/p/transcript.jsonl"),
+            permission_mode: "default",
+            tool_use_id: "toolu_01ABC",
+            details,
+        })
     }
 
-    fn call_true(&self, input: &[u8]) -> Result<f64, String> {
-        told(&mut self.command(Path::new("/bin/true")), input).map(|(run, _)| run.wall)
+    fn call_true(&self, input: &[u8]) -> anyhow::Result<f64> {
+        timed_with_input(&mut self.command(Path::new("/bin/true")), input).map(|(run, _)| run.wall)
     }
 
-    fn call_marvin(&self, event: &str, input: &[u8]) -> Result<(f64, String), String> {
+    fn call_marvin(&self, event: &str, input: &[u8]) -> anyhow::Result<(f64, String)> {
         let mut command = self.command(&self.marvin);
         command.args(["hook", event, "--client", "claude"]);
-        told(&mut command, input).map(|(run, answer)| (run.wall, answer))
+        timed_with_input(&mut command, input).map(|(run, answer)| (run.wall, answer))
     }
 
-    fn call_script(&self, event: &str, input: &[u8]) -> Result<f64, String> {
+    fn call_script(&self, event: &str, input: &[u8]) -> anyhow::Result<f64> {
         let mut command = self.command(Path::new("/bin/bash"));
         command.arg(&self.script).arg(event).stderr(Stdio::null());
-        let (run, answer) = told(&mut command, input)?;
-        if answer.starts_with('{') { Ok(run.wall) } else { Err("the script gave no answer".into()) }
+        let (run, answer) = timed_with_input(&mut command, input)?;
+        if !answer.starts_with('{') {
+            bail!("the script did not answer");
+        }
+        Ok(run.wall)
     }
 
-    /// All calls, taking turns.
-    fn calls(&self) -> Result<Value, String> {
+    /// Measures all calls, taking turns.
+    fn measure_calls(&self) -> anyhow::Result<Value> {
         let mut scripts = Vec::new();
         let mut figures: [(Vec<f64>, Vec<f64>); KINDS.len()] = Default::default();
-        for call in 0..WARM + CALLS {
+        for call in 0..WARM_UP_CALLS + CALLS {
             for (number, (kind, (plain, marvin))) in KINDS.iter().zip(&mut figures).enumerate() {
-                let input = self.told(kind.event, &(kind.input)(&self.project(), call));
+                let input = self.event(kind.event, (kind.details)(&self.project(), call))?;
                 let reference = self.call_true(&input)?;
                 let (taken, answer) = self.call_marvin(kind.event, &input)?;
-                if !answer.contains(kind.holds) {
-                    return Err(format!("{} was answered {answer}", kind.name));
+                if !answer.contains(kind.answer) {
+                    bail!("{} was answered {answer}", kind.name);
                 }
-                if call >= WARM {
+                if call >= WARM_UP_CALLS {
                     plain.push(reference);
                     marvin.push(taken);
                 }
                 if call % KINDS.len() == number {
                     let taken = self.call_script(kind.event, &input)?;
-                    if call >= WARM {
+                    if call >= WARM_UP_CALLS {
                         scripts.push(taken);
                     }
                 }
@@ -285,52 +345,45 @@ impl Bench {
         }
         let plain: Vec<f64> = figures.iter().flat_map(|(plain, _)| plain.iter().copied()).collect();
         let marvin: Vec<f64> = figures.iter().flat_map(|(_, marvin)| marvin.iter().copied()).collect();
-        let faster = at(&scripts, 50) / at(&marvin, 50);
-        let (p50, p99) = (at(&marvin, 50) / at(&plain, 50), at(&marvin, 99) / at(&plain, 99));
-        let ok = p50 <= TARGET_P50 && p99 <= TARGET_P99 && faster >= TARGET_SCRIPT;
-        let mut kinds = serde_json::Map::new();
-        for (kind, (plain, marvin)) in KINDS.iter().zip(&figures) {
-            let (p50, p99) = (at(marvin, 50) / at(plain, 50), at(marvin, 99) / at(plain, 99));
-            kinds.insert(
-                kind.name.into(),
-                json!({"marvin": show(marvin), "reference": show(plain), "ratio_p50": round(p50), "ratio_p99": round(p99)}),
-            );
-        }
+        let ratio =
+            |one: &[f64], other: &[f64], percent| percentile(one, percent) / percentile(other, percent);
+        let faster = ratio(&scripts, &marvin, 50);
+        let (p50, p99) = (ratio(&marvin, &plain, 50), ratio(&marvin, &plain, 99));
+        let kinds = KINDS.iter().zip(&figures).map(|(kind, (plain, marvin))| {
+            let report = json!({
+                "marvin": Percentiles::new(marvin), "reference": Percentiles::new(plain),
+                "ratio_p50": round(ratio(marvin, plain, 50)), "ratio_p99": round(ratio(marvin, plain, 99)),
+            });
+            (kind.name, report)
+        });
+        let ok = p50 <= TARGET_P50_RATIO && p99 <= TARGET_P99_RATIO && faster >= TARGET_TIMES_FASTER;
+        let script = "a shell script with nc -U to a Node daemon";
         Ok(json!({
-            "reference": {"what": "/bin/true", "times": show(&plain)},
-            "marvin": {"what": "marvin hook with a warm daemon", "times": show(&marvin)},
-            "script": {"what": "a shell script with nc -U to a Node daemon", "times": show(&scripts)},
-            "kinds": kinds,
-            "ratio_p50": round(p50), "target_ratio_p50": TARGET_P50,
-            "ratio_p99": round(p99), "target_ratio_p99": TARGET_P99,
-            "times_faster_than_script": round(faster), "target_times_faster": TARGET_SCRIPT,
+            "reference": {"what": "/bin/true", "times": Percentiles::new(&plain)},
+            "marvin": {"what": "marvin hook with a warm daemon", "times": Percentiles::new(&marvin)},
+            "script": {"what": script, "times": Percentiles::new(&scripts)},
+            "kinds": kinds.collect::<BTreeMap<_, _>>(),
+            "ratio_p50": round(p50), "target_ratio_p50": TARGET_P50_RATIO,
+            "ratio_p99": round(p99), "target_ratio_p99": TARGET_P99_RATIO,
+            "times_faster_than_script": round(faster), "target_times_faster": TARGET_TIMES_FASTER,
             "runs_of_each_kind": CALLS,
             "ok": ok,
         }))
     }
 
-    /// How many events the session's record holds.
-    fn recorded(&self) -> usize {
+    /// Number of events in the session's record.
+    fn count_recorded_events(&self) -> usize {
         let runs = std::fs::read_dir(self.project().join(".marvin/runs")).into_iter().flatten().flatten();
         let traces = runs.filter_map(|run| std::fs::read_to_string(run.path().join("trace.jsonl")).ok());
         traces.map(|trace| trace.lines().count()).sum()
     }
 }
 
-fn show(times: &[f64]) -> Value {
-    json!({"p50_ms": round(at(times, 50)), "p99_ms": round(at(times, 99))})
-}
-
 /// Resident memory of a process.
-fn memory_mb(process: u32) -> Result<f64, String> {
+fn memory_mb(process: u32) -> anyhow::Result<f64> {
     let path = format!("/proc/{process}/status");
-    let status = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok());
-    kilobytes.map(|kilobytes| kilobytes / 1024.0).ok_or_else(|| format!("{path} has no VmRSS"))
-}
-
-fn end(mut child: Child) {
-    child.kill().ok();
-    child.wait().ok();
+    Ok(kilobytes.with_context(|| format!("{path} has no VmRSS"))? / 1024.0)
 }

@@ -1,24 +1,28 @@
-//! `stream`: a reply of 1 MB in 20,000 chunks, shown by Marvin, against copying the same socket to the same kind of pipe.
+//! `stream`: a reply of 1 MB in 20,000 chunks, shown by Marvin, against copying the same socket to
+//! the same kind of pipe.
 //!
-//! What is compared is the time from the first byte on the pipe to the last: the cost of the stream, not of the start of
-//! the process or of closing the record, which do not grow with it (`start` measures those). The whole time and the
-//! processor time are given beside it.
+//! The time from the first byte on the pipe to the last is compared: the cost of the stream, not of
+//! the start of the process or of closing the record, which do not grow with it (`start` measures
+//! those). The whole time and the CPU time are reported, too.
 
 use super::timing::{Run, compile, median, round, wait};
+use crate::script::ScriptEntry;
 use crate::tools;
-use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read};
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 const ROUNDS: usize = 15;
 const CHUNKS: usize = 20_000;
 const BYTES: usize = 1_000_000;
-const TARGET: f64 = 1.10;
+const TARGET_RATIO: f64 = 1.10;
 
-/// The reference: asks the same server the same question and copies what comes from the socket to standard output, piece
-/// by piece, understanding nothing of it.
+/// The reference: sends the same request to the same server and copies the socket to stdout, piece
+/// by piece, without parsing it.
 const READER: &str = r##"
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -41,71 +45,114 @@ fn main() -> std::io::Result<()> {
 }
 "##;
 
-/// Measures.
-pub(crate) fn run() -> Result<Value, String> {
-    let marvin = tools::release()?;
-    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let script = directory.path().join("script.jsonl");
-    let text: String = "The quick brown fox jumps over the lazy dog. ".chars().cycle().take(BYTES).collect();
-    let entry = json!({"reply": {"text": text}, "chunks": CHUNKS, "repeat": true});
-    std::fs::write(&script, format!("{entry}\n")).map_err(|error| error.to_string())?;
-    let (server, address) = serve(&marvin, &script)?;
-    let result = measure_both(&marvin, &address, directory.path());
-    stop(server);
-    let (copies, turns) = result?;
-    let flow = |runs: &[TimedRun]| median(runs.iter().map(|shown| shown.flow));
-    let wall = |runs: &[TimedRun]| median(runs.iter().map(|shown| shown.run.wall));
-    let cpu = |runs: &[TimedRun]| median(runs.iter().map(|shown| shown.run.cpu));
-    let side = |what: &str, runs: &[TimedRun]| json!({"what": what, "stream_ms": round(flow(runs)), "whole_ms": round(wall(runs)), "cpu_ms": round(cpu(runs))});
-    let ratio = flow(&turns) / flow(&copies);
-    Ok(json!({
-        "bench": "stream",
-        "what": format!("{BYTES} bytes in {CHUNKS} chunks, {ROUNDS} runs each, taking turns"),
-        "reference": side("copy the same socket to a pipe", &copies),
-        "marvin": side("marvin --non-interactive --provider openai", &turns),
-        "ratio": round(ratio), "target_ratio": TARGET, "whole_ratio": round(wall(&turns) / wall(&copies)),
-        "ok": ratio <= TARGET,
-    }))
+#[derive(Serialize)]
+struct Report {
+    bench: &'static str,
+    what: String,
+    reference: Side,
+    marvin: Side,
+    ratio: f64,
+    target_ratio: f64,
+    whole_ratio: f64,
+    ok: bool,
 }
 
-/// One run, and how long its output took from the first byte to the last.
+#[derive(Serialize)]
+struct Side {
+    what: &'static str,
+    stream_ms: f64,
+    whole_ms: f64,
+    cpu_ms: f64,
+}
+
+impl Side {
+    fn new(what: &'static str, runs: &[TimedRun]) -> Self {
+        Side {
+            what,
+            stream_ms: round(median(runs.iter().map(|run| run.stream_ms))),
+            whole_ms: round(median(runs.iter().map(|run| run.run.wall))),
+            cpu_ms: round(median(runs.iter().map(|run| run.run.cpu))),
+        }
+    }
+}
+
+/// The line that `marvin model-server` prints when it is ready.
+#[derive(Deserialize)]
+struct ServerAddress {
+    address: String,
+}
+
+pub(super) fn run() -> anyhow::Result<Value> {
+    let marvin = tools::release()?;
+    let directory = tempfile::tempdir()?;
+    let script = directory.path().join("script.jsonl");
+    let text: String = "The quick brown fox jumps over the lazy dog. ".chars().cycle().take(BYTES).collect();
+    let entry = ScriptEntry { chunks: Some(CHUNKS), repeat: true, ..ScriptEntry::with_text(&text) };
+    std::fs::write(&script, entry.to_line()?)?;
+    let mut server = Command::new(&marvin)
+        .args(["model-server", "--script"])
+        .arg(&script)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let result = tools::read_json_line(&mut server)
+        .and_then(|server: ServerAddress| measure_both(&marvin, &server.address, directory.path()));
+    tools::kill(server);
+    let (copies, turns) = result?;
+    let copies = Side::new("copy the same socket to a pipe", &copies);
+    let turns = Side::new("marvin --non-interactive --provider openai", &turns);
+    let ratio = turns.stream_ms / copies.stream_ms;
+    Ok(serde_json::to_value(Report {
+        bench: "stream",
+        what: format!("{BYTES} bytes in {CHUNKS} chunks, {ROUNDS} runs each, taking turns"),
+        ratio: round(ratio),
+        target_ratio: TARGET_RATIO,
+        whole_ratio: round(turns.whole_ms / copies.whole_ms),
+        ok: ratio <= TARGET_RATIO,
+        reference: copies,
+        marvin: turns,
+    })?)
+}
+
+/// One run, and the time of its output from the first byte to the last.
 struct TimedRun {
     run: Run,
-    flow: f64,
+    stream_ms: f64,
 }
 
 fn measure_both(
     marvin: &Path,
     address: &str,
     directory: &Path,
-) -> Result<(Vec<TimedRun>, Vec<TimedRun>), String> {
+) -> anyhow::Result<(Vec<TimedRun>, Vec<TimedRun>)> {
+    let address = address.trim_start_matches("http://");
     let reader = compile(directory, "reader", READER)?;
     let work = directory.join("work");
-    std::fs::create_dir(&work).map_err(|error| error.to_string())?;
+    std::fs::create_dir(&work)?;
     let (mut copies, mut turns) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let mut copy = Command::new(&reader);
-        copies.push(measure(copy.arg(address), BYTES)?);
+        copies.push(measure(copy.arg(address))?);
         let mut turn = Command::new(marvin);
         turn.args(["--non-interactive", "--prompt", "go", "--provider", "openai"])
             .current_dir(&work)
             .env("HOME", directory)
             .env("OPENAI_BASE_URL", format!("http://{address}/v1"))
             .env("OPENAI_API_KEY", "none");
-        turns.push(measure(&mut turn, BYTES)?);
+        turns.push(measure(&mut turn)?);
     }
     Ok((copies, turns))
 }
 
-/// Runs a program whose output is drained, and makes sure that all of it came.
-fn measure(command: &mut Command, least: usize) -> Result<TimedRun, String> {
+/// Runs a program whose output is drained, and checks that it is complete.
+fn measure(command: &mut Command) -> anyhow::Result<TimedRun> {
     let started = Instant::now();
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| format!("cannot start {command:?}: {error}"))?;
+        .with_context(|| format!("cannot start {command:?}"))?;
     let mut total = 0;
     let (mut first, mut last) = (None, started);
     if let Some(mut stdout) = child.stdout.take() {
@@ -120,39 +167,9 @@ fn measure(command: &mut Command, least: usize) -> Result<TimedRun, String> {
         }
     }
     let run = wait(&child, started)?;
-    let flow = last.duration_since(first.unwrap_or(started)).as_secs_f64() * 1000.0;
-    if total < least {
-        Err(format!("only {total} of {least} bytes came"))
-    } else {
-        Ok(TimedRun { run, flow })
+    let stream_ms = last.duration_since(first.unwrap_or(started)).as_secs_f64() * 1000.0;
+    if total < BYTES {
+        bail!("only {total} of {BYTES} bytes arrived");
     }
-}
-
-fn serve(marvin: &Path, script: &Path) -> Result<(Child, String), String> {
-    let mut server = Command::new(marvin)
-        .args(["model-server", "--script"])
-        .arg(script)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| error.to_string())?;
-    let mut line = String::new();
-    if let Some(stdout) = server.stdout.take() {
-        BufReader::new(stdout).read_line(&mut line).map_err(|error| error.to_string())?;
-    }
-    let address = serde_json::from_str::<Value>(&line)
-        .ok()
-        .and_then(|value| Some(value.get("address")?.as_str()?.trim_start_matches("http://").to_string()));
-    match address {
-        Some(address) => Ok((server, address)),
-        None => {
-            stop(server);
-            Err(format!("the model server did not say its address: {line}"))
-        }
-    }
-}
-
-fn stop(mut server: Child) {
-    server.kill().ok();
-    server.wait().ok();
+    Ok(TimedRun { run, stream_ms })
 }

@@ -1,5 +1,5 @@
 //! `cargo xtask census`: counts terms, names, module circles and other traits of the sources, and
-//! holds them against the limits in `census.toml`. Limits only tighten.
+//! compares them with the limits in `census.toml`. Limits only tighten.
 
 mod counts;
 mod error;
@@ -10,6 +10,7 @@ mod report;
 mod source;
 mod table;
 
+use crate::output::say;
 use counts::{Count, Place};
 use error::CensusError;
 use figures::Finding;
@@ -23,13 +24,13 @@ use table::{Figure, Measure};
 /// Places that are named for a figure above its limit.
 const MAX_LISTED_PLACES: usize = 20;
 
-/// The command: all figures, one figure with all its places, JSON, or tightened limits.
-pub(crate) fn run(arguments: &[&str]) -> Result<(), CensusError> {
+/// Prints all figures, one figure with all its places, or JSON; or tightens the limits.
+pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
     let root = crate::tools::root();
     let counts = take(&root)?;
     match arguments {
-        [] => crate::say(&report::print_table(&counts)),
-        ["--json"] => crate::say(&report::print_json(&counts)?),
+        [] => say(report::print_table(&counts))?,
+        ["--json"] => say(report::print_json(&counts)?)?,
         ["--tighten"] => {
             let totals = counts.iter().map(|count| (count.figure.row.name.as_str(), count.total)).collect();
             table::tighten(&root, &totals)?;
@@ -37,15 +38,14 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), CensusError> {
         [name] => {
             let count = counts.iter().find(|count| count.figure.row.name == *name);
             let count = count.ok_or_else(|| CensusError::Argument((*name).to_owned()))?;
-            crate::say(&report::print_all_places(count));
-            return Ok(());
+            return say(report::print_all_places(count));
         }
-        _ => return Err(CensusError::Argument(arguments.join(" "))),
+        _ => return Err(CensusError::Argument(arguments.join(" ")).into()),
     }
-    check(&counts)
+    Ok(check(&counts)?)
 }
 
-/// What one file contributes. Unlike its tokens, this can be sent to another thread.
+/// Findings and modules of one file. Unlike its tokens, this can be sent to another thread.
 struct FileCensus {
     path: String,
     findings: Vec<Finding>,
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use std::sync::LazyLock;
 
-    /// The census of the workspace, which both tests look at.
+    /// The census of the workspace, which both tests check.
     static COUNTS: LazyLock<Vec<Count>> = LazyLock::new(|| take(&crate::tools::root()).unwrap());
 
     #[test]

@@ -1,5 +1,5 @@
-//! The surroundings of the targets: a workspace with everything in it that a path could lead astray by, and beside it
-//! what may never be seen.
+//! The fixture of the targets: a workspace with links that lead out of it and directories that are
+//! closed, and files outside that no target may read.
 
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
@@ -12,22 +12,23 @@ use std::os::unix::fs::symlink;
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
-/// Stands in every file outside, and in the tickets.
+/// Content of every file outside, and of the tickets.
 pub(crate) const CANARY: &str = "canary-71c2";
 
-pub(crate) struct World {
+pub(crate) struct Fixture {
     pub(crate) toolbox: Toolbox,
     pub(crate) context: ToolContext,
     pub(crate) workspace: Arc<Workspace>,
 }
 
-/// The world, made once. It stays until the machine tidies its temporary files: a fuzzer ends without a word.
-pub(crate) fn world() -> &'static World {
-    static WORLD: OnceLock<World> = OnceLock::new();
-    WORLD.get_or_init(|| make().unwrap_or_else(|error| panic!("the world could not be made: {error}")))
+/// The fixture, created once. Its files are never removed: a fuzzer is killed, so no code runs at
+/// its end.
+pub(crate) fn fixture() -> &'static Fixture {
+    static FIXTURE: OnceLock<Fixture> = OnceLock::new();
+    FIXTURE.get_or_init(|| create().unwrap_or_else(|error| panic!("cannot create the fixture: {error}")))
 }
 
-fn make() -> Result<World, Box<dyn std::error::Error>> {
+fn create() -> Result<Fixture, Box<dyn std::error::Error>> {
     let home = tempfile::tempdir()?.keep().canonicalize()?;
     let (root, outside) = (home.join("work"), home.join("outside"));
     for directory in ["src", ".tickets", ".git", ".marvin/runs", ".marvin/notes"] {
@@ -71,5 +72,5 @@ fn make() -> Result<World, Box<dyn std::error::Error>> {
         grant: None,
         permit: Permit::default(),
     };
-    Ok(World { toolbox: Toolbox::new(Mode::Coding, &Access::Full), context, workspace })
+    Ok(Fixture { toolbox: Toolbox::new(Mode::Coding, &Access::Full), context, workspace })
 }

@@ -1,4 +1,5 @@
-//! The least that a program with a screen of its own does: takes the terminal, draws one frame, waits for a key, gives it back.
+//! A minimal full-screen program: takes the terminal, draws one frame, waits for a key, restores
+//! the terminal.
 
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, read,
