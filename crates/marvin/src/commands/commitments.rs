@@ -45,7 +45,7 @@ pub(crate) struct CommitmentChoice {
 pub(crate) enum CommitmentsCommand {
     /// Promise something; what cannot fail is refused
     #[command(
-        after_help = "Kinds:\n  shell:LINE                          ends with exit code 0 (bash, pipefail, contained, no network)\n  file_exists:PATH                    is there; PATH/ must be a directory\n  file_contains:PATH: TEXT            holds the text\n  json_equals:PATH: /POINTER = VALUE  has this value there\n  tests_pass:RUNNER WORDS             at least one test runs and none fails; auto, pytest, cargo, go, node, command LINE\n\nExamples:\n  marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests\n  marvin commitments add 'tests_pass:cargo --workspace' --timeout 600\n  marvin commitments add 'json_equals:package.json: /version = \"1.2.0\"'"
+        after_help = "Kinds:\n  shell:LINE                          ends with exit code 0 (bash, pipefail, contained, no network)\n  file_exists:PATH                    is there; PATH/ must be a directory\n  file_contains:PATH: TEXT            holds the text\n  json_equals:PATH: /POINTER = VALUE  has this value there\n  tests_pass:RUNNER WORDS             at least one test runs and none fails:\n                                      auto, pytest, cargo, go, node, command LINE\n\nExamples:\n  marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests\n  marvin commitments add 'tests_pass:cargo --workspace' --timeout 600\n  marvin commitments add 'json_equals:package.json: /version = \"1.2.0\"'"
     )]
     Add {
         /// The assertion

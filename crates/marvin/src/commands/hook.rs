@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Answer a hook of Claude Code or Codex: its input on standard input, the answer on standard output
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Events have the client's own name or a kebab one. A call that cannot be judged is never let through: the answer is a question, a refusal, or exit code 2.\n\nExamples:\n  marvin hook pre-tool-use --client claude < event.json\n  echo '{\"session_id\":\"s\",\"cwd\":\"/tmp\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | marvin hook PreToolUse"
+    after_help = "Events have the client's own name or a kebab one. A call that cannot be judged is never let through: the answer is a question, a refusal, or exit code 2.\n\nExamples:\n  marvin hook pre-tool-use --client claude < event.json\n  echo '{\"session_id\":\"s\",\"cwd\":\"/tmp\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' \\\n    | marvin hook PreToolUse"
 )]
 pub(crate) struct HookArguments {
     /// The event

@@ -13,7 +13,7 @@ use std::path::Path;
 /// Trust the rules of this project that allow something, as they are now
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A project's denylist always counts. Its allowlist and its learned rules count only while you trust exactly this content;\nwhen the files change they do not count until you look again.\n\nExamples:\n  marvin gate trust\n  marvin gate trust --remove"
+    after_help = "A project's denylist always counts. Its allowlist and its learned rules count only while you trust exactly this content; when the files change they do not count until you look again.\n\nExamples:\n  marvin gate trust\n  marvin gate trust --remove"
 )]
 pub(crate) struct TrustArguments {
     /// Trust them no longer
