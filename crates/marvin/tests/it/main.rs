@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod cli;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod crash;
