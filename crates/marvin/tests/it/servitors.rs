@@ -87,8 +87,7 @@ fn one_that_needs_an_answer_waits_and_goes_on_when_it_has_one() {
     assert_eq!(states(&waiting)["ann"], "waiting");
     world.marvin(["servitors", "message", "ann", "Take the second."]).run().exits(0);
     assert_eq!(states(&run(&world, &script).exits(0).json())["ann"], "done");
-    let refused = world.marvin(["servitors", "message", "ann", "More."]).run().exits(5);
-    assert!(refused.message().contains("is done"), "{}", refused.stderr);
+    world.marvin(["servitors", "message", "ann", "More."]).run().exits(5);
 }
 
 #[test]
