@@ -108,7 +108,7 @@ impl Hook {
             Err(error) => return self.doubt(&format!("standard input cannot be read: {error}")),
         }
         if event.trim_ascii().is_empty() {
-            return self.doubt("nothing was told");
+            return self.doubt("the input is empty");
         }
         if evaluating {
             return HookOutcome::print(event_handler::evaluating(self.client, self.event()));
@@ -200,7 +200,7 @@ impl Hook {
 
     /// Answers without a daemon.
     fn answer_here(&self, event: &[u8]) -> HookOutcome {
-        let Some(value) = event::parse(event) else { return self.doubt("what was told is not JSON") };
+        let Some(value) = event::parse(event) else { return self.doubt("the input is not JSON") };
         self.with_handler(&value, |hook, handler| {
             let answer = async { handler.answer(hook.client, &hook.name, hook.attended, &value).await };
             let limit = wire::handler_timeout(hook.event());

@@ -20,11 +20,12 @@ Examples:
   marvin what is 3 km in miles                          ask once, as a person
   marvin --non-interactive --prompt 'fix the test'      run unattended in this directory
   echo 'list files' | marvin --non-interactive          the prompt from standard input
-  marvin --non-interactive --prompt-file task.md --working-dir ~/src/app --max-cost 2 --output-format stream-json
+  marvin --non-interactive --prompt-file task.md --working-dir ~/src/app --max-cost 2 \\
+    --output-format stream-json
   marvin --non-interactive --prompt 'fix the tests' --commitment 'shell:pytest -q'
-                                                        done when the command says so, not when the model does
+                                                        done when the command says so, not the model
   marvin --non-interactive --working-dir app --design-first --prompt 'a to-do list as a web service'
-                                                        from one sentence to verified software, in phases
+                                                        from a sentence to verified software
   marvin doctor                                         what is ready, and how to fix the rest
 
 Exit codes: 0 success, 1 the work failed, 2 usage, 3 not verified, 4 blocked, 5 refused by the gate, 6 budget spent, 130 interrupted";

@@ -23,7 +23,7 @@ pub(crate) fn read(prompt: Option<&str>, file: Option<&Path>, deadline: Duration
             let (path, file_name) = (path.to_path_buf(), name.clone());
             let read = move || {
                 let file = std::fs::File::open(&path)
-                    .map_err(|error| Failure::usage(format!("{file_name}: {error}")))?;
+                    .map_err(|error| Failure::usage(format!("cannot read {file_name}: {error}")))?;
                 text(&file_name, file)
             };
             let prompt = wait_for(&name, deadline, read)?;
@@ -61,7 +61,7 @@ fn wait_for(
             }
         };
         tokio::select! {
-            text = text => text.map_err(|_| Failure::failed(format!("{name} cannot be read")))?,
+            text = text => text.map_err(|_| Failure::failed(format!("cannot read {name}")))?,
             () = late => Err(Failure::failed(format!("the deadline passed while waiting for the prompt ({name})"))),
             () = cancel.cancelled() => {
                 Err(Failure::new(Exit::Interrupted, "interrupted before there was a prompt"))
@@ -75,7 +75,7 @@ fn text(name: &str, source: impl Read) -> Result<String, Failure> {
     source
         .take(MAX_PROMPT_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| Failure::usage(format!("{name} cannot be read: {error}")))?;
+        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     if bytes.len() as u64 > MAX_PROMPT_BYTES {
         return Err(Failure::usage(format!("{name} is longer than {} MB", MAX_PROMPT_BYTES / 1024 / 1024)));
     }

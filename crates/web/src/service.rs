@@ -61,7 +61,7 @@ impl std::fmt::Debug for Setup {
 pub enum StartError {
     #[error(
         "{0} can be reached from other machines: anyone with the link can read everything here and run commands\n  \
-         hint: leave --host away to serve this machine only, or say --expose when that is what you want"
+         hint: leave out --host to serve this machine only, or say --expose when that is what you want"
     )]
     Beyond(SocketAddr),
     #[error("port {0} is in use\n  hint: another `marvin chat-ui` may be running; --port 0 picks a free one")]

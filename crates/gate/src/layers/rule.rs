@@ -224,11 +224,11 @@ impl Rule {
             .build()
             .map_err(|error| match error {
                 regex::Error::CompiledTooBig(_) => Fault::new(
-                    format!("its expression needs more than {EXPRESSION_BYTES} bytes"),
+                    format!("its regex needs more than {EXPRESSION_BYTES} bytes"),
                     "use smaller counts, or several rules",
                 ),
                 error => Fault::new(
-                    format!("its expression cannot be read: {}", last_line(&error.to_string())),
+                    format!("its regex cannot be parsed: {}", last_line(&error.to_string())),
                     "fix the regex; look-around and back-references do not exist here",
                 ),
             })

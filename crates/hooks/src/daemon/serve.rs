@@ -219,7 +219,7 @@ impl Daemon {
 
     async fn answer(&self, line: &[u8]) -> String {
         let Ok(request) = serde_json::from_slice::<Request<'_>>(line) else {
-            return control(&Control::Bad("what was told is not JSON"));
+            return control(&Control::Bad("the input is not JSON"));
         };
         match request.hook {
             "status" => return control(&Control::Status(self.status())),
@@ -238,7 +238,7 @@ impl Daemon {
         let client = Client::read(request.client).unwrap_or(Client::Codex);
         let input: Option<Value> = request.input.and_then(|input| event::parse(input.get().as_bytes()));
         let Some(input) = input else {
-            return event_handler::in_doubt(client, event, "what was told is not JSON");
+            return event_handler::in_doubt(client, event, "the input is not JSON");
         };
         let answer = self.handler.answer(client, request.hook, request.attended, &input);
         match tokio::time::timeout(wire::handler_timeout(event), answer).await {

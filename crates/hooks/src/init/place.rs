@@ -28,7 +28,7 @@ impl Place {
     pub fn find(directory: &Path, home: &Path) -> Result<Place, Refusal> {
         let shown = directory.display();
         let directory = directory.canonicalize().map_err(|error| {
-            Refusal::new(format!("{shown} cannot be used: {error}"), "name a directory that exists")
+            Refusal::new(format!("cannot use {shown}: {error}"), "name a directory that exists")
         })?;
         if !directory.is_dir() {
             return Err(Refusal::new(

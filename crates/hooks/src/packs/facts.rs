@@ -214,7 +214,7 @@ impl Reader<'_> {
         }
         if !shape.fits(text) {
             let shown = marvin_base::truncate::line(text, MAX_NAME_CHARS);
-            self.note(field, format!("`{shown}` does not do"), shape.hint());
+            self.note(field, format!("`{shown}` is not valid"), shape.hint());
             return None;
         }
         if let (Shape::Glob, Err(error)) = (shape, paths::globs(text)) {
@@ -265,8 +265,8 @@ mod tests {
         for part in [
             "/p/demo/pack.json: ownr: unknown field\n  hint: did you mean `owner`?",
             "/p/demo/pack.json: owner: it is missing",
-            "/p/demo/pack.json: version: `1` does not do\n  hint: write three numbers: \"1.0.0\"",
-            "applies_to.extensions[0]: `ts` does not do\n  hint: begin with a dot",
+            "/p/demo/pack.json: version: `1` is not valid\n  hint: write three numbers: \"1.0.0\"",
+            "applies_to.extensions[0]: `ts` is not valid\n  hint: begin with a dot",
             "sensitive_paths[0]: ",
             "sensitive_paths[1]: it is not a text",
         ] {

@@ -31,8 +31,8 @@ const DEFAULT_PORT: u16 = 8765;
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT);
 
 const HELP: &str = "\
-Serves until it is interrupted. The printed link works once, in one window; another is printed after it was used. With
---json the token itself is printed, for programs. Only this machine is served unless --host and --expose say otherwise.
+Serves until it is interrupted. The printed link works once, in one window; another is printed after it was used. \
+With --json the token itself is printed, for programs. Only this machine is served unless --host and --expose say otherwise.
 
 Examples:
   marvin chat-ui --open                                 in this directory, and open the browser

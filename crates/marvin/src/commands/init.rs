@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
-Settings are merged: other keys, other hooks, order and layout stay. A second run changes nothing. What is written is
+Settings are merged: other keys, other hooks, order and layout stay. A second run changes nothing. What is written is \
 listed file by file; `--remove` takes back exactly that, and keeps what you changed.
 
 Without --client: every client whose directory (.claude, .codex) or program is found; if none is, both.

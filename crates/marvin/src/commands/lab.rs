@@ -32,17 +32,18 @@ Exit code 0 when every hidden test passes, 3 when it was claimed and they do not
 
 Examples:
   marvin run-task --task-id lru-cache --runner oracle
-  marvin run-task --task-id single-flight --runner hierarchical --provider anthropic --max-cost 1 --json
+  marvin run-task --task-id single-flight --runner hierarchical --provider anthropic --max-cost 1
   marvin run-task --task-id stats-summary --runner baseline --script mine.jsonl --keep";
 
 const SUITE_HELP: &str = "\
-Writes suite-report.json, suite-report.md and suite-report.html. Without --provider and --script the built-in mock plays the
+Writes suite-report.json, suite-report.md and suite-report.html. Without --provider and --script the built-in mock plays the \
 tasks' recordings, and the report says so. Exit code 0 when everything was run, whatever the results.
 
 Examples:
   marvin run-suite --out report
   marvin run-suite --runners oracle,nop
-  marvin run-suite --tasks lru-cache,single-flight --runners baseline,hierarchical --provider openai --repeat 3 --max-cost 1";
+  marvin run-suite --tasks lru-cache,single-flight --runners baseline,hierarchical \\
+    --provider openai --repeat 3 --max-cost 1";
 
 /// List the tasks of the benchmark suite
 #[derive(Debug, Args)]

@@ -64,7 +64,7 @@ pub(crate) enum LessonsCommand {
     Health(ProjectArguments),
     /// Turn useful lessons into guardrails and archive stale ones: shows the change, then asks
     #[command(
-        after_help = "A lesson that was given 5 times with a utility of 0.8 becomes a guardrail; one that was given less than 3 times, and not for 90 days,\nmoves to lessons.archive.jsonl. Without a terminal and without --yes nothing is written, and the exit code is 4.\n\nExamples:\n  marvin lessons evolve\n  marvin lessons evolve --pack testing --yes"
+        after_help = "A lesson that was given 5 times with a utility of 0.8 becomes a guardrail; one that was given less than 3 times, and not for 90 days, moves to lessons.archive.jsonl. Without a terminal and without --yes nothing is written, and the exit code is 4.\n\nExamples:\n  marvin lessons evolve\n  marvin lessons evolve --pack testing --yes"
     )]
     Evolve {
         /// Only this pack
@@ -75,7 +75,7 @@ pub(crate) enum LessonsCommand {
     },
     /// Write a lesson into a pack: shows the change, then asks
     #[command(
-        after_help = "Without a terminal and without --yes nothing is written, and the exit code is 4.\n\nExamples:\n  marvin lessons teach testing 'No mocks of the database' --actionable 'Use the database in memory from tests/support.rs'"
+        after_help = "Without a terminal and without --yes nothing is written, and the exit code is 4.\n\nExamples:\n  marvin lessons teach testing 'No mocks of the database' \\\n    --actionable 'Use the database in memory from tests/support.rs'"
     )]
     Teach {
         /// The pack

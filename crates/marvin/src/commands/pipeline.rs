@@ -322,7 +322,7 @@ fn status(place: &ProjectArguments) -> Result<Exit, Failure> {
             output::json_entry("begun", &false)?;
         } else {
             output::line(
-                "no pipeline was begun here\n  hint: marvin --non-interactive --working-dir . --design-first --prompt 'what to build'",
+                "no pipeline was started in this directory\n  hint: marvin --non-interactive --working-dir . --design-first --prompt 'what to build'",
             )?;
         }
         return Ok(Exit::Success);

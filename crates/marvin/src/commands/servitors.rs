@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Summon a servitor; it works when servitors are run
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  marvin servitors summon 'Write the parser' --commitment 'shell:pytest -q tests/parse' --oracle tests\n  marvin servitors summon 'Look for dead code' --name Vega --access readonly --rounds 20"
+    after_help = "Examples:\n  marvin servitors summon 'Write the parser' --commitment 'shell:pytest -q' --oracle tests\n  marvin servitors summon 'Look for dead code' --name Vega --access readonly --rounds 20"
 )]
 pub(crate) struct SummonArguments {
     /// Its task; without one it waits for a message

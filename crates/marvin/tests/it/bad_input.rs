@@ -20,50 +20,6 @@ fn ask(world: &World) -> Marvin {
 }
 
 #[test]
-fn invalid_flags_are_refused() {
-    let world = World::new();
-    let cases: [(&[&str], &[&str]); 12] = [
-        (&["--no-such-flag"], &["--no-such-flag"]),
-        (&["--non-interactive", "--prompt", "a", "--prompt-file", "b"], &["--prompt", "--prompt-file"]),
-        (&["--prompt", "a"], &["--non-interactive"]),
-        (&["--non-interactive", "--output-format", "xml"], &["xml", "stream-json"]),
-        (&["--non-interactive", "--json", "--output-format", "json"], &["--json"]),
-        (&["config", "no.such.key"], &["no.such.key", "marvin config"]),
-        (&["config", "limits.round"], &["did you mean `limits.rounds`"]),
-        (&["completions", "tcsh"], &["tcsh", "bash"]),
-        (&["tools"], &["tools"]),
-        (&["replay"], &["RUN"]),
-        (&["model-server"], &["--script"]),
-        (&["--model", "--non-interactive"], &["--model"]),
-    ];
-    for (arguments, words) in cases {
-        fails(world.marvin(arguments), 2, words);
-    }
-    for (flag, value) in
-        [("--max-cost", "much"), ("--max-rounds", "0"), ("--deadline", "-"), ("--max-cost", "-1")]
-    {
-        let flag = format!("{flag}={value}");
-        fails(ask(&world).args([&flag]), 2, &[]).cost();
-    }
-    assert!(world.runs().is_empty());
-}
-
-#[test]
-fn empty_prompts_are_refused() {
-    let world = World::new();
-    let bare = || world.marvin(["--non-interactive"]);
-    fails(bare(), 2, &["empty"]).cost();
-    fails(bare().input(" \n\t "), 2, &["standard input", "empty"]).cost();
-    fails(bare().args(["--prompt", ""]), 2, &["--prompt"]).cost();
-    fails(bare().args(["--prompt-file", "missing.md"]), 2, &["missing.md", "No such file"]).cost();
-    fails(bare().args(["--prompt-file", "."]), 2, &["--prompt-file ."]).cost();
-    fails(bare().input(b"fine until \xff here".to_vec()), 2, &["not UTF-8", "byte is number 12"]).cost();
-    fs::write(world.project().join("latin.md"), b"caf\xe9").unwrap();
-    fails(bare().args(["--prompt-file", "latin.md"]), 2, &["latin.md", "not UTF-8"]).cost();
-    assert!(world.runs().is_empty());
-}
-
-#[test]
 fn a_nul_byte_in_a_prompt_is_an_ordinary_character() {
     let world = World::new();
     let script = world.script(&[json!({"when": {"contains": "a\u{0}b"}, "reply": {"text": "c\u{0}d"}})]);
@@ -228,14 +184,6 @@ fn damaged_runs_cannot_be_replayed() {
     fails(other.marvin(["replay", &run]), 2, &["script.jsonl, line 1"]);
     fs::remove_file(world.root().join("tape/script.jsonl")).unwrap();
     fails(other.marvin(["replay", &run]), 2, &["script.jsonl", "No such file"]);
-}
-
-#[test]
-fn invalid_schemas_are_refused() {
-    let world = World::new();
-    fails(ask(&world).args(["--output-schema", "missing.json"]), 2, &["missing.json"]).cost();
-    world.write("bad.json", "{");
-    fails(ask(&world).args(["--output-schema", "bad.json"]), 2, &["bad.json", "not JSON"]).cost();
 }
 
 /// Runs a shell line with `$MARVIN` as the program.

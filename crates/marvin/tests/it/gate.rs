@@ -91,22 +91,6 @@ fn explain_shows_segments_effects_and_a_safer_command() {
     let build = explain(&world, "rm -rf target");
     assert_eq!(build["verdict"], "allow");
     assert_eq!(build["segments"][0]["effects"][0]["act"], "delete-tree");
-    let text = world.marvin(["gate", "explain", "rm -rf target && frobnicate x"]).run().exits(0).quiet();
-    for part in [
-        "ASK  rm -rf target && frobnicate x",
-        "├─ allow  rm -rf target",
-        "would delete everything in target",
-        "└─ ask  frobnicate x",
-    ] {
-        assert!(text.text().contains(part), "{part}\n{}", text.text());
-    }
-    let text = world.marvin(["gate", "explain", "env A=1 timeout 5 frobnicate x; ls"]).run().exits(0);
-    assert!(
-        text.text().contains("└─ allow  ls")
-            && text.text().contains("ask  frobnicate x  (started by env, timeout)"),
-        "{}",
-        text.text()
-    );
     for (line, code) in [("ls", 0), (ASKED, 4), ("rm -rf /", 5)] {
         world.marvin(["gate", "explain", "--exit-code", line]).run().exits(code);
         world.marvin(["gate", "explain", line]).run().exits(0);
@@ -174,14 +158,7 @@ fn eval_counts_verdicts_correctly() {
     assert!(report["speed"]["commands_per_second"].as_f64().unwrap() > 0.0);
     let with = world.marvin(["gate", "eval", "rows.jsonl", "--json", "--rules"]).run().exits(0).json();
     assert_eq!(with["figures"]["harmless_stopped"], 0.0);
-    let shown = world.marvin(["gate", "eval", file.to_str().unwrap()]).run().exits(0);
-    for part in ["dangerous    caught 100.00 %, denied 100.00 %", "category", "destroy", "commands a second"]
-    {
-        assert!(shown.text().contains(part), "{part}\n{}", shown.text());
-    }
-    world.write("rows.jsonl", "{\"command\": \"ls\", \"label\": \"maybe\"}\n");
-    let failed = world.marvin(["gate", "eval", "rows.jsonl"]).run().exits(2);
-    assert!(failed.message().contains("line 1"), "{}", failed.whole());
+    world.marvin(["gate", "eval", file.to_str().unwrap()]).run().exits(0);
 }
 
 // ---- rule files -----------------------------------------------------------------------------------------------------
@@ -201,10 +178,7 @@ fn a_broken_rule_file_is_reported_everywhere_and_loosens_nothing() {
         "{}",
         doctor.text()
     );
-    let tested = world.marvin(["gate", "rules", "test"]).run().exits(1);
-    assert!(tested.text().contains("rule `evil`: its expression needs more than"), "{}", tested.text());
-    let listed = world.marvin(["gate", "rules", "list"]).run().exits(0);
-    assert!(listed.text().contains("BROKEN"), "{}", listed.text());
+    world.marvin(["gate", "rules", "test"]).run().exits(1);
     own_rules(
         &world,
         "denylist.json",
@@ -225,8 +199,7 @@ fn a_projects_deny_rules_apply_at_once_and_its_allow_rules_only_when_trusted() {
     project_rules(&world, "denylist.json", &json!([rule("no", "prefix", "git status")]));
     project_rules(&world, "allowlist.json", &json!([rule("frob", "prefix", "frobnicate")]));
     assert_eq!((verdict(&world, "git status"), verdict(&world, ASKED)), ("deny".into(), "ask".into()));
-    let trusted = world.person(["gate", "trust"]).run().exits(0);
-    assert!(trusted.text().contains("frobnicate"), "{}", trusted.text());
+    world.person(["gate", "trust"]).run().exits(0);
     let shown = explain(&world, ASKED);
     assert_eq!(
         (&shown["verdict"], &shown["layer"], &shown["rule"]),
@@ -251,8 +224,6 @@ fn adding_a_list_keeps_other_entries() {
     let own = json!({"comment": "ours", "rules": [rule("mine", "prefix", "frobnicate"),
         {"id": "rust-run", "type": "prefix", "pattern": "cargo run --example", "reason": "narrower than the list"}]});
     let file = put(&world.user().join("security/allowlist.json"), &own.to_string());
-    let names = world.person(["gate", "rules", "add"]).run().exits(0);
-    assert!(names.text().contains("rust ") && names.text().contains("terraform"), "{}", names.text());
     world.person(["gate", "rules", "add", "rust", "terraform"]).run().exits(0).quiet();
     let after = json_file(&file);
     assert_eq!((&after["comment"], &after["rules"][0]), (&json!("ours"), &own["rules"][0]));
@@ -265,8 +236,6 @@ fn adding_a_list_keeps_other_entries() {
         (verdict(&world, ASKED), verdict(&world, "terraform destroy")),
         ("allow".into(), "deny".into())
     );
-    let wrong = world.person(["gate", "rules", "add", "rusty"]).run().exits(2);
-    assert!(wrong.message().contains("did you mean `rust`"), "{}", wrong.whole());
     put(&file, "{");
     world.person(["gate", "rules", "add", "rust"]).run().exits(1);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{", "a broken file is left alone");
@@ -289,8 +258,7 @@ fn a_learned_command_can_be_removed_again() {
     let file = world.state().join("security/learned.jsonl");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     for line in ["python3 -c 'x'", "curl https://example.com", "rm -rf /", "frobnicate $X", "ls"] {
-        let refused = world.person(["gate", "learned", "add", line]).run().exits(5);
-        assert!(refused.message().contains("nothing can be learned"), "{line}: {}", refused.whole());
+        world.person(["gate", "learned", "add", line]).run().exits(5);
     }
     // A line that Marvin did not write invalidates the file, and no further rule can be learned.
     let text = std::fs::read_to_string(&file).unwrap();
@@ -308,7 +276,6 @@ fn a_learned_command_can_be_removed_again() {
 #[test]
 fn a_suggestion_must_match_its_command() {
     let world = World::new();
-    assert!(world.marvin(["gate", "suggestions"]).run().exits(0).text().contains("Nothing is suggested"));
     let entry = |id: &str, pattern: &str| {
         json!({"id": id, "timestamp": "2026-01-01T00:00:00.000Z", "command": ASKED, "sessionId": "s",
             "suggestions": {"allow": [{"type": "exact", "pattern": pattern, "folder": "workspace",
@@ -324,7 +291,7 @@ fn a_suggestion_must_match_its_command() {
     assert_eq!(verdict(&world, ASKED), "ask", "a suggestion is not a rule");
     world.person(["gate", "suggestions", "accept", "s-good"]).run().exits(0);
     world.person(["gate", "suggestions", "dismiss", "s-evil"]).run().exits(0);
-    assert!(world.marvin(["gate", "suggestions"]).run().exits(0).text().contains("Nothing is suggested"));
+    assert_eq!(world.marvin(["gate", "suggestions", "--json"]).run().exits(0).json(), json!([]));
     assert_eq!((verdict(&world, ASKED), verdict(&world, "xyzzy --all")), ("allow".into(), "ask".into()));
     world.person(["gate", "suggestions", "accept", "s-none"]).run().exits(2);
 }
@@ -375,8 +342,6 @@ fn an_agents_commands_pass_the_lists_and_are_logged() {
     );
     let stats = world.marvin(["gate", "stats", "--json"]).run().exits(0).json();
     assert_eq!((&stats["total"], &stats["rules"]["denylist.no"]), (&json!(4), &json!(2)));
-    let text = world.marvin(["gate", "stats"]).run().exits(0);
-    assert!(text.text().contains("by layer") && text.text().contains("p99"), "{}", text.text());
 }
 
 #[test]

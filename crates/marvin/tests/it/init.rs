@@ -75,8 +75,7 @@ fn init_sets_a_project_up_and_remove_undoes_it() {
                 "args": ["hook", "pre-tool-use", "--client", "claude"], "timeout": 60, "onFailure": "block"}]})
     );
     let after = everything(&world);
-    let again = done(&world, &["--client", "both"]);
-    assert!(again.text().contains("Already set up; nothing was changed."), "{}", again.text());
+    done(&world, &["--client", "both"]);
     assert_eq!(everything(&world), after);
     // The starter packs pass `marvin packs check`.
     world.marvin(["gate", "rules", "test"]).run().exits(0);
@@ -84,7 +83,6 @@ fn init_sets_a_project_up_and_remove_undoes_it() {
     assert_eq!(report["changed"], true);
     assert_eq!(everything(&world), before);
     assert!(!world.project().join(".marvin").exists() && !world.project().join(".codex").exists());
-    assert!(done(&world, &["--remove"]).text().contains("nothing was removed"));
 }
 
 #[test]

@@ -43,8 +43,7 @@ fn a_candidate_is_approved_recalled_and_forgotten() {
     assert!(list(&world).is_empty());
     // A user name is not enough: without a terminal nothing can be decided.
     for more in [&[][..], &["--reviewer", "ann"]] {
-        let undecided = world.marvin(["memory", "approve", &ids[0]]).args(more).run().exits(4);
-        assert!(undecided.message().contains("person.unattended"), "{}", undecided.stderr);
+        world.marvin(["memory", "approve", &ids[0]]).args(more).run().exits(4);
     }
     world.person(["memory", "approve", ids[0].get(..12).unwrap(), "--reviewer", "ann"]).run().exits(0);
     world.person(["memory", "reject", &ids[2], "--reviewer", "ann", "--note", "so what"]).run().exits(0);
@@ -118,34 +117,6 @@ fn an_agent_cannot_approve_candidates() {
         let explained = world.marvin(["gate", "explain", line, "--json"]).run().json();
         assert_eq!(explained["verdict"], "deny", "{explained:#}");
     }
-}
-
-#[test]
-fn invalid_input_is_refused_with_a_reason() {
-    let world = World::new();
-    for (arguments, code) in [
-        (vec!["approve", "abcdef", "--reviewer", "ann"], 2),
-        (vec!["approve", "ab", "--reviewer", "ann"], 2),
-        (vec!["forget", "abcdef", "--reviewer", "ann"], 2),
-        (vec!["import", "nowhere.jsonl"], 2),
-        (vec!["query", "x", "--kind", "dream"], 2),
-        (vec!["why", "nothing"], 2),
-        (vec!["why", "s:1"], 2),
-        (vec!["eval", "nowhere.jsonl"], 2),
-        (vec!["audit", "--adopt"], 4),
-    ] {
-        let arguments = ["memory"].into_iter().chain(arguments);
-        let ended =
-            if code == 4 { world.marvin(arguments) } else { world.person(arguments) }.run().exits(code);
-        assert!(!ended.message().is_empty());
-    }
-    let bad = put(&world.root().join("bad.jsonl"), "{\"text\": \"x\"}\n");
-    let ended = world.marvin(["memory", "import", bad.to_str().unwrap()]).run().exits(2);
-    assert!(ended.message().contains("line 1"), "{}", ended.stderr);
-    assert_eq!(
-        world.marvin(["memory", "query", "anything"]).run().exits(0).text(),
-        "Nothing of that is remembered.\n"
-    );
 }
 
 #[test]

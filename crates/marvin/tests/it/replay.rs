@@ -60,7 +60,6 @@ fn the_first_difference_is_named() {
         "{}",
         ended.whole()
     );
-    assert!(ended.text().contains("Be verbose."));
     let report = world.marvin(["replay", &run, "--json"]).run().exits(1).json();
     assert_eq!((&report["same"], &report["difference"]["call"]), (&json!(false), &json!(1)));
 }

@@ -26,13 +26,6 @@ fn runs_of_every_kind_are_listed_newest_first() {
     assert_eq!(column("status"), ["SUCCEEDED", "SUCCESS", "SUCCESS"]);
     assert_eq!(column("goal"), ["try it", "a to-do list", "fix the parser"]);
     assert_eq!(rows[1]["started"], "2026-02-03T04:05:07.000Z");
-
-    let listed = world.marvin(["runs", "list"]).run().exits(0).quiet();
-    let last = listed.text().lines().last().unwrap();
-    assert_eq!(
-        last.split_whitespace().collect::<Vec<_>>().join(" "),
-        "run_20260203_040506_1a2b non-interactive SUCCESS 2026-02-03T04:05:06.000Z fix the parser"
-    );
     // The older name lists workflows only.
     let workflows = world.marvin(["list-runs", "--json"]).run().exits(0).json();
     assert_eq!(workflows.as_array().unwrap().len(), 1);
@@ -55,9 +48,5 @@ fn both_names_of_a_command_do_the_same() {
         let (grouped, older) = (world.marvin(grouped).run(), world.marvin(older).run());
         assert_eq!((grouped.code, older.code), (Some(code), Some(code)), "{}", grouped.whole());
         assert_eq!(grouped.whole(), older.whole());
-    }
-    for command in ["list", "show", "stop", "resume"] {
-        let help = world.marvin(["runs", command, "--help"]).run().exits(0).quiet();
-        assert!(help.text().contains("Examples:"), "{command}: {}", help.text());
     }
 }

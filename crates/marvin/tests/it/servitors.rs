@@ -87,8 +87,7 @@ fn a_servitor_that_needs_input_waits_and_resumes_with_the_answer() {
     assert_eq!(states(&waiting)["ann"], "waiting");
     world.marvin(["servitors", "message", "ann", "Take the second."]).run().exits(0);
     assert_eq!(states(&run(&world, &script).exits(0).json())["ann"], "done");
-    let refused = world.marvin(["servitors", "message", "ann", "More."]).run().exits(5);
-    assert!(refused.message().contains("is done"), "{}", refused.stderr);
+    world.marvin(["servitors", "message", "ann", "More."]).run().exits(5);
 }
 
 #[test]

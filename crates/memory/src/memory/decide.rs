@@ -42,12 +42,12 @@ impl Memory {
         let found = one_of(
             all.iter().map(|proposal| proposal.fingerprint.as_str()),
             name,
-            "candidate waits",
+            "waiting candidate has the id",
             "pending",
         )?;
         all.into_iter()
             .find(|proposal| proposal.fingerprint == found)
-            .ok_or_else(|| MemoryError::Asked(format!("no candidate waits as `{name}`")))
+            .ok_or_else(|| MemoryError::Asked(format!("no waiting candidate has the id `{name}`")))
     }
 
     /// Decides about a pending proposal.

@@ -92,7 +92,7 @@ fn text(report: &Report) -> String {
     }
     let speed = &report.speed;
     text.push_str(&format!(
-        "\n{:.0} commands a second; p50 {:.1} µs, p99 {:.1} µs, most {:.1} µs\n",
+        "\n{:.0} commands per second; p50 {:.1} µs, p99 {:.1} µs, maximum {:.1} µs\n",
         speed.commands_per_second, speed.p50_us, speed.p99_us, speed.most_us
     ));
     text

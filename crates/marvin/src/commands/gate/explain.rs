@@ -161,6 +161,7 @@ fn branch(text: &mut String, segment: &SegmentJudgement, bars: &[bool], more: bo
         format!("  (started by {})", segment.through.join(", "))
     };
     text.push_str(&format!("{stem}{fork} {}  {words}{through}\n", segment.verdict.decision.word()));
+    let mut shown = Vec::new();
     for effect in &segment.effects {
         let target = one_line(&effect.target);
         // Effects on users, services and other machines have no place.
@@ -168,7 +169,12 @@ fn branch(text: &mut String, segment: &SegmentJudgement, bars: &[bool], more: bo
             Place::Unknown => String::new(),
             place => format!(": {}", place.describe()),
         };
-        text.push_str(&format!("{stem}{bar}   would {} {target}{place}\n", effect.act.verb()));
+        // Several words of a command may lead to the same effect.
+        let line = format!("{stem}{bar}   would {} {target}{place}\n", effect.act.verb());
+        if !shown.contains(&line) {
+            text.push_str(&line);
+            shown.push(line);
+        }
     }
     if segment.verdict.decision != Decision::Allow {
         text.push_str(&format!("{stem}{bar}   {} [{}]\n", segment.verdict.reason, segment.verdict.rule));

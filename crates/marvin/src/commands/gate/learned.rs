@@ -97,7 +97,7 @@ pub(super) fn run(command: LearnedCommand) -> Result<Exit, Failure> {
 
 fn cannot(reason: impl Display) -> Failure {
     Failure::refused(format!(
-        "nothing can be learned of it: {reason}\n  hint: write a rule of your own into allowlist.json (docs/gate.md)"
+        "cannot learn this command: {reason}\n  hint: write a rule of your own into allowlist.json (docs/gate.md)"
     ))
 }
 

@@ -106,14 +106,18 @@ fn list(scene: &Scene, as_json: bool) -> Result<Exit, Failure> {
 }
 
 fn describe(status: &Status) -> String {
-    let count = status.rules.len() + status.programs.len();
+    let count = rule_count(status.rules.len() + status.programs.len());
     match (status.exists, status.problems.is_empty(), status.counts) {
         (false, true, _) => "not there".to_string(),
-        (_, false, true) => format!("BROKEN; {count} rules count, and nothing is allowed without a question"),
+        (_, false, true) => format!("BROKEN; {count} in effect, and nothing is allowed without a question"),
         (_, false, false) => "BROKEN; none of it counts".to_string(),
-        (true, true, true) => format!("{count} rules"),
-        (true, true, false) => format!("{count} rules, which do not count: `marvin gate trust` trusts them"),
+        (true, true, true) => count,
+        (true, true, false) => format!("{count}, not in effect: `marvin gate trust` trusts them"),
     }
+}
+
+fn rule_count(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "rule" } else { "rules" })
 }
 
 fn test(file: Option<&Path>, scene: &Scene, as_json: bool) -> Result<Exit, Failure> {
@@ -141,7 +145,7 @@ fn test(file: Option<&Path>, scene: &Scene, as_json: bool) -> Result<Exit, Failu
         let mut text = String::new();
         for TestedFile { file, rules, problems } in &tested {
             let state = if problems.is_empty() { "ok     " } else { "PROBLEM" };
-            text.push_str(&format!("{state} {file}: {rules} rules\n"));
+            text.push_str(&format!("{state} {file}: {}\n", rule_count(*rules)));
             for problem in problems {
                 text.push_str(&format!("        {problem}\n"));
             }

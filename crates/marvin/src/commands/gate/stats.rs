@@ -32,7 +32,7 @@ pub(super) fn run(project: &ProjectArguments) -> Result<Exit, Failure> {
         }
     }
     text.push_str(&format!(
-        "\ntime in milliseconds: p50 {:.3}, p90 {:.3}, p99 {:.3}, most {:.3}\n",
+        "\ntime in milliseconds: p50 {:.3}, p90 {:.3}, p99 {:.3}, maximum {:.3}\n",
         stats.p50_ms, stats.p90_ms, stats.p99_ms, stats.most_ms
     ));
     if stats.warnings + stats.damaged > 0 {

@@ -13,7 +13,7 @@ use std::path::Path;
 /// Trust this project's allow rules in their current version
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A project's denylist always applies. Its allowlist and its learned rules apply only while you trust exactly this content;\nafter a change they do not apply until you trust them again.\n\nExamples:\n  marvin gate trust\n  marvin gate trust --remove"
+    after_help = "A project's denylist always applies. Its allowlist and its learned rules apply only while you trust exactly this content; after a change they do not apply until you trust them again.\n\nExamples:\n  marvin gate trust\n  marvin gate trust --remove"
 )]
 pub(crate) struct TrustArguments {
     /// Remove the trust

@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 const HELP: &str = "\
-Without --http it speaks on standard input and output, and ends when standard input closes. With --http it listens on this
+Without --http it speaks on standard input and output, and ends when standard input closes. With --http it listens on this \
 machine only, and every request must carry a token: $MARVIN_MCP_TOKEN, or one that is made and printed on standard error.
 Every call is judged by the gate and recorded as a run.
 

@@ -70,7 +70,9 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
         for CheckedPack { pack, problems } in &rows {
             let state = if problems.is_empty() { "ok     " } else { "PROBLEM" };
             text.push_str(&format!("{state} {pack}\n"));
-            problems.iter().for_each(|problem| text.push_str(&format!("        {problem}\n")));
+            problems.iter().for_each(|problem| {
+                text.push_str(&format!("        {}\n", problem.to_string().replace('\n', "\n        ")));
+            });
         }
         others.iter().for_each(|problem| text.push_str(&format!("PROBLEM {problem}\n")));
         if text.is_empty() {

@@ -26,7 +26,7 @@ impl Shelf {
         let given = working_dir.map_or_else(current_directory, |path| Ok(current_directory()?.join(path)))?;
         let here = given.canonicalize().map_err(|error| {
             Failure::usage(format!(
-                "{} cannot be used: {error}\n  hint: name a directory that exists with --working-dir",
+                "cannot use {}: {error}\n  hint: name a directory that exists with --working-dir",
                 given.display()
             ))
         })?;

@@ -14,7 +14,7 @@ use marvin_flow::engine::Run;
 /// Resume the run of a workflow that was interrupted, was stopped, or waited for a person
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Finished steps do not run again. A step that was running when the process died is taken from what it left behind, or run again\nwhere that does no harm, or asked about.\n\nExamples:\n  marvin runs resume --run-path .marvin/runs/run_20260203_040506_1a2b\n  marvin runs resume run_20260203_040506_1a2b --json"
+    after_help = "Finished steps do not run again. A step that was running when the process died is taken from what it left behind, or run again where that does no harm, or asked about.\n\nExamples:\n  marvin runs resume --run-path .marvin/runs/run_20260203_040506_1a2b\n  marvin runs resume run_20260203_040506_1a2b --json"
 )]
 pub(crate) struct ResumeRunArguments {
     #[command(flatten)]

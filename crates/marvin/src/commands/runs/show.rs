@@ -74,13 +74,12 @@ fn summary(run: &Inspection) -> String {
         "not allowed",
         some(run.refused.iter().map(|refused| {
             let rule = if refused.rule.is_empty() { String::new() } else { format!(" [{}]", refused.rule) };
-            let what = truncate::line(&refused.what, 80);
-            format!(
-                "{} {} `{what}`: {}{rule}",
-                refused.decision,
-                refused.tool,
-                truncate::line(&refused.reason, 120)
-            )
+            let what = match refused.what.as_str() {
+                "" => String::new(),
+                what => format!(" `{}`", truncate::line(what, 80)),
+            };
+            let reason = truncate::line(&refused.reason, 120);
+            format!("{} {}{what}: {reason}{rule}", refused.decision, refused.tool)
         })),
     ));
     rows.push(("tampered", some(run.tampered.iter().map(|path| truncate::line(path, 200)))));

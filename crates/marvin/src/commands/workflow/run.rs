@@ -25,15 +25,16 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 const HELP: &str = "\
-The file is JSON, or YAML when its name ends in .yaml or .yml. Steps run in the order that depends_on asks for, independent
+The file is JSON, or YAML when its name ends in .yaml or .yml. Steps run in the order that depends_on asks for, independent \
 ones in parallel. Everything is recorded before it counts: kill it anywhere, and `marvin resume-run` resumes it.
 
-Exit codes: 0 all steps succeeded; 1 a step failed or was partial; 2 the file is invalid; 3 a step's commitments do not hold;
+Exit codes: 0 all steps succeeded; 1 a step failed or was partial; 2 the file is invalid; 3 a step's commitments do not hold; \
 4 a person is needed; 6 the budget is spent (resume it with a larger one); 130 stopped.
 
 Examples:
   marvin run-workflow build.yaml
-  marvin run-workflow --goal 'Make the parser accept comments' --commitment 'tests_pass:pytest -q' --max-cost 5
+  marvin run-workflow --goal 'Make the parser accept comments' \\
+    --commitment 'tests_pass:pytest -q' --max-cost 5
   marvin run-workflow build.yaml --json | jq .status
   marvin run-workflow big.json --concurrency 5000";
 

@@ -1,0 +1,243 @@
+//! Tools, tasks of the benchmark suite, and phases of the pipeline.
+
+use crate::cli::{screen, show};
+use crate::support::World;
+use insta::assert_snapshot;
+
+#[test]
+fn tools() {
+    let world = World::new();
+    assert_snapshot!(screen(&world, "tools list"), @"
+    add_commitment         Promise something that must hold before the work is done
+    append_file            Append text to the end of a file that exists in the working directory
+    apply_patch            Change a file: replace old_str, which must occur exactly once, by new_str
+    browse_web             Read the main part of a page as text, with the addresses of its links
+    code_grep              Search the files of the working directory for a case-insensitive regular expression
+    convert_units          Convert a value between units of measure (length, mass, temperature, data, …)
+    create_file            Create a new text file in the working directory, with its directories
+    create_ticket          Make a ticket in the project; gives its id
+    dismiss_servitor       Dismiss a servitor that you summoned, and all below it
+    download_file          Download an address into a new file: in the working directory while coding, else in the person's downloads
+    file_apply_patch       Change lines of a note, by a unified diff or by blocks: REPLACE n, INSERT n, DELETE n [count], with a line `---` between blocks
+    file_read_lines        Read lines of a note, with their numbers
+    get_usage              Show turns, tokens and estimated cost of this session
+    get_working_dir        Show the working directory
+    git_checkout           Check out a branch, tag or commit, or make a new branch
+    git_commit             Commit the changes of the working directory
+    git_diff               Show changes that are not committed, line by line: of files against the index, or with staged=true of the index against the last commit
+    git_log                Show the last commits of the checked out branch, newest first
+    git_status             Show the branch and the changed files of the working directory's git repository
+    github_clone           Clone a GitHub repository into the tools' own directory, to be searched with github_grep
+    github_grep            Search the files of a repository that github_clone cloned
+    github_read_file       Read a file of a GitHub repository, whole or a range of lines, or list a directory of it
+    github_search          Search GitHub for repositories, code, issues, commits or users
+    install_packages       Install packages with the project's own package manager (uv or pip, npm, pnpm, yarn, bun, cargo, go), which also writes them into the project's list of dependencies
+    launch_agent           Start a sub-agent in a process of its own to work on a ticket, and wait for its result
+    launch_research_agent  Start a sub-agent that answers a question by looking: it reads, searches and browses, and changes nothing
+    list_commitments       Show what was promised here and how it stood when it was last verified
+    list_servitors         Show the servitors of this project and how each of them stands
+    message_servitor       Send word to a servitor: an answer, news, or something to do
+    notes_ls               List the notes and directories in the notes directory
+    notes_mkdir            Create a directory of notes, with its parents
+    read_file              Read a text file of the working directory, with line numbers
+    read_note              Read a note from the notes directory
+    read_rss               Read the newest entries of a feed (RSS, Atom or JSON Feed)
+    run_command            Run a shell command in the working directory: reading, git, builds and tests
+    run_tests              Run the project's tests and get counts and the names of failing tests
+    scrape_page            Take text, links or lines with prices from a page, from all of it or from the elements of a CSS selector
+    summon_servitor        Summon a servitor: an agent that works on an assignment beside you, at once
+    ticket_add_dep         Make a ticket depend on another, which must be closed first
+    ticket_add_note        Append a note, with the time, to a ticket
+    ticket_close           Close a ticket
+    ticket_dep_tree        Show the tree of what a ticket depends on
+    ticket_list            List the project's tickets with their status and dependencies
+    ticket_show            Show a ticket with its notes, what blocks it, what it blocks, its children and links
+    ticket_start           Set a ticket to in_progress
+    tk                     Work with the project's tickets: create, start, close, dep, link, ls, ready, blocked, show, add-note and more (`help` explains them all)
+    tree                   List files and directories of the working directory as a tree
+    verify                 Verify what was promised here, from scratch, by commands outside your session
+    wait_for_servitor      Wait until a servitor is done, failed or waits for an answer, or until the time is up; tells how it stands
+    web_fetch              Fetch an address (http or https) and read it as text
+    web_search             Search the web; gives titles, addresses and a few words of each result
+    write_note             Write a note (Markdown) into the notes directory; replaces the note unless append is true
+    [exit code 0]
+    ");
+    assert_snapshot!(screen(&world, "tools schema read_file"), @r#"
+    {
+      "type": "object",
+      "additionalProperties": false,
+      "properties": {
+        "path": {
+          "type": "string",
+          "description": "Path relative to the working directory."
+        },
+        "start_line": {
+          "type": "integer",
+          "description": "First line to show, from 1.",
+          "minimum": 0
+        },
+        "end_line": {
+          "type": "integer",
+          "description": "Last line to show, inclusive.",
+          "minimum": 0
+        }
+      },
+      "required": [
+        "path"
+      ]
+    }
+    [exit code 0]
+    "#);
+    assert_snapshot!(show(&world, world.marvin(["tools", "list"]).env("MARVIN_READONLY", "1")), @"
+    browse_web             Read the main part of a page as text, with the addresses of its links
+    code_grep              Search the files of the working directory for a case-insensitive regular expression
+    convert_units          Convert a value between units of measure (length, mass, temperature, data, …)
+    file_read_lines        Read lines of a note, with their numbers
+    get_usage              Show turns, tokens and estimated cost of this session
+    get_working_dir        Show the working directory
+    git_diff               Show changes that are not committed, line by line: of files against the index, or with staged=true of the index against the last commit
+    git_log                Show the last commits of the checked out branch, newest first
+    git_status             Show the branch and the changed files of the working directory's git repository
+    github_grep            Search the files of a repository that github_clone cloned
+    github_read_file       Read a file of a GitHub repository, whole or a range of lines, or list a directory of it
+    github_search          Search GitHub for repositories, code, issues, commits or users
+    launch_research_agent  Start a sub-agent that answers a question by looking: it reads, searches and browses, and changes nothing
+    list_commitments       Show what was promised here and how it stood when it was last verified
+    list_servitors         Show the servitors of this project and how each of them stands
+    notes_ls               List the notes and directories in the notes directory
+    read_file              Read a text file of the working directory, with line numbers
+    read_note              Read a note from the notes directory
+    read_rss               Read the newest entries of a feed (RSS, Atom or JSON Feed)
+    scrape_page            Take text, links or lines with prices from a page, from all of it or from the elements of a CSS selector
+    ticket_dep_tree        Show the tree of what a ticket depends on
+    ticket_list            List the project's tickets with their status and dependencies
+    ticket_show            Show a ticket with its notes, what blocks it, what it blocks, its children and links
+    tree                   List files and directories of the working directory as a tree
+    wait_for_servitor      Wait until a servitor is done, failed or waits for an answer, or until the time is up; tells how it stands
+    web_fetch              Fetch an address (http or https) and read it as text
+    web_search             Search the web; gives titles, addresses and a few words of each result
+    [exit code 0]
+    ");
+}
+
+#[test]
+fn calls_of_tools() {
+    let world = World::new();
+    world.write("src/a.rs", "fn main() {\n    work()\n}\n");
+    assert_snapshot!(screen(&world, "tools call convert_units --args '{\"value\": 3, \"from_unit\": \"km\", \"to_unit\": \"miles\"}'"), @"
+    3 km = 1.8641135767 miles
+    [exit code 0]
+    ");
+    assert_snapshot!(screen(&world, "tools call read_file --args '{\"path\": \"src/a.rs\"}'"), @"
+    src/a.rs (3 lines)
+    1 | fn main() {
+    2 |     work()
+    3 | }
+    [exit code 0]
+    ");
+    assert_snapshot!(screen(&world, "tools call code_grep --args '{\"pattern\": \"work\"}'"), @"
+    src/a.rs-1- fn main() {
+    src/a.rs:2:     work()
+    src/a.rs-3- }
+    [exit code 0]
+    ");
+    assert_snapshot!(screen(&world, "tools call tree"), @"
+    ./
+      .marvin/
+      src/
+        a.rs
+    [exit code 0]
+    ");
+    assert_snapshot!(screen(&world, "tools call create_file --args '{\"path\": \"b.txt\", \"content\": \"x\"}'"), @"
+    Created b.txt (1 bytes)
+    [exit code 0]
+    ");
+    assert_snapshot!(screen(&world, "tools call append_file --args '{\"path\": \"b.txt\", \"content\": \"y\"}' --json"), @r#"
+    {"tool":"append_file","verdict":{"decision":"allow","reason":"the path lies inside the working directory","rule":"path.inside","how_to_fix":""},"ok":true,"summary":"Appended 1 bytes to b.txt","data":{"path":"b.txt","bytes":[N]},"error":null,"elapsed_ms":[N],"source":"tool_output","confidence":"verbatim"}
+    [exit code 0]
+    "#);
+}
+
+#[test]
+fn tasks_of_the_benchmark() {
+    let world = World::new();
+    assert_snapshot!(screen(&world, "list-tasks"), @"
+    config-precedence       stateful      2  Defaults, a file and the environment, each stronger than the one before, with types and errors that name the place.
+    dedupe-sorted           performance   1  Remove duplicates from sorted items with about one comparison an item.
+    expression-eval         parsing       2  Evaluate arithmetic with the usual precedence, parentheses and signs, and refuse everything else.
+    http-client-refactor    refactor      2  A client makes requests in four places, each a little differently; bring them together without changing what callers se…
+    incremental-sheet       performance   4  Formulas over formulas are computed again and again; compute each at most once a change, and only where something chang…
+    interval-merge          algorithms    1  Merge closed intervals that share a point, whatever their order.
+    lru-cache               stateful      2  Make a bounded cache forget the right entry, without looking through all of them.
+    shop-refactor           refactor      4  Untangle a package of five modules with import cycles and shared state, and keep everything that callers use.
+    single-flight           concurrency   4  A cache that loads in the background is wrong only when callers meet: duplicated loads, poisoned entries, lost callers.
+    stats-summary           debugging     1  A summary of numbers gives wrong figures; find out which and fix them.
+    threadsafe-counter      concurrency   2  Counts by key must not be lost when many threads add at the same time.
+    tolerant-parser         parsing       4  Parse a small language and report every mistake once, at its place, instead of stopping at the first.
+    [exit code 0]
+    ");
+    assert_snapshot!(screen(&world, "list-tasks --show dedupe-sorted"), @"
+    # Duplicates out of sorted data
+
+    Write `dedupe(items)` in `dedupe.py`. The items come *sorted*, so that equal ones stand beside each other. It gives a list with one of each, in the same order:
+    the first of every group of equal ones.
+
+    - At most `n + 5` comparisons (`==`, `!=`, `<`, `<=`, `>`, `>=`) for `n` items.
+    - Items need not be hashable, and none may be hashed. All that is known of them is that they can be compared.
+    - `items` is any iterable, also a generator, and is read once. A list that is given is not changed.
+    - No items: an empty list.
+
+    Only the standard library. The tests in `tests/` show some of it; they are not all that will be checked.
+    [exit code 0]
+    ");
+}
+
+#[test]
+fn pipeline() {
+    let world = World::new();
+    assert_snapshot!(screen(&world, "pipeline explain"), @"
+    1a  Specification and user experience
+      One agent writes .marvin/spec.md, then another one .marvin/ux.md; each may write only its own file, with create_file and append_file. Over when both have 1,000 bytes and the required headings; else the file is deleted and written again, three times at most.
+
+    1a_review  Review of the specification
+      Reviewers that may only read look at each document, three at once in the first round. Their findings become typed records in .marvin/review-history-<document>.md, and a fixer that may write only that document fixes them. Over when no critical or major finding is left; four rounds at most. A review that does not say what was checked is an error.
+
+    1b  Architecture and test plan
+      One agent writes .marvin/design.md from both documents, with the test plan. Checked like the specification.
+
+    1b_review  Review of the design
+      Reviewers that may only read look at each document, three at once in the first round. Their findings become typed records in .marvin/review-history-<document>.md, and a fixer that may write only that document fixes them. Over when no critical or major finding is left; four rounds at most. A review that does not say what was checked is an error.
+
+    2a  Functional tests, red
+      An agent that may write only tests and manifests writes the tests of the test plan. Over when the project's own test runner knows them, each fails because what it needs does not exist yet, none uses a mock, and reviewers have no critical or major finding.
+
+    2b  Integration tests, red
+      As 2a for tests of the whole; then .marvin/e2e.json says how the application is started and what it must answer. After this phase all tests, that file and the configuration of the test runners are closed: they are the oracle.
+
+    3  Implementation
+      An agent writes the code. Its claim is checked by the tests before it counts; changed tests are restored, and that is a failed attempt. Reviewers look at the code.
+
+    4a  Debugging until the tests are green
+      The pipeline runs the project's tests itself. If tests fail, an agent fixes the code and they are run again, MARVIN_DEBUG_ROUNDS times at most. Over when the runner's own report counts at least one test and no failure.
+
+    4b  The application, started and asked
+      The application is started as .marvin/e2e.json says, in the sandbox, with one port to listen on, and gets HTTP requests; a program is run with its arguments. Over when every answer is as that file says, and the tests still pass; MARVIN_E2E_ROUNDS rounds at most.
+
+    4c  What it serves to a browser
+      Every page is fetched, and every script, style and image that it references. Skipped, with the reason, where nothing is served; MARVIN_FE_ROUNDS rounds at most.
+
+    5  Adversarial testing
+      Four testers that may only read look for mistakes and give each with a command or a request that shows it. The pipeline runs it: what it cannot reproduce does not count. What it can is fixed and run again, MARVIN_QA_ROUNDS rounds at most. At the end everything is verified once more.
+    [exit code 0]
+    ");
+    assert_snapshot!(screen(&world, "pipeline explain 4b"), @"
+    4b  The application, started and asked
+      The application is started as .marvin/e2e.json says, in the sandbox, with one port to listen on, and gets HTTP requests; a program is run with its arguments. Over when every answer is as that file says, and the tests still pass; MARVIN_E2E_ROUNDS rounds at most.
+    [exit code 0]
+    ");
+    assert_snapshot!(screen(&world, "pipeline status"), @"
+    no pipeline was started in this directory
+      hint: marvin --non-interactive --working-dir . --design-first --prompt 'what to build'
+    [exit code 0]
+    ");
+}
