@@ -7,7 +7,7 @@
 use marvin_base::ledger::{Ledger, LedgerError};
 use marvin_base::redact::Scope;
 use marvin_base::trace_event::{self, NoticeKind, TraceEvent};
-use marvin_base::{clock, truncate};
+use marvin_base::truncate;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -124,20 +124,9 @@ impl Trace {
     pub fn told(&self, event: impl Into<TraceEvent>) -> Result<Value, LedgerError> {
         let event = event.into();
         let is_result = matches!(event, TraceEvent::Result(_));
-        // An event has only string keys, so that it always becomes an object.
-        let mut payload = match serde_json::to_value(event) {
-            Ok(Value::Object(payload)) => payload,
-            _ => Map::new(),
-        };
         let mut inner = self.inner();
         inner.sequence += 1;
-        let mut event = Map::new();
-        event.extend(payload.shift_remove_entry("type"));
-        event.insert("seq".into(), inner.sequence.into());
-        event.insert("timestamp".into(), clock::now_stamp().into());
-        event.extend(self.about.clone());
-        event.extend(payload);
-        let event = Value::Object(event);
+        let event = event.line(inner.sequence, &self.about);
         let written = inner.ledger.append(&event)?;
         inner.tampered.extend(tampered_paths(&written));
         // The result goes to the caller, who needs it as it is; the record keeps the redacted copy.
