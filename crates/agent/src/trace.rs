@@ -8,7 +8,7 @@ use marvin_base::ledger::{Ledger, LedgerError};
 use marvin_base::redact::Scope;
 use marvin_base::trace_event::{self, NoticeKind, TraceEvent};
 use marvin_base::truncate;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -167,8 +167,8 @@ impl Trace {
     /// A value for an event, its texts within `characters`. Redacted before it is cut: half a secret would no longer be
     /// recognised when it is written.
     #[must_use]
-    pub fn within(&self, value: &Value, characters: usize) -> Value {
-        let mut clean = value.clone();
+    pub fn within(&self, value: &impl Serialize, characters: usize) -> Value {
+        let mut clean = serde_json::to_value(value).unwrap_or_default();
         self.inner().ledger.redactor().value(&mut clean);
         truncate::value(&clean, characters, 50, 4)
     }
@@ -176,7 +176,7 @@ impl Trace {
     /// A text for an event, as [`Trace::within`].
     #[must_use]
     pub fn within_text(&self, text: &str, characters: usize) -> String {
-        match self.within(&Value::String(text.to_string()), characters) {
+        match self.within(&text, characters) {
             Value::String(text) => text,
             other => other.to_string(),
         }
