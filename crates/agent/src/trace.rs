@@ -8,8 +8,8 @@
 use marvin_base::ledger::{Ledger, LedgerError};
 use marvin_base::redact::Scope;
 use marvin_base::trace_event::{self, NoticeKind, TraceEvent};
-use marvin_base::{clock, truncate};
-use serde::Deserialize;
+use marvin_base::truncate;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -123,20 +123,9 @@ impl Trace {
     pub fn record(&self, event: impl Into<TraceEvent>) -> Result<Value, LedgerError> {
         let event = event.into();
         let is_result = matches!(event, TraceEvent::Result(_));
-        // An event has only string keys, so that it always becomes an object.
-        let mut payload = match serde_json::to_value(event) {
-            Ok(Value::Object(payload)) => payload,
-            _ => Map::new(),
-        };
         let mut inner = self.inner();
         inner.sequence += 1;
-        let mut event = Map::new();
-        event.extend(payload.shift_remove_entry("type"));
-        event.insert("seq".into(), inner.sequence.into());
-        event.insert("timestamp".into(), clock::now_stamp().into());
-        event.extend(self.about.clone());
-        event.extend(payload);
-        let event = Value::Object(event);
+        let event = event.line(inner.sequence, &self.about);
         let written = inner.ledger.append(&event)?;
         inner.tampered.extend(tampered_paths(&written));
         // The result goes to the caller, who needs it as it is; the record keeps the redacted copy.
@@ -176,8 +165,8 @@ impl Trace {
     /// A value for an event, its texts within `characters`. Redacted before it is cut: half a secret would no longer be
     /// recognised when it is written.
     #[must_use]
-    pub fn within(&self, value: &Value, characters: usize) -> Value {
-        let mut clean = value.clone();
+    pub fn within(&self, value: &impl Serialize, characters: usize) -> Value {
+        let mut clean = serde_json::to_value(value).unwrap_or_default();
         self.inner().ledger.redactor().value(&mut clean);
         truncate::value(&clean, characters, 50, 4)
     }
@@ -185,7 +174,7 @@ impl Trace {
     /// A text for an event, as [`Trace::within`].
     #[must_use]
     pub fn within_text(&self, text: &str, characters: usize) -> String {
-        match self.within(&Value::String(text.to_string()), characters) {
+        match self.within(&text, characters) {
             Value::String(text) => text,
             other => other.to_string(),
         }

@@ -4,10 +4,11 @@
 //! agent's session; or, in a replay, by the recorded results. Commitments that the shell itself added for the agent are also kept
 //! in memory, so that rewriting the record does not help.
 
-use crate::commitments::{self, Commitment, CommitmentResult, PROJECT, Report, Status, TurnBaseline};
+use crate::commitments::{self, Commitment, CommitmentResult, Kind, PROJECT, Report, Status, TurnBaseline};
 use crate::project_context::ProjectContext;
 use marvin_base::run_record::VerificationRecord;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -95,7 +96,28 @@ pub struct Verification {
     /// Every verification, in order; the last is the one that counts.
     pub proved: Vec<VerificationResult>,
     /// Commitments at the end of the turn, where nothing was verified.
-    pub promised: Vec<Value>,
+    pub promised: Vec<OpenCommitment>,
+}
+
+/// A commitment of a turn that ended before it was verified.
+#[derive(Debug, Clone, Serialize)]
+pub struct OpenCommitment {
+    document: String,
+    id: String,
+    description: String,
+    kind: Kind,
+    assertion: String,
+    status: Status,
+    reason: &'static str,
+}
+
+/// The report of a turn in which nothing was verified.
+#[derive(Serialize)]
+struct EmptyReport<'a> {
+    status: &'static str,
+    rounds: usize,
+    commitments: &'a [OpenCommitment],
+    problems: [&'a str; 0],
 }
 
 impl Verification {
@@ -110,7 +132,8 @@ impl Verification {
     pub fn json(&self) -> Value {
         let Some(last) = self.last() else {
             let status = if self.promised.is_empty() { "none" } else { "not_run" };
-            return json!({"status": status, "rounds": 0, "commitments": self.promised, "problems": []});
+            let report = EmptyReport { status, rounds: 0, commitments: &self.promised, problems: [] };
+            return serde_json::to_value(report).unwrap_or_default();
         };
         let mut value = last.report.clone();
         if let Value::Object(map) = &mut value {
@@ -230,18 +253,21 @@ impl Verifier {
 
     /// Commitments, for a result in which nothing was verified.
     #[must_use]
-    pub fn promised(&self, changed: bool) -> Vec<Value> {
+    pub fn promised(&self, changed: bool) -> Vec<OpenCommitment> {
         let ProofSource::Documents { project, .. } = &self.by else { return Vec::new() };
         let store = commitments::Store::from_layout(&project.layout);
         let mut rows = Vec::new();
         for (id, promised) in self.scope(changed) {
             let document = store.as_ref().and_then(|store| store.read(id).ok());
             let all = document.map_or_else(|| promised.to_vec(), |document| document.commitments);
-            rows.extend(all.iter().map(|one| {
-                json!({
-                    "document": id, "id": one.id, "description": one.description, "kind": one.kind,
-                    "assertion": one.assertion, "status": "pending", "reason": "the turn ended before it was verified",
-                })
+            rows.extend(all.into_iter().map(|one| OpenCommitment {
+                document: id.to_string(),
+                id: one.id,
+                description: one.description,
+                kind: one.kind,
+                assertion: one.assertion,
+                status: Status::Pending,
+                reason: "the turn ended before it was verified",
             }));
         }
         rows

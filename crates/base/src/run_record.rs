@@ -307,7 +307,33 @@ pub struct HookSessionRecord {
     pub pack_injection_counts: BTreeMap<String, u64>,
     /// The last injection, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_injection: Option<Value>,
+    pub last_injection: Option<LastInjection>,
+}
+
+/// Knowledge of packs that an agent was given.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LastInjection {
+    /// The file that it is about; empty for a digest.
+    pub file: String,
+    /// The packs.
+    pub packs: Vec<String>,
+    /// The scores of all packs.
+    pub relevance_scores: Vec<PackScore>,
+    /// Titles of the lessons.
+    pub lessons: Vec<String>,
+}
+
+/// The score of a pack.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PackScore {
+    /// The pack.
+    pub pack: String,
+    /// Its score.
+    pub score: u32,
+    /// What it is made of.
+    pub signals: Vec<String>,
 }
 
 /// An event of a session of hooks.

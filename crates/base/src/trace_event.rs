@@ -4,14 +4,19 @@
 //! `timestamp` and what all events of an agent have in common (its step, its worker); the ledger adds the hash of the line
 //! before. What only a caller or a model decides (arguments, results, plans) is kept as JSON.
 
+mod hook;
 mod item;
 mod result;
 mod step;
 
+pub use hook::{
+    HookAgent, HookCall, HookCallResult, HookObservation, HookPrompt, HookVerdict, HookVerification,
+};
 pub use item::{Item, ModelCallItem, ToolCallItem};
 pub use result::{FailedStep, RunResult, Termination, TurnResult, WaitingStep, WorkflowResult};
 pub use step::{StepEvent, WorkerEvent, WorkerOutcome, WorkflowOpened};
 
+use crate::clock;
 use crate::run_record::RunKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -382,6 +387,144 @@ pub enum TraceEvent {
         /// The findings.
         findings: Value,
     },
+    /// Hooks: a session of a client begins, resumes, or was compacted.
+    #[serde(rename = "hook.session-start")]
+    HookSessionStart {
+        /// Why: `startup`, `resume`, `fork`, `clear`, `compact`.
+        source: String,
+    },
+    /// Hooks: a session of a client ends.
+    #[serde(rename = "hook.session-end")]
+    HookSessionEnd {
+        /// Why.
+        reason: String,
+    },
+    /// Hooks: a prompt was submitted.
+    #[serde(rename = "hook.user-prompt-submit")]
+    HookUserPromptSubmit(HookPrompt),
+    /// Hooks: a tool is about to be called.
+    #[serde(rename = "hook.pre-tool-use")]
+    HookPreToolUse(HookCall),
+    /// Hooks: the client is about to ask a person about a call.
+    #[serde(rename = "hook.permission-request")]
+    HookPermissionRequest(HookCall),
+    /// Hooks: a tool returned.
+    #[serde(rename = "hook.post-tool-use")]
+    HookPostToolUse(HookCallResult),
+    /// Hooks: a tool failed.
+    #[serde(rename = "hook.post-tool-use-failure")]
+    HookPostToolUseFailure(HookCallResult),
+    /// Hooks: a sub-agent begins.
+    #[serde(rename = "hook.subagent-start")]
+    HookSubagentStart(HookAgent),
+    /// Hooks: the conversation is about to be compacted.
+    #[serde(rename = "hook.pre-compact")]
+    HookPreCompact {
+        /// What triggered it.
+        trigger: String,
+    },
+    /// Hooks: a project is set up or maintained.
+    #[serde(rename = "hook.setup")]
+    HookSetup(HookObservation),
+    /// Hooks: a prompt file is expanded.
+    #[serde(rename = "hook.user-prompt-expansion")]
+    HookUserPromptExpansion(HookObservation),
+    /// Hooks: several tool calls ended; some may have been refused.
+    #[serde(rename = "hook.post-tool-batch")]
+    HookPostToolBatch(HookObservation),
+    /// Hooks: a call was refused.
+    #[serde(rename = "hook.permission-denied")]
+    HookPermissionDenied(HookObservation),
+    /// Hooks: the client notifies a person.
+    #[serde(rename = "hook.notification")]
+    HookNotification(HookObservation),
+    /// Hooks: the agent claims to be done.
+    #[serde(rename = "hook.stop")]
+    HookStop(HookObservation),
+    /// Hooks: the agent stopped because of an error.
+    #[serde(rename = "hook.stop-failure")]
+    HookStopFailure(HookObservation),
+    /// Hooks: a sub-agent ends.
+    #[serde(rename = "hook.subagent-stop")]
+    HookSubagentStop(HookObservation),
+    /// Hooks: the conversation was compacted.
+    #[serde(rename = "hook.post-compact")]
+    HookPostCompact(HookObservation),
+    /// Hooks: another model is about to be used.
+    #[serde(rename = "hook.pre-model-switch")]
+    HookPreModelSwitch(HookObservation),
+    /// Hooks: another model is used.
+    #[serde(rename = "hook.post-model-switch")]
+    HookPostModelSwitch(HookObservation),
+    /// Hooks: a request to the model is about to be sent.
+    #[serde(rename = "hook.pre-model-request")]
+    HookPreModelRequest(HookObservation),
+    /// Hooks: a teammate has nothing to do.
+    #[serde(rename = "hook.teammate-idle")]
+    HookTeammateIdle(HookObservation),
+    /// Hooks: a task was created.
+    #[serde(rename = "hook.task-created")]
+    HookTaskCreated(HookObservation),
+    /// Hooks: a task was marked complete.
+    #[serde(rename = "hook.task-completed")]
+    HookTaskCompleted(HookObservation),
+    /// Hooks: a server asks for input.
+    #[serde(rename = "hook.elicitation")]
+    HookElicitation(HookObservation),
+    /// Hooks: a server's question was answered.
+    #[serde(rename = "hook.elicitation-result")]
+    HookElicitationResult(HookObservation),
+    /// Hooks: settings changed.
+    #[serde(rename = "hook.config-change")]
+    HookConfigChange(HookObservation),
+    /// Hooks: a worktree is about to be created.
+    #[serde(rename = "hook.worktree-create")]
+    HookWorktreeCreate(HookObservation),
+    /// Hooks: a worktree is about to be removed.
+    #[serde(rename = "hook.worktree-remove")]
+    HookWorktreeRemove(HookObservation),
+    /// Hooks: instruction files were read.
+    #[serde(rename = "hook.instructions-loaded")]
+    HookInstructionsLoaded(HookObservation),
+    /// Hooks: the working directory changed.
+    #[serde(rename = "hook.cwd-changed")]
+    HookCwdChanged(HookObservation),
+    /// Hooks: a watched file changed.
+    #[serde(rename = "hook.file-changed")]
+    HookFileChanged(HookObservation),
+    /// Hooks: a directory was added to the session.
+    #[serde(rename = "hook.directory-added")]
+    HookDirectoryAdded(HookObservation),
+    /// Hooks: a message is shown.
+    #[serde(rename = "hook.message-display")]
+    HookMessageDisplay(HookObservation),
+    /// Hooks: a person interrupted the agent.
+    #[serde(rename = "hook.interrupt")]
+    HookInterrupt(HookObservation),
+    /// Hooks: an event that this version does not know.
+    #[serde(rename = "hook.unknown")]
+    HookUnknown {
+        /// The client's name for it.
+        event: String,
+        /// The sub-agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent_id: Option<String>,
+    },
+    /// Hooks: a claim to be done was verified.
+    #[serde(rename = "hook.verified")]
+    HookVerified(HookVerification),
+    /// Hooks: a rule was suggested for a command that a person approved.
+    #[serde(rename = "hook.suggestion")]
+    HookSuggestion {
+        /// The id of the suggestion.
+        suggestion: String,
+    },
+    /// Hooks: the outcomes of the session's lessons cannot be counted.
+    #[serde(rename = "hook.outcome")]
+    HookOutcome {
+        /// Why.
+        error: String,
+    },
     /// How the run ended: the last event.
     #[serde(rename = "result")]
     Result(RunResult),
@@ -476,6 +619,23 @@ impl TraceEvent {
     #[must_use]
     pub fn notice(text: impl Into<String>) -> Self {
         TraceEvent::Notice(Notice { text: text.into(), ..Notice::default() })
+    }
+
+    /// The event as a line of the trace: its type, its number, the time, `about`, and its own keys.
+    #[must_use]
+    pub fn line(&self, seq: u64, about: &Map<String, Value>) -> Value {
+        // An event has only string keys, so that it always becomes an object.
+        let mut payload = match serde_json::to_value(self) {
+            Ok(Value::Object(payload)) => payload,
+            _ => Map::new(),
+        };
+        let mut line = Map::new();
+        line.extend(payload.shift_remove_entry("type"));
+        line.insert("seq".into(), seq.into());
+        line.insert("timestamp".into(), clock::now_stamp().into());
+        line.extend(about.clone());
+        line.extend(payload);
+        Value::Object(line)
     }
 }
 

@@ -4,6 +4,8 @@
 //! with its problems; after that the goal becomes a workflow of one step. Only some keys are taken from a plan: it can add
 //! commitments, but no ladder, no rights and no limits.
 
+use crate::engine::{self, EngineError};
+use crate::spec::{self, SpecError, Workflow};
 use marvin_agent::SessionError;
 use marvin_agent::outcome::Status;
 use marvin_agent::roles::Role;
@@ -11,8 +13,9 @@ use marvin_agent::step_agents::{Job, JobResult, Rights, StepAgents};
 use marvin_base::trace_event::TraceEvent;
 use marvin_base::truncate;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
 /// The id of the planning step, in the record and in scripts.
@@ -44,8 +47,72 @@ pub struct Plan {
     pub fallback: Option<String>,
 }
 
+/// Why a plan cannot be used; the Planner is told.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    #[error("the Planner did not make a plan: {0}")]
+    NoPlan(String),
+    #[error("it has no list of steps: {{\"workflow\": {{\"steps\": […]}}}}, or {{\"task_steps\": […]}}")]
+    NoSteps,
+    #[error("its list of steps is empty")]
+    EmptySteps,
+    #[error("it has {0} steps, and {MAX_PLAN_STEPS} are allowed")]
+    TooManySteps(usize),
+    #[error("its step {0} is not an object")]
+    NotAnObject(usize),
+    #[error("its step {0} has no `id`")]
+    NoId(usize),
+    #[error("its step `{0}` hands the work back to a Planner, which would make a circle")]
+    Circle(String),
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    #[error(transparent)]
+    Workers(#[from] EngineError),
+}
+
 /// Checks a workflow.
-pub type Check<'a> = &'a (dyn Fn(&Value) -> Result<(), String> + Send + Sync);
+pub type Check<'a> = &'a (dyn Fn(&Value) -> Result<(), PlanError> + Send + Sync);
+
+/// A workflow as a plan records it.
+#[derive(Serialize)]
+struct PlannedWorkflow<'a> {
+    workflow_id: &'static str,
+    goal: &'a str,
+    metadata: PlanMetadata<'a>,
+    steps: Vec<Value>,
+}
+
+#[derive(Serialize)]
+struct PlanMetadata<'a> {
+    planned_by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commitments: Option<&'a [String]>,
+}
+
+/// The step that verifies what must hold at the end.
+#[derive(Serialize)]
+struct FinishStep<'a> {
+    id: &'a str,
+    worker: &'static str,
+    depends_on: Vec<&'a String>,
+    commitments: &'a [String],
+    description: &'static str,
+}
+
+/// The step of a workflow of one step.
+#[derive(Serialize)]
+struct SingleStep<'a> {
+    id: &'static str,
+    description: &'a str,
+    worker: &'static str,
+    commitments: &'a [String],
+}
+
+impl PlannedWorkflow<'_> {
+    fn value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
 
 /// Asks the Planner for a workflow that reaches a goal; none when it was cancelled or the budget is spent.
 ///
@@ -68,7 +135,7 @@ pub async fn plan(
         let done = agents.work(&job(goal, commitments, round, &problem), cancel).await?;
         match parse_plan(goal, commitments, &done, check) {
             Ok(workflow) => return keep(agents, Plan { workflow, fallback: None }).map(Some),
-            Err(why) => problem = why,
+            Err(why) => problem = why.to_string(),
         }
         if cancel.is_cancelled() || matches!(done.outcome.status, Status::Budget | Status::Interrupted) {
             return Ok(None);
@@ -124,10 +191,10 @@ fn parse_plan(
     commitments: &[String],
     done: &JobResult,
     check: Check<'_>,
-) -> Result<Value, String> {
+) -> Result<Value, PlanError> {
     if done.outcome.status != Status::Success {
         let why = done.outcome.error.clone().unwrap_or_else(|| done.outcome.text.clone());
-        return Err(format!("the Planner did not make a plan: {}", truncate::line(&why, 300)));
+        return Err(PlanError::NoPlan(truncate::line(&why, 300)));
     }
     let mut workflow = workflow_of(goal, &done.outcome.data)?;
     finish(&mut workflow, commitments);
@@ -153,52 +220,63 @@ fn finish(workflow: &mut Value, commitments: &[String]) {
     while ids.contains(&id) {
         id.push('-');
     }
-    let step = json!({
-        "id": id, "worker": "Debugger", "depends_on": last, "commitments": commitments,
-        "description": "Everything else is done. What must hold at the end is verified now; fix what does not hold.",
-    });
-    steps.push(step);
+    let step = FinishStep {
+        id: &id,
+        worker: "Debugger",
+        depends_on: last,
+        commitments,
+        description: "Everything else is done. What must hold at the end is verified now; fix what does not hold.",
+    };
+    steps.push(serde_json::to_value(step).unwrap_or_default());
     if let Some(metadata) = workflow.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert(COMMITMENTS.into(), json!(commitments));
+        metadata.insert(COMMITMENTS.into(), commitments.into());
     }
+}
+
+/// The workflow of a plan.
+///
+/// # Errors
+/// When it is not a workflow, or a step of it cannot be carried out.
+pub fn read_plan(workflow: &Value, workers: &[&str], workspace: &Path) -> Result<Workflow, PlanError> {
+    let workflow = spec::from_text(&workflow.to_string(), "the plan")?;
+    engine::check_steps(&workflow, workers, workspace)?;
+    Ok(workflow)
 }
 
 /// The workflow in the final object of a Planner.
 ///
 /// # Errors
 /// What is wrong with the plan.
-pub fn workflow_of(goal: &str, data: &Map<String, Value>) -> Result<Value, String> {
+pub fn workflow_of(goal: &str, data: &Map<String, Value>) -> Result<Value, PlanError> {
     let inner = data.get("outputs").and_then(Value::as_object);
     let found = [Some(data), inner].into_iter().flatten().find_map(|data| {
         let steps = data.get("workflow").and_then(|workflow| workflow.get("steps"));
         steps.or_else(|| data.get("task_steps"))
     });
     let Some(Value::Array(steps)) = found else {
-        return Err(
-            "it has no list of steps: {\"workflow\": {\"steps\": […]}}, or {\"task_steps\": […]}".into()
-        );
+        return Err(PlanError::NoSteps);
     };
     if steps.is_empty() {
-        return Err("its list of steps is empty".into());
+        return Err(PlanError::EmptySteps);
     }
     if steps.len() > MAX_PLAN_STEPS {
-        return Err(format!("it has {} steps, and {MAX_PLAN_STEPS} are allowed", steps.len()));
+        return Err(PlanError::TooManySteps(steps.len()));
     }
     let steps: Vec<Value> =
         steps.iter().enumerate().map(|(at, step)| step_of(at + 1, step)).collect::<Result<_, _>>()?;
-    Ok(json!({"workflow_id": "planned", "goal": goal, "metadata": {"planned_by": "Planner"}, "steps": steps}))
+    let metadata = PlanMetadata { planned_by: "Planner", commitments: None };
+    Ok(PlannedWorkflow { workflow_id: "planned", goal, metadata, steps }.value())
 }
 
-fn step_of(number: usize, step: &Value) -> Result<Value, String> {
-    let Value::Object(step) = step else { return Err(format!("its step {number} is not an object")) };
+fn step_of(number: usize, step: &Value) -> Result<Value, PlanError> {
+    let Value::Object(step) = step else { return Err(PlanError::NotAnObject(number)) };
     let id = step.get("id").and_then(Value::as_str).unwrap_or_default();
     if id.trim().is_empty() {
-        return Err(format!("its step {number} has no `id`"));
+        return Err(PlanError::NoId(number));
     }
     if step.get("worker").and_then(Value::as_str).is_some_and(|worker| worker.eq_ignore_ascii_case("Planner"))
     {
-        let id = truncate::line(id, 60);
-        return Err(format!("its step `{id}` hands the work back to a Planner, which would make a circle"));
+        return Err(PlanError::Circle(truncate::line(id, 60)));
     }
     let kept = KEYS.iter().filter_map(|key| Some((key.to_string(), step.get(*key)?.clone())));
     Ok(Value::Object(kept.filter(|(_, value)| !value.is_null()).collect()))
@@ -213,17 +291,18 @@ pub fn promises(metadata: &Map<String, Value>) -> bool {
 /// A workflow of one step.
 #[must_use]
 pub fn single(goal: &str, commitments: &[String]) -> Value {
-    json!({
-        "workflow_id": "planned", "goal": goal, "metadata": {"planned_by": "fallback", COMMITMENTS: commitments},
-        "steps": [{"id": "work", "description": goal, "worker": "Implementer", "commitments": commitments}],
-    })
+    let metadata = PlanMetadata { planned_by: "fallback", commitments: Some(commitments) };
+    let step = SingleStep { id: "work", description: goal, worker: "Implementer", commitments };
+    let steps = vec![serde_json::to_value(step).unwrap_or_default()];
+    PlannedWorkflow { workflow_id: "planned", goal, metadata, steps }.value()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
-    fn plan_workflow(data: &Value) -> Result<Value, String> {
+    fn plan_workflow(data: &Value) -> Result<Value, PlanError> {
         workflow_of("g", data.as_object().unwrap())
     }
 
@@ -269,7 +348,7 @@ mod tests {
             (json!({"task_steps": [{"id": "again", "worker": "planner"}]}), "circle"),
             (json!({"task_steps": vec![json!({"id": "a"}); 201]}), "201 steps"),
         ] {
-            let error = plan_workflow(&data).unwrap_err();
+            let error = plan_workflow(&data).unwrap_err().to_string();
             assert!(error.contains(why), "{data}: {error}");
         }
     }

@@ -6,9 +6,9 @@ use crate::draw;
 use crate::engine::{self, EngineError, Holder};
 use crate::record::{Artifact, Data, Record, StepStatus};
 use marvin_base::redact::Redactor;
-use marvin_base::run_record::{RunRecord, RunStatus};
+use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -102,18 +102,50 @@ pub fn is_workflow(path: &Path) -> bool {
 }
 
 /// A row in a list of runs.
-#[must_use]
-pub fn row(path: &Path) -> Value {
-    let facts = RunRecord::read(path).unwrap_or_default();
-    let holder = engine::holder(path);
-    let workflow = facts.workflow.as_ref();
-    json!({
-        "run_id": path.file_name().map(|name| name.to_string_lossy().into_owned()), "run_path": path.display().to_string(),
-        "status": status(&facts, holder.is_some()), "workflow_id": workflow.map(|workflow| &workflow.workflow_id),
-        "goal": facts.goal, "steps": workflow.map(|workflow| workflow.steps),
-        "counts": workflow.map(|workflow| &workflow.counts).filter(|counts| !counts.is_empty()),
-        "started_at": facts.started_at, "ended_at": facts.ended_at, "holder": holder, "manner": facts.manner,
-    })
+#[derive(Debug, Clone, Serialize)]
+pub struct RunRow {
+    pub run_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_path: Option<String>,
+    pub status: String,
+    pub workflow_id: Option<String>,
+    pub goal: Option<String>,
+    /// The number of its steps.
+    pub steps: Option<u64>,
+    /// The number of steps by status.
+    pub counts: Option<BTreeMap<String, usize>>,
+    pub started_at: String,
+    pub ended_at: Option<String>,
+    /// The process that works on it now.
+    pub holder: Option<Holder>,
+    pub manner: RunKind,
+}
+
+impl RunRow {
+    #[must_use]
+    pub fn new(path: &Path, record: &RunRecord) -> Self {
+        let holder = engine::holder(path);
+        let workflow = record.workflow.as_ref();
+        RunRow {
+            run_id: run_id(path),
+            run_path: Some(path.display().to_string()),
+            status: status(record, holder.is_some()),
+            workflow_id: workflow.map(|workflow| workflow.workflow_id.clone()),
+            goal: record.goal.clone(),
+            steps: workflow.map(|workflow| workflow.steps),
+            counts: workflow.map(|workflow| workflow.counts.clone()).filter(|counts| !counts.is_empty()),
+            started_at: record.started_at.clone(),
+            ended_at: record.ended_at.clone(),
+            holder,
+            manner: record.manner,
+        }
+    }
+
+    /// The row of a run directory.
+    #[must_use]
+    pub fn read(path: &Path) -> Self {
+        RunRow::new(path, &RunRecord::read(path).unwrap_or_default())
+    }
 }
 
 fn run_id(path: &Path) -> Option<String> {

@@ -5,6 +5,7 @@ use marvin_base::Exit;
 use marvin_base::atomic::WriteError;
 use marvin_flow::drive::DriveError;
 use marvin_flow::engine::EngineError;
+use marvin_flow::manager::PlanError;
 
 /// Why a task could not be run or graded.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +30,7 @@ pub enum LabError {
     Workflow(#[from] EngineError),
     /// A plan that was accepted cannot be read.
     #[error("the plan cannot be read: {0}")]
-    Plan(String),
+    Plan(#[source] PlanError),
     #[error(transparent)]
     Write(#[from] WriteError),
     #[error("{0}: {1}")]

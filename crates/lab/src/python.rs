@@ -8,6 +8,14 @@ use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+/// The exit code of [`VERSIONS`] where pytest is missing.
+const NO_PYTEST: i32 = 3;
+/// Prints the versions of Python and of pytest.
+const VERSIONS: &str = "import sys, importlib.util
+if importlib.util.find_spec('pytest') is None: sys.exit(3)
+import pytest
+print(sys.version.split()[0], pytest.__version__)";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Python {
     pub program: String,
@@ -28,16 +36,16 @@ impl Python {
             false => named.to_string(),
         };
         let wrong = |problem: &str| LabError::Python { program: program.clone(), problem: problem.into() };
-        let line = "import sys, pytest; print(sys.version.split()[0] + ', pytest ' + pytest.__version__)";
-        let mut child = Child::new(&program).args(["-I", "-c", line]);
+        let mut child = Child::new(&program).args(["-I", "-c", VERSIONS]);
         child.deadline = Duration::from_secs(60);
         let outcome = child::run(child, cancel).await.map_err(|_| wrong("does not exist"))?;
-        match outcome.ending {
-            Ending::Exited(0) if outcome.stdout.text().contains(", pytest ") => {
-                Ok(Python { version: outcome.stdout.text().trim().to_string(), program: program.clone() })
+        let text = outcome.stdout.text();
+        match (outcome.ending, text.trim().split_once(' ')) {
+            (Ending::Exited(0), Some((python, pytest))) => {
+                Ok(Python { version: format!("{python}, pytest {pytest}"), program: program.clone() })
             }
-            Ending::Cancelled => Err(LabError::Interrupted),
-            _ if outcome.stderr.text().contains("No module named 'pytest'") => Err(wrong("has no pytest")),
+            (Ending::Cancelled, _) => Err(LabError::Interrupted),
+            (Ending::Exited(NO_PYTEST), _) => Err(wrong("has no pytest")),
             _ => Err(wrong("does not run")),
         }
     }

@@ -9,7 +9,7 @@
 use crate::error::MemoryError;
 use crate::memory::Memory;
 use crate::state::ConversationState;
-use crate::turns::{Turn, Turns};
+use crate::turns::{Turn, TurnEntry, Turns};
 use marvin_base::clock;
 use marvin_base::files::{self, Links};
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ impl OpenTurn {
 #[derive(Debug, Clone, Default)]
 pub struct PartialTurn {
     pub think: String,
-    pub tools: Vec<Value>,
+    pub tools: Vec<TurnEntry>,
     /// The last answer, possibly empty.
     pub output: String,
 }

@@ -2,17 +2,18 @@
 
 use crate::error::MemoryError;
 use crate::lines;
+use crate::memory::ProposalOutcome;
 use crate::state::ConversationState;
+use crate::stm::TraceOutcome;
 use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Turn {
     pub ts_utc: String,
     pub session_id: String,
@@ -23,14 +24,132 @@ pub struct Turn {
     pub final_output: String,
     pub think: String,
     /// Tool calls, recalled memories and stored traces.
-    pub tools: Vec<Value>,
-    pub memory_candidates: Vec<Value>,
+    pub tools: Vec<TurnEntry>,
+    pub memory_candidates: Vec<CandidateEntry>,
     pub state_before: ConversationState,
     /// The same as before when the turn was interrupted.
     pub state_after: ConversationState,
     /// The reason for a missing answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// An entry in the list of tools of a turn.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "tool_name")]
+pub enum TurnEntry {
+    /// Traces and memories that were recalled.
+    #[serde(rename = "STM_RECALL")]
+    Recall { status: &'static str, args: RecallArguments, output: RecallOutput },
+    /// The trace of the turn.
+    #[serde(rename = "STM_WRITE")]
+    Trace { status: &'static str, output: TraceEntry },
+    /// Parts of the model's notes that cannot be parsed.
+    #[serde(rename = "THINK")]
+    Think { status: &'static str, error: Vec<String> },
+    /// A tool call.
+    #[serde(untagged)]
+    Call(Box<CallEntry>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RecallArguments {
+    pub query: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RecallOutput {
+    pub hits: usize,
+}
+
+/// The result of writing a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum TraceEntry {
+    Ok { stm_id: String, backend: &'static str },
+    Skipped { reason: &'static str, backend: &'static str },
+}
+
+/// A tool call of a turn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CallEntry {
+    pub tool_name: Option<Value>,
+    pub args: Option<Value>,
+    pub status: &'static str,
+    pub output: CallOutput,
+    pub error: Option<Value>,
+    /// Where the whole result is, when the model got a part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_ref: Option<Value>,
+}
+
+/// The output of a tool call, with its origin.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CallOutput {
+    pub status: &'static str,
+    pub source: &'static str,
+    pub confidence: Value,
+    pub provider: Option<Value>,
+    pub cache: Option<Value>,
+    pub data: Option<Value>,
+    pub error: Option<Value>,
+}
+
+/// A candidate for memory and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CandidateEntry {
+    pub candidate: Value,
+    pub origin: &'static str,
+    pub outcome: Vec<CandidateOutcome>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CandidateOutcome {
+    pub status: &'static str,
+    /// The reason, or the fingerprint of a pending candidate.
+    pub reason: String,
+    /// The source that was found for the candidate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'static str>,
+}
+
+impl TurnEntry {
+    /// An entry for a recall with this query.
+    #[must_use]
+    pub fn recall(query: String, hits: usize) -> Self {
+        TurnEntry::Recall { status: "ok", args: RecallArguments { query }, output: RecallOutput { hits } }
+    }
+
+    /// An entry for the trace of the turn.
+    #[must_use]
+    pub fn trace(outcome: TraceOutcome) -> Self {
+        let backend = "jsonl";
+        match outcome {
+            TraceOutcome::Kept(stm_id) => {
+                TurnEntry::Trace { status: "ok", output: TraceEntry::Ok { stm_id, backend } }
+            }
+            TraceOutcome::Skipped(reason) => {
+                TurnEntry::Trace { status: "skipped", output: TraceEntry::Skipped { reason, backend } }
+            }
+        }
+    }
+}
+
+impl CandidateOutcome {
+    #[must_use]
+    pub fn new(outcome: ProposalOutcome, source: Option<&'static str>) -> Self {
+        match outcome {
+            ProposalOutcome::Pending(reason) => CandidateOutcome { status: "pending", reason, source },
+            ProposalOutcome::Skipped(reason) => {
+                CandidateOutcome { source, ..CandidateOutcome::skipped(reason) }
+            }
+        }
+    }
+
+    #[must_use]
+    pub fn skipped(reason: impl Into<String>) -> Self {
+        CandidateOutcome { status: "skipped", reason: reason.into(), source: None }
+    }
 }
 
 #[derive(Debug, Clone)]

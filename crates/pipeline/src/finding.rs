@@ -61,26 +61,35 @@ pub struct Review {
     pub checked: Vec<String>,
 }
 
+/// Why a review cannot be used; the next attempt is told.
+#[derive(Debug, thiserror::Error)]
+pub enum ReviewError {
+    #[error("its findings are invalid: {0}")]
+    Invalid(#[from] serde_json::Error),
+    #[error("the review is empty: it has no finding, and does not say what was checked")]
+    Empty,
+    #[error("it ended with {status}: {summary}")]
+    Unsuccessful { status: String, summary: String },
+}
+
 /// Words of the seed's formats for a review without findings.
 const PASSED: [&str; 4] = ["SPEC_VERIFIED", "REVIEW_CLEAN", "SPEC_CONFORMANT", "QA_CLEAN"];
 
 /// The JSON Schema of a reviewer's outputs.
 #[must_use]
 pub fn schema(repro: bool) -> Value {
-    let mut finding = json!({
-        "type": "object", "required": ["severity", "place", "text"],
-        "properties": {
-            "severity": {"enum": ["critical", "major", "minor"]},
-            "place": {"type": "string"}, "text": {"type": "string", "minLength": 3},
-        },
-    });
-    if repro && let Some(map) = finding.as_object_mut() {
-        map.insert("required".into(), json!(["severity", "place", "text", "repro"]));
-    }
+    let mut required = vec!["severity", "place", "text"];
+    required.extend(repro.then_some("repro"));
     json!({
         "type": "object", "required": ["findings", "checked"],
         "properties": {
-            "findings": {"type": "array", "maxItems": 50, "items": finding},
+            "findings": {"type": "array", "maxItems": 50, "items": {
+                "type": "object", "required": required,
+                "properties": {
+                    "severity": {"enum": ["critical", "major", "minor"]},
+                    "place": {"type": "string"}, "text": {"type": "string", "minLength": 3},
+                },
+            }},
             "checked": {"type": "array", "items": {"type": "string"}},
         },
     })
@@ -90,11 +99,10 @@ pub fn schema(repro: bool) -> Value {
 ///
 /// # Errors
 /// When it has neither findings nor checks, or is invalid.
-pub fn parse_review(outputs: &Map<String, Value>, text: &str) -> Result<Review, String> {
+pub fn parse_review(outputs: &Map<String, Value>, text: &str) -> Result<Review, ReviewError> {
     let review = match outputs.get("findings") {
         Some(findings) => Review {
-            findings: serde_json::from_value(findings.clone())
-                .map_err(|error| format!("its findings are invalid: {error}"))?,
+            findings: serde_json::from_value(findings.clone())?,
             checked: outputs
                 .get("checked")
                 .and_then(Value::as_array)
@@ -108,7 +116,7 @@ pub fn parse_review(outputs: &Map<String, Value>, text: &str) -> Result<Review, 
         None => parse_lines(text),
     };
     match review.findings.is_empty() && review.checked.is_empty() {
-        true => Err("the review is empty: it has no finding, and does not say what was checked".into()),
+        true => Err(ReviewError::Empty),
         false => Ok(review),
     }
 }
@@ -164,7 +172,7 @@ mod tests {
         let review = parse_review(&outputs, "").unwrap();
         assert_eq!(review.findings[0].to_string(), "major — a.py:3: wrong");
         let odd = map(&json!({"findings": [{"severity": "terrible", "text": "x"}]}));
-        assert!(parse_review(&odd, "").unwrap_err().contains("are invalid"));
+        assert!(parse_review(&odd, "").unwrap_err().to_string().contains("are invalid"));
     }
 
     #[test]
@@ -181,7 +189,7 @@ mod tests {
     #[test]
     fn an_empty_review_is_an_error() {
         for text in ["", "Looks good to me!", "I say: SPEC_VERIFIED, I think"] {
-            assert!(parse_review(&Map::new(), text).unwrap_err().contains("empty"), "{text}");
+            assert!(matches!(parse_review(&Map::new(), text), Err(ReviewError::Empty)), "{text}");
         }
         assert!(parse_review(&map(&json!({"findings": [], "checked": [" "]})), "").is_err());
         assert!(parse_review(&map(&json!({"findings": [], "checked": ["R1"]})), "").is_ok());

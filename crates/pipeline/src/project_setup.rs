@@ -11,7 +11,7 @@ use marvin_base::truncate;
 use marvin_gate::{Access, Workspace};
 use marvin_model::Arguments;
 use marvin_tools::tickets::{Draft, Store};
-use marvin_tools::{Mode, ToolContext, Toolbox};
+use marvin_tools::{Mode, ToolContext, ToolError, Toolbox};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -56,15 +56,14 @@ pub(crate) async fn repository(root: &Path, again: bool, cancel: &CancellationTo
 }
 
 /// Commits everything with the tool of the agents.
-pub(crate) async fn commit(message: &str, context: &ToolContext) -> Result<(), String> {
+pub(crate) async fn commit(message: &str, context: &ToolContext) -> Result<(), ToolError> {
     let toolbox = Toolbox::new(Mode::Coding, &Access::Full);
     let arguments = Value::from_iter([("message", Value::from(message)), ("add_all", true.into())]);
     let arguments = Arguments::from_value(arguments);
     let called = toolbox.call("git_commit", &arguments, context).await;
-    let text = called.result.for_model();
-    match called.result.ok || text.contains("nothing to commit") || text.contains("nothing was changed") {
+    match called.result.ok || called.result.nothing_to_do {
         true => Ok(()),
-        false => Err(text),
+        false => Err(ToolError::Failed(called.result.for_model())),
     }
 }
 

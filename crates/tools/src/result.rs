@@ -107,6 +107,9 @@ pub enum ToolError {
     Refused(#[from] Refusal),
     #[error("{0}")]
     Failed(String),
+    /// There was nothing to do, which a caller may take for a success.
+    #[error("{0}")]
+    NothingToDo(String),
 }
 
 /// Result of a call as it is recorded, with the text for the model beside it.
@@ -129,6 +132,9 @@ pub struct ToolResult {
     /// Characters of the text that a model sees.
     #[serde(skip)]
     pub limit: usize,
+    /// Whether it failed because there was nothing to do.
+    #[serde(skip)]
+    pub nothing_to_do: bool,
 }
 
 /// Is the text longer than this many characters?
@@ -157,6 +163,7 @@ impl ToolResult {
             confidence: if cut { Confidence::Summarized } else { output.confidence },
             text: output.text,
             limit: output.limit,
+            nothing_to_do: false,
         }
     }
 
@@ -175,6 +182,7 @@ impl ToolResult {
             confidence: Confidence::Verbatim,
             text: error,
             limit: TEXT_LIMIT,
+            nothing_to_do: false,
         }
     }
 

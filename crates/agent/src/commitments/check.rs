@@ -184,7 +184,9 @@ async fn tests(
     let context = &context;
     let verdict = match Box::pin(verify_tests(input, &check, context)).await {
         Ok(verdict) => verdict,
-        Err(ToolError::Failed(why) | ToolError::Usage(why)) => return Outcome::could_not_run(why),
+        Err(ToolError::Failed(why) | ToolError::Usage(why) | ToolError::NothingToDo(why)) => {
+            return Outcome::could_not_run(why);
+        }
         Err(ToolError::Refused(refusal)) => return Outcome::could_not_run(refusal.to_string()),
     };
     let notes = verdict.notes.join("\n");

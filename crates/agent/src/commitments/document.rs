@@ -321,7 +321,8 @@ fn is_entry(line: &str) -> bool {
     ["⏳", "🔄", "✅", "❌", "⚠️"].iter().any(|sign| {
         line.strip_prefix("- ")
             .and_then(|rest| rest.strip_prefix(sign))
-            .is_some_and(|rest| rest.starts_with(" **"))
+            .and_then(|rest| rest.strip_prefix(" **"))
+            .is_some()
     })
 }
 

@@ -24,7 +24,6 @@ use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
 use piece::Piece;
 use serde::Serialize;
-use serde_json::json;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -128,7 +127,7 @@ impl SystemPrompt {
             sha256: self.hash.clone(),
             system_bytes: self.text.len(),
             task_bytes: task.len(),
-            pieces: json!(self.pieces),
+            pieces: serde_json::to_value(&self.pieces).unwrap_or_default(),
         }
     }
 }
@@ -303,6 +302,7 @@ fn ticket_sentence(duty: &Duty) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn whole() -> PromptInputs {
         let source =

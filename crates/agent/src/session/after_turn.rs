@@ -15,11 +15,12 @@ use marvin_base::{clock, ledger, truncate};
 use marvin_memory::memory::CandidateOrigin;
 use marvin_memory::open_turns::{PartialTurn, TurnStart};
 use marvin_memory::proposal::{Origin, TurnSources};
-use marvin_memory::stm::{Trace, TraceOutcome};
-use marvin_memory::turns::Turn;
+use marvin_memory::stm::Trace;
+use marvin_memory::turns::{CallEntry, CallOutput, CandidateEntry, CandidateOutcome, Turn, TurnEntry};
 use marvin_memory::{Candidate, MemoryError};
 use marvin_model::Message;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Tool calls that a turn's record names, and names in a trace.
@@ -75,34 +76,25 @@ impl Session {
         let thought = self.turn.stages.as_ref().map(|stages| stages.so_far()).unwrap_or_default();
         let calls =
             calls(&ledger::read(&self.run.trace()).map(|contents| contents.entries).unwrap_or_default());
-        let names: Vec<String> =
-            calls.iter().filter_map(|call| call.get("tool_name")?.as_str().map(str::to_string)).collect();
+        let names = calls.iter().filter_map(|call| call.tool_name.as_ref()?.as_str().map(str::to_string));
         let trace = Trace {
             intent: prompt.clone(),
             resolution: answer.clone(),
             open_questions: questions(&answer),
-            tools_used: names,
+            tools_used: names.collect(),
             entities: names_in(prompt),
         };
         let went_wrong = outcome.status != Status::Success;
-        let written = match recollection.stm.write(
-            &trace,
-            &recollection.session_id,
-            recollection.turn_number,
-            went_wrong,
-        )? {
-            TraceOutcome::Kept(id) => json!({"status": "ok", "stm_id": id, "backend": "jsonl"}),
-            TraceOutcome::Skipped(why) => json!({"status": "skipped", "reason": why, "backend": "jsonl"}),
-        };
-        let written = json!({"tool_name": "STM_WRITE", "status": written.get("status"), "output": written});
-        recollection.entries.push(written);
+        let Recollection { stm, session_id, turn_number, .. } = recollection;
+        let written = stm.write(&trace, session_id, *turn_number, went_wrong)?;
+        recollection.entries.push(TurnEntry::trace(written));
         let proposed = self.propose(recollection, prompt, &thought, went_wrong)?;
         if !proposed.is_empty() {
-            self.trace.event(TraceEvent::MemoryProposed { candidates: proposed.clone() }).ok();
+            let candidates = proposed.iter().map(as_value).collect();
+            self.trace.event(TraceEvent::MemoryProposed { candidates }).ok();
         }
         if !thought.problems.is_empty() {
-            let problems = json!({"tool_name": "THINK", "status": "error", "error": thought.problems});
-            recollection.entries.push(problems);
+            recollection.entries.push(TurnEntry::Think { status: "error", error: thought.problems });
         }
         let turn = Turn {
             ts_utc: clock::now_stamp(),
@@ -111,7 +103,7 @@ impl Session {
             user_input: prompt.clone(),
             final_output: answer,
             think: self.redacted(&thought.think),
-            tools: calls.into_iter().chain(recollection.entries.iter().cloned()).collect(),
+            tools: as_entries(calls).chain(recollection.entries.iter().cloned()).collect(),
             memory_candidates: proposed,
             state_before: recollection.state.clone(),
             state_after: recollection.state.clone(),
@@ -121,7 +113,8 @@ impl Session {
         let account = account.map(|account| self.redacted(crate::protocol::unfenced(account)));
         let after = recollection.memory.finish(turn, account.as_deref(), recollection.open.take())?;
         if after != before {
-            self.trace.event(TraceEvent::StateCommitted { before: json!(before), after: json!(after) }).ok();
+            let (before, after) = (as_value(&before), as_value(&after));
+            self.trace.event(TraceEvent::StateCommitted { before, after }).ok();
         }
         Ok(())
     }
@@ -133,7 +126,7 @@ impl Session {
         prompt: &str,
         thought: &Thought,
         went_wrong: bool,
-    ) -> Result<Vec<Value>, MemoryError> {
+    ) -> Result<Vec<CandidateEntry>, MemoryError> {
         let mut proposed = Vec::new();
         let tool_results: Vec<String> = thought.tool_results.iter().map(|text| self.redacted(text)).collect();
         let Recollection { memory, stm, session_id, turn_number, known_texts, .. } = recollection;
@@ -146,21 +139,24 @@ impl Session {
             let outcome = match Candidate::read(value, &self.redactor) {
                 Err(problem) => {
                     let problem = problem.to_string().lines().next().unwrap_or_default().to_string();
-                    vec![json!({"status": "skipped", "reason": problem})]
+                    vec![CandidateOutcome::skipped(problem)]
                 }
-                Ok(_) if went_wrong => vec![json!({"status": "skipped", "reason": "the turn went wrong"})],
+                Ok(_) if went_wrong => vec![CandidateOutcome::skipped("the turn went wrong")],
                 Ok(candidate) => {
                     let outcomes = memory.propose(vec![candidate.clone()], Origin::Think, &from)?;
-                    let source = from.sources.source_of(&candidate);
-                    outcomes.into_iter().map(|outcome| with_source(json!(outcome), source.word())).collect()
+                    let source = from.sources.source_of(&candidate).word();
+                    let with_source = |outcome| CandidateOutcome::new(outcome, Some(source));
+                    outcomes.into_iter().map(with_source).collect()
                 }
             };
             let candidate = self.trace.within(value, 2_000);
-            proposed.push(json!({"candidate": candidate, "origin": "think", "outcome": outcome}));
+            proposed.push(CandidateEntry { candidate, origin: Origin::Think.word(), outcome });
         }
         for (_, candidate) in stm.promote(clock::now())? {
-            let outcome = memory.propose(vec![candidate.clone()], Origin::StmPromotion, &from)?;
-            proposed.push(json!({"candidate": candidate, "origin": "stm_promotion", "outcome": outcome}));
+            let outcomes = memory.propose(vec![candidate.clone()], Origin::StmPromotion, &from)?;
+            let outcome = outcomes.into_iter().map(|outcome| CandidateOutcome::new(outcome, None)).collect();
+            let origin = Origin::StmPromotion.word();
+            proposed.push(CandidateEntry { candidate: as_value(&candidate), origin, outcome });
         }
         Ok(proposed)
     }
@@ -171,12 +167,12 @@ impl Session {
     }
 }
 
-/// Adds the source that was found for a candidate to its outcome.
-fn with_source(mut outcome: Value, source: &str) -> Value {
-    if let Some(map) = outcome.as_object_mut() {
-        map.insert("source".into(), source.into());
-    }
-    outcome
+fn as_value(record: &impl Serialize) -> Value {
+    serde_json::to_value(record).unwrap_or_default()
+}
+
+fn as_entries(calls: Vec<CallEntry>) -> impl Iterator<Item = TurnEntry> {
+    calls.into_iter().map(|call| TurnEntry::Call(Box::new(call)))
 }
 
 /// What the record of a run contains of a turn whose process died.
@@ -186,24 +182,25 @@ pub(super) fn known_of(layout: &Layout, begun: &TurnStart) -> PartialTurn {
     };
     let events = ledger::read(&run.trace()).map(|contents| contents.entries).unwrap_or_default();
     let text = |event: &Value, kind: &str| {
-        let item = event.get("item").filter(|item| item.get("type") == Some(&json!(kind)))?;
+        let item = event.get("item").filter(|item| has_type(item, kind))?;
         Some(item.get("text")?.as_str()?.to_string())
     };
     let notes = |event: &Value| Some(Notes::read(&text(event, "model_call")?, false)?.whole);
     let think: Vec<String> = events.iter().filter_map(notes).collect();
     let output = events.iter().rev().find_map(|event| text(event, "message")).unwrap_or_default();
-    PartialTurn { think: think.join("\n\n"), tools: calls(&events), output }
+    PartialTurn { think: think.join("\n\n"), tools: as_entries(calls(&events)).collect(), output }
+}
+
+fn has_type(item: &Value, kind: &str) -> bool {
+    item.get("type").and_then(Value::as_str) == Some(kind)
 }
 
 /// Tool calls among the events of a run.
-fn calls(events: &[Value]) -> Vec<Value> {
+fn calls(events: &[Value]) -> Vec<CallEntry> {
     let mut arguments: BTreeMap<String, Value> = BTreeMap::new();
     let mut calls = Vec::new();
     for event in events {
-        let Some(item) = event.get("item").filter(|item| item.get("type") == Some(&json!("tool_call")))
-        else {
-            continue;
-        };
+        let Some(item) = event.get("item").filter(|item| has_type(item, "tool_call")) else { continue };
         let id = item.get("id").and_then(Value::as_str).unwrap_or_default().to_string();
         match event.get("type").and_then(Value::as_str) {
             Some("item.started") => {
@@ -215,22 +212,23 @@ fn calls(events: &[Value]) -> Vec<Value> {
                 let result = item.get("result");
                 let of =
                     |key: &str| result.and_then(|result| result.get(key)).filter(|value| !value.is_null());
-                let fact = |key: &str| of("data").and_then(|data| data.get(key));
-                let mut call = json!({
-                    "tool_name": item.get("tool").or(item.get("name")), "args": arguments.remove(&id), "status": status,
-                    "output": {
-                        "status": status, "source": "tool_output",
-                        "confidence": of("confidence").unwrap_or(&json!("verbatim")),
-                        "provider": fact("provider"), "cache": fact("cache"), "data": result, "error": of("error"),
+                let fact = |key: &str| of("data").and_then(|data| data.get(key)).cloned();
+                calls.push(CallEntry {
+                    tool_name: item.get("tool").or(item.get("name")).cloned(),
+                    args: arguments.remove(&id),
+                    status,
+                    output: CallOutput {
+                        status,
+                        source: "tool_output",
+                        confidence: of("confidence").cloned().unwrap_or_else(|| "verbatim".into()),
+                        provider: fact("provider"),
+                        cache: fact("cache"),
+                        data: result.cloned(),
+                        error: of("error").cloned(),
                     },
-                    "error": item.get("why"),
+                    error: item.get("why").cloned(),
+                    result_ref: of("artifact").and_then(|artifact| artifact.get("path")).cloned(),
                 });
-                // Where the whole result is, when the model got a part of it.
-                let place = of("artifact").and_then(|artifact| artifact.get("path"));
-                if let (Some(call), Some(place)) = (call.as_object_mut(), place) {
-                    call.insert("result_ref".into(), place.clone());
-                }
-                calls.push(call);
             }
             _ => {}
         }

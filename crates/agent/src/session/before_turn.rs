@@ -18,8 +18,8 @@ use marvin_memory::memory::Recall;
 use marvin_memory::open_turns::{OpenTurn, TurnStart};
 use marvin_memory::state::ConversationState;
 use marvin_memory::stm::{Bounds, Stm};
+use marvin_memory::turns::TurnEntry;
 use marvin_memory::{Memory, MemoryError, Places};
-use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,7 +44,7 @@ pub(super) struct Recollection {
     /// Texts from memory that the turn was given.
     pub(super) known_texts: Vec<String>,
     /// Entries for the turn's record.
-    pub(super) entries: Vec<Value>,
+    pub(super) entries: Vec<TurnEntry>,
     /// Held until the turn is stored.
     pub(super) open: Option<OpenTurn>,
 }
@@ -67,10 +67,7 @@ impl Recollection {
                 }
             }
         }
-        self.entries.push(json!({
-            "tool_name": "STM_RECALL", "status": "ok",
-            "args": {"query": truncate::line(&queries.join("; "), 200)}, "output": {"hits": lines.len()},
-        }));
+        self.entries.push(TurnEntry::recall(truncate::line(&queries.join("; "), 200), lines.len()));
         self.memory.inject(&self.session_id, self.turn_number, injected)?;
         Ok(lines)
     }
@@ -190,10 +187,7 @@ impl Session {
                 Recall { text: prompt, kinds: &[Kind::Stm], limit: 4 * MAX_MEMORIES, ..Recall::default() };
             let ids: Vec<String> = memory.recall(&traces)?.into_iter().map(|found| found.id).collect();
             let fresh = stm.inject(&ids, &session_id, clock::now())?;
-            entries.push(json!({
-                "tool_name": "STM_RECALL", "status": "ok",
-                "args": {"query": truncate::line(prompt, 200)}, "output": {"hits": fresh.len()},
-            }));
+            entries.push(TurnEntry::recall(truncate::line(prompt, 200), fresh.len()));
             for entry in fresh {
                 lines.push(format!(
                     "- (trace) {}",

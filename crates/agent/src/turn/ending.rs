@@ -8,7 +8,6 @@ use crate::protocol::{ParsedReply, WorkerStatus};
 use crate::verification::{Verification, Verifier};
 use marvin_base::trace_event::TraceEvent;
 use marvin_model::{Message, Reply};
-use serde_json::json;
 
 impl Turn {
     /// Returns a reply to the model with a sentence on what was wrong with it.
@@ -96,7 +95,7 @@ impl Turn {
         let mut recorded = Ok(());
         let mut notice = |checked: &CommitmentResult| {
             if recorded.is_ok() {
-                let commitment = self.trace.within(&json!(checked), 2_000);
+                let commitment = self.trace.within(checked, 2_000);
                 recorded = self.trace.event(TraceEvent::VerificationChecked { round, commitment });
             }
         };

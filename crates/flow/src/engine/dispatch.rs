@@ -12,7 +12,7 @@ use marvin_base::redact::Redactor;
 use marvin_base::run::RunDirectory;
 use marvin_base::trace_event::{StepEvent, TraceEvent};
 use marvin_base::truncate;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
@@ -546,8 +546,9 @@ pub(super) fn event(workflow: &Workflow, step: u32, status: StepStatus, seq: i64
         event.call_signature.clone_from(&over.call_signature);
         event.summary = truncate::head(&over.summary, 2_000);
         event.failure_signature.clone_from(&over.failure_signature);
-        event.progress_metrics = Some(json!(over.progress));
-        event.artifacts = Some(truncate::value(&json!(over.artifacts), 200, 50, 2));
+        event.progress_metrics = serde_json::to_value(&over.progress).ok();
+        let artifacts = serde_json::to_value(&over.artifacts).unwrap_or_default();
+        event.artifacts = Some(truncate::value(&artifacts, 200, 50, 2));
     }
     match status {
         StepStatus::New | StepStatus::Ready => TraceEvent::StepReady(event),

@@ -8,7 +8,8 @@ use super::dispatch::Dispatcher;
 use crate::record::{Data, Record, StepStatus};
 use crate::spec::Step;
 use marvin_base::person::DecidedBy;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -24,34 +25,33 @@ pub fn is_person(worker: &str) -> bool {
 }
 
 /// A person's decision about a step.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum PersonDecision {
+    #[serde(rename = "answer")]
+    Answer(Value),
+    #[serde(untagged)]
     Approve {
+        #[serde(rename = "approved")]
         yes: bool,
         reason: String,
     },
-    Answer(Value),
     /// The result of a step whose result is not known.
+    #[serde(untagged)]
     Settle {
         /// `done`, `failed` or `again`.
+        #[serde(rename = "settle")]
         word: String,
         /// The outputs of a step that is done.
         outputs: Map<String, Value>,
     },
 }
 
-impl PersonDecision {
-    fn json(&self, by: &DecidedBy) -> Value {
-        let mut answer = match self {
-            PersonDecision::Approve { yes, reason } => json!({"approved": yes, "reason": reason}),
-            PersonDecision::Answer(value) => json!({ "answer": value }),
-            PersonDecision::Settle { word, outputs } => json!({"settle": word, "outputs": outputs}),
-        };
-        if let Value::Object(answer) = &mut answer {
-            answer.insert(DECIDED_BY.into(), json!(by));
-        }
-        answer
-    }
+/// A decision in the record.
+#[derive(Serialize)]
+struct RecordedDecision<'a> {
+    #[serde(flatten)]
+    decision: &'a PersonDecision,
+    decided_by: &'a DecidedBy,
 }
 
 /// The question that a person is asked.
@@ -103,7 +103,7 @@ pub fn record_decision(
     }
     if let (PersonDecision::Answer(value), "answer") = (decision, kind.as_str())
         && let Some(schema) = workflow.steps.get(at).and_then(|step| step.outputs_schema.as_ref())
-        && let Some(why) = schema.complaint(&json!({ "answer": value }))
+        && let Some(why) = schema.complaint(&Value::Object(answer_outputs(value)))
     {
         return Err(EngineError::Decision(format!(
             "the answer does not match the step's outputs_schema: {why}"
@@ -119,8 +119,9 @@ pub fn record_decision(
             "the outputs do not match the step's outputs_schema: {why}\n  hint: {hint}"
         )));
     }
+    let decision = RecordedDecision { decision, decided_by: by };
     // The run may have applied an earlier decision meanwhile.
-    if !record.answer(step, &decision.json(by))? {
+    if !record.answer(step, &serde_json::to_value(decision).unwrap_or_default())? {
         return Err(EngineError::Decision(format!("step `{step_id}` does not wait for a person any more")));
     }
     Ok(())
@@ -162,7 +163,8 @@ impl Dispatcher {
         let approved = answer.get("approved").and_then(Value::as_bool);
         let status = match (kind.as_str(), approved, answer.get("answer"), settle) {
             ("approve", Some(true), _, _) => {
-                data.outputs = Some(object(&json!({"approved": true, "reason": reason})));
+                let outputs = [("approved".into(), true.into()), ("reason".into(), reason.into())];
+                data.outputs = Some(outputs.into_iter().collect());
                 StepStatus::Succeeded
             }
             ("approve", Some(false), _, _) => {
@@ -174,7 +176,7 @@ impl Dispatcher {
                 StepStatus::Failed
             }
             ("answer", _, Some(value), _) => {
-                data.outputs = Some(object(&json!({ "answer": value })));
+                data.outputs = Some(answer_outputs(value));
                 StepStatus::Succeeded
             }
             ("worker", Some(false), _, _) | (_, _, _, Some("failed")) => {
@@ -214,6 +216,11 @@ impl Dispatcher {
         }
         Ok(())
     }
+}
+
+/// The outputs of a step that asks a question.
+fn answer_outputs(answer: &Value) -> Map<String, Value> {
+    std::iter::once(("answer".to_string(), answer.clone())).collect()
 }
 
 fn object(value: &Value) -> Map<String, Value> {

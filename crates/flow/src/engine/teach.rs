@@ -1,6 +1,7 @@
 //! Lessons of retries: written before the next attempt begins, and retrieved for it.
 
 use marvin_base::truncate;
+use marvin_memory::MemoryError;
 use marvin_memory::lessons::{Lesson, Lessons, Query};
 
 /// Characters of one lesson that a worker is given.
@@ -12,7 +13,7 @@ pub trait Teacher: Send {
     ///
     /// # Errors
     /// When it cannot be written; then the step is not retried.
-    fn keep(&mut self, lesson: &Lesson) -> Result<String, String>;
+    fn keep(&mut self, lesson: &Lesson) -> Result<String, MemoryError>;
 
     /// Matching lessons, as text for a worker.
     fn recall(&mut self, query: &Query) -> Vec<String>;
@@ -37,8 +38,8 @@ impl MemoryTeacher {
 }
 
 impl Teacher for MemoryTeacher {
-    fn keep(&mut self, lesson: &Lesson) -> Result<String, String> {
-        let path = self.lessons.write(lesson).map_err(|error| error.to_string())?;
+    fn keep(&mut self, lesson: &Lesson) -> Result<String, MemoryError> {
+        let path = self.lessons.write(lesson)?;
         Ok(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
     }
 

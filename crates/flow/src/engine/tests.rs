@@ -92,7 +92,7 @@ impl Worker for Hand {
 struct Slate(Arc<Mutex<Vec<Lesson>>>);
 
 impl Teacher for Slate {
-    fn keep(&mut self, lesson: &Lesson) -> Result<String, String> {
+    fn keep(&mut self, lesson: &Lesson) -> Result<String, marvin_memory::MemoryError> {
         let mut lessons = self.0.lock().unwrap();
         lessons.push(lesson.clone());
         Ok(format!("lesson-{}", lessons.len()))

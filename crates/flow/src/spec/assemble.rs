@@ -1,6 +1,7 @@
 //! Checks and assembles a parsed workflow: ids, dependencies, cycles, references, schemas.
 
 use super::read::inputs_text;
+use super::schema::SchemaError;
 use super::{Extras, Followers, MAX_EDGES, MAX_ID_BYTES, Place, Problem, Schema, Step, Workflow};
 use marvin_base::settings::nearest_of;
 use serde_json::{Map, Value};
@@ -72,7 +73,7 @@ impl Shared {
         shared
     }
 
-    fn schema(&mut self, value: Value) -> Result<Option<Arc<Schema>>, String> {
+    fn schema(&mut self, value: Value) -> Result<Option<Arc<Schema>>, SchemaError> {
         if matches!(&value, Value::Null) {
             return Ok(None);
         }
@@ -174,7 +175,7 @@ fn dependencies(sketch: &Sketch, index: &BTreeMap<String, u32>, problems: &mut V
 fn step(sketch: Sketch, deps: Vec<u32>, shared: &mut Shared, problems: &mut Vec<Problem>) -> Step {
     let mut schema = |which: &str, value: Value, problems: &mut Vec<Problem>| {
         shared.schema(value).unwrap_or_else(|why| {
-            let why = marvin_base::truncate::line(&why, 300);
+            let why = marvin_base::truncate::line(&why.to_string(), 300);
             problems.push(sketch.problem(format!("`{which}` is not a JSON Schema: {why}")));
             None
         })

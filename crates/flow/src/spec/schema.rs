@@ -1,6 +1,6 @@
 //! JSON Schemas of inputs and outputs, compiled once and shared by steps.
 
-use jsonschema::Validator;
+use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 use std::fmt;
 
@@ -14,6 +14,15 @@ pub struct Schema {
     validator: Validator,
 }
 
+/// Why a value is not a schema.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SchemaError {
+    #[error("a schema is an object, such as {{\"type\": \"object\"}}")]
+    NotAnObject,
+    #[error(transparent)]
+    Invalid(#[from] Box<ValidationError<'static>>),
+}
+
 impl fmt::Debug for Schema {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Schema").field(&self.value).finish()
@@ -22,14 +31,14 @@ impl fmt::Debug for Schema {
 
 impl Schema {
     /// Compiles a schema; none for an empty one, which accepts everything.
-    pub(crate) fn new(value: Value) -> Result<Option<Self>, String> {
+    pub(crate) fn new(value: Value) -> Result<Option<Self>, SchemaError> {
         match &value {
             Value::Object(map) if map.is_empty() => return Ok(None),
             Value::Null => return Ok(None),
             Value::Object(_) | Value::Bool(_) => {}
-            _ => return Err("a schema is an object, such as {\"type\": \"object\"}".to_string()),
+            _ => return Err(SchemaError::NotAnObject),
         }
-        let validator = jsonschema::validator_for(&value).map_err(|error| error.to_string())?;
+        let validator = jsonschema::validator_for(&value).map_err(Box::new)?;
         Ok(Some(Schema { value, validator }))
     }
 

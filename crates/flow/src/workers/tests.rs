@@ -1,6 +1,7 @@
 //! Role workers against the scripted model: the real loop, the real tools, the real gate.
 
 use super::*;
+use crate::engine::EngineError;
 use crate::manager;
 use crate::worker::Status;
 use marvin_agent::{ProjectContext, Trace};
@@ -349,7 +350,7 @@ async fn a_goal_becomes_a_workflow() {
     let bad = reply(json!({"status": "SUCCESS", "summary": "first a, then b"}));
     let odd = reply(json!({"status": "SUCCESS", "workflow": {"steps": [{"id": "odd"}]}}));
     let check = |workflow: &Value| match workflow["steps"][0]["id"] == "odd" {
-        true => Err("step `odd` is odd".to_string()),
+        true => Err(EngineError::Internal("step `odd` is odd".to_string()).into()),
         false => Ok(()),
     };
     for (script, steps, fallback) in [

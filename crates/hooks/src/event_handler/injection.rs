@@ -4,10 +4,10 @@ use super::{EventHandler, lock};
 use crate::event::{Deed, Input};
 use crate::lessons::record::{InjectionRecord, LessonRef};
 use crate::packs::{self, PackInjection, RecentGuidance};
-use crate::session::Session;
+use crate::session::{ActivityFacts, Session};
 use marvin_base::clock;
+use marvin_base::run_record::LastInjection;
 use marvin_base::settings::table;
-use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -106,10 +106,13 @@ impl EventHandler {
         for pack in &injection.packs {
             *session.hooks.pack_injection_counts.entry(pack.clone()).or_default() += 1;
         }
-        session.hooks.last_injection = Some(json!({
-            "file": file, "packs": injection.packs, "relevanceScores": injection.scores, "lessons": titles,
-        }));
-        session.activity("injection", &json!({"file": file, "packs": injection.packs}));
+        session.hooks.last_injection = Some(LastInjection {
+            file: file.to_string(),
+            packs: injection.packs.clone(),
+            relevance_scores: injection.scores.clone(),
+            lessons: titles,
+        });
+        session.activity("injection", &ActivityFacts::Injection { file, packs: &injection.packs });
     }
 
     /// The extensions of the project's files, found by a bounded search and cached.

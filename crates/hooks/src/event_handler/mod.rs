@@ -14,14 +14,15 @@ pub use permission::{ClientAnswer, explain_answer};
 use crate::answer::Answer;
 use crate::event::{Client, Deed, Event, Input};
 use crate::packs::Packs;
-use crate::session::{Session, SessionError, SessionRecord};
+use crate::session::{ActivityFacts, Session, SessionError, SessionRecord};
 use marvin_agent::{ProjectContext, evaluator};
 use marvin_base::environment::Environment;
 use marvin_base::resolver;
+use marvin_base::trace_event::{HookObservation, TraceEvent};
 use marvin_gate::effects::Grounds;
 use marvin_gate::layers::Place;
 use marvin_gate::{Decision, Layers};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -140,6 +141,10 @@ impl EventHandler {
     }
 
     async fn attend(&self, event: Event, input: &Input, session: &Mutex<Session>) -> Answer {
+        let observe = |kind: fn(HookObservation) -> TraceEvent| {
+            observed(event, kind, input, &mut lock(session));
+            Answer::Nothing
+        };
         match event {
             Event::PreToolUse | Event::PermissionRequest => self.judged(event, input, session).await,
             Event::PostToolUse | Event::PostToolUseFailure => self.used(event, input, &mut lock(session)),
@@ -148,7 +153,32 @@ impl EventHandler {
             Event::SubagentStart => self.start_subagent(input, &mut lock(session)),
             Event::PreCompact => self.before_compaction(input, &mut lock(session)),
             Event::SessionEnd => self.end_session(input, &mut lock(session)),
-            _ => observed(event, input, &mut lock(session)),
+            Event::Setup => observe(TraceEvent::HookSetup),
+            Event::UserPromptExpansion => observe(TraceEvent::HookUserPromptExpansion),
+            Event::PostToolBatch => observe(TraceEvent::HookPostToolBatch),
+            Event::PermissionDenied => observe(TraceEvent::HookPermissionDenied),
+            Event::Notification => observe(TraceEvent::HookNotification),
+            Event::Stop => observe(TraceEvent::HookStop),
+            Event::StopFailure => observe(TraceEvent::HookStopFailure),
+            Event::SubagentStop => observe(TraceEvent::HookSubagentStop),
+            Event::PostCompact => observe(TraceEvent::HookPostCompact),
+            Event::PreModelSwitch => observe(TraceEvent::HookPreModelSwitch),
+            Event::PostModelSwitch => observe(TraceEvent::HookPostModelSwitch),
+            Event::PreModelRequest => observe(TraceEvent::HookPreModelRequest),
+            Event::TeammateIdle => observe(TraceEvent::HookTeammateIdle),
+            Event::TaskCreated => observe(TraceEvent::HookTaskCreated),
+            Event::TaskCompleted => observe(TraceEvent::HookTaskCompleted),
+            Event::Elicitation => observe(TraceEvent::HookElicitation),
+            Event::ElicitationResult => observe(TraceEvent::HookElicitationResult),
+            Event::ConfigChange => observe(TraceEvent::HookConfigChange),
+            Event::WorktreeCreate => observe(TraceEvent::HookWorktreeCreate),
+            Event::WorktreeRemove => observe(TraceEvent::HookWorktreeRemove),
+            Event::InstructionsLoaded => observe(TraceEvent::HookInstructionsLoaded),
+            Event::CwdChanged => observe(TraceEvent::HookCwdChanged),
+            Event::FileChanged => observe(TraceEvent::HookFileChanged),
+            Event::DirectoryAdded => observe(TraceEvent::HookDirectoryAdded),
+            Event::MessageDisplay => observe(TraceEvent::HookMessageDisplay),
+            Event::Interrupt => observe(TraceEvent::HookInterrupt),
         }
     }
 
@@ -195,8 +225,8 @@ impl EventHandler {
     fn unknown(&self, client: Client, name: &str, input: &Input) {
         if let Ok(session) = self.session(client, input) {
             let mut session = lock(&session);
-            let name = session.short(name);
-            session.record("unknown", json!({"event": name, "agent_id": input.agent})).ok();
+            let event = session.short(name);
+            session.record(&TraceEvent::HookUnknown { event, agent_id: input.agent.clone() }).ok();
         }
     }
 
@@ -295,18 +325,21 @@ pub(crate) fn evaluating(client: Client, event: Option<Event>) -> String {
 }
 
 /// Records an event that needs no answer.
-fn observed(event: Event, input: &Input, session: &mut Session) -> Answer {
-    let short = |text: &Option<String>, session: &Session| text.as_deref().map(|text| session.short(text));
-    let facts = json!({
-        "agent_id": input.agent, "agent_type": input.agent_type,
-        "message": short(&input.message, session).or_else(|| short(&input.last_message, session)),
-        "error": short(&input.error, session),
-        "reason": Some(session.short(&input.reason)).filter(|text| !text.is_empty()),
-        "tool": input.call.as_ref().map(|call| call.tool.clone()),
-        "tools": (!input.calls.is_empty()).then(|| input.calls.iter().map(|call| call.tool.clone()).collect::<Vec<_>>()),
-        "background_tasks": (event == Event::Stop).then_some(input.background_tasks),
-    });
-    session.record(event.kebab(), facts).ok();
+fn observed(event: Event, kind: fn(HookObservation) -> TraceEvent, input: &Input, session: &mut Session) {
+    let short = |text: &Option<String>| text.as_deref().map(|text| session.short(text));
+    let message = short(&input.message);
+    let tools = || input.calls.iter().map(|call| call.tool.clone()).collect();
+    let observation = HookObservation {
+        agent_id: input.agent.clone(),
+        agent_type: input.agent_type.clone(),
+        message: message.clone().or_else(|| short(&input.last_message)),
+        error: short(&input.error),
+        reason: Some(session.short(&input.reason)).filter(|text| !text.is_empty()),
+        tool: input.call.as_ref().map(|call| call.tool.clone()),
+        tools: (!input.calls.is_empty()).then(tools),
+        background_tasks: (event == Event::Stop).then_some(input.background_tasks),
+    };
+    session.record(&kind(observation)).ok();
     let activity = match event {
         Event::SubagentStop => Some("subagent_stop"),
         Event::Notification => Some("notification"),
@@ -316,10 +349,9 @@ fn observed(event: Event, input: &Input, session: &mut Session) -> Answer {
         _ => None,
     };
     if let Some(kind) = activity {
-        let data = json!({"agent": input.agent, "message": short(&input.message, session)});
-        session.activity(kind, &data);
+        let (agent, message) = (input.agent.as_deref(), message.as_deref());
+        session.activity(kind, &ActivityFacts::Message { agent, message });
     }
-    Answer::Nothing
 }
 
 /// The id of the session.

@@ -12,11 +12,12 @@ use crate::event::{Call, Client, Deed, Event, Input};
 use crate::session::{LayerDecision, Session, SessionError};
 use marvin_base::ledger::LedgerError;
 use marvin_base::settings::table;
+use marvin_base::trace_event::{HookCall, HookVerdict, TraceEvent};
 use marvin_gate::effects::Grounds;
 use marvin_gate::layers::{Clearance, Layer, Place, Ruling};
 use marvin_gate::{Access, Context, Decision, Intent, Verdict, Workspace, judge};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
@@ -361,7 +362,13 @@ impl EventHandler {
         let verdict = ruled.map(|ruled| {
             let Verdict { decision, reason, rule, .. } = &ruled.verdict;
             let told = if *decision == Decision::Allow && !ruled.lifts { "none" } else { decision.word() };
-            json!({"decision": decision.word(), "reason": reason, "rule": rule, "layer": ruled.layer, "told": told})
+            HookVerdict {
+                decision: decision.word().to_string(),
+                reason: reason.clone(),
+                rule: rule.clone(),
+                layer: ruled.layer.to_string(),
+                told: told.to_string(),
+            }
         });
         let asked = ruled.is_some_and(|ruled| ruled.verdict.decision == Decision::Ask);
         let command = match call.deed() {
@@ -375,11 +382,20 @@ impl EventHandler {
             Deed::Patch(text) => patched(text).and_then(|files| self.relative(files.first()?, input)),
             _ => None,
         };
-        let facts = json!({
-            "tool": call.tool, "tool_use_id": call.id, "agent_id": input.agent, "agent_type": input.agent_type,
-            "file": file, "input_summary": session.short(&call.summary()), "command": command, "verdict": verdict,
-        });
-        session.record(event.kebab(), facts)
+        let call = HookCall {
+            input_summary: session.short(&call.summary()),
+            tool: call.tool,
+            tool_use_id: call.id,
+            agent_id: input.agent.clone(),
+            agent_type: input.agent_type.clone(),
+            file,
+            command,
+            verdict,
+        };
+        session.record(&match event {
+            Event::PermissionRequest => TraceEvent::HookPermissionRequest(call),
+            _ => TraceEvent::HookPreToolUse(call),
+        })
     }
 }
 

@@ -5,11 +5,11 @@ use crate::answer::Answer;
 use crate::event::{Call, Client, Deed, Event, Input};
 use crate::guidance::{self, Guidance, Kind};
 use crate::lessons::record::GuidanceRecord;
-use crate::session::Session;
+use crate::session::{ActivityFacts, Session};
+use marvin_base::trace_event::{HookCallResult, HookPrompt, TraceEvent};
 use marvin_base::{clock, ids};
 use marvin_gate::effects::Act;
 use marvin_gate::layers::learn;
-use serde_json::json;
 use std::time::Instant;
 
 const MAX_PROMPT_FILES: usize = 3;
@@ -28,12 +28,14 @@ impl EventHandler {
             // The prompt of a sub-agent comes from an agent, not from a person.
             None
         };
-        let facts = json!({
-            "agent_id": input.agent, "person": own, "prompt": session.short(&input.prompt),
-            "guidance": guidance.as_ref().map(|guidance| guidance.kind.word()),
-            "category": guidance.as_ref().and_then(|guidance| guidance.category.clone()),
-        });
-        session.record(Event::UserPromptSubmit.kebab(), facts).ok();
+        let prompt = HookPrompt {
+            agent_id: input.agent.clone(),
+            person: own,
+            prompt: session.short(&input.prompt),
+            guidance: guidance.as_ref().map(|guidance| guidance.kind.word().to_string()),
+            category: guidance.as_ref().and_then(|guidance| guidance.category.clone()),
+        };
+        session.record(&TraceEvent::HookUserPromptSubmit(prompt)).ok();
         let mut texts = Vec::new();
         if own && is_status_question(&input.prompt) {
             texts.push(self.state(session));
@@ -51,8 +53,7 @@ impl EventHandler {
         let now = clock::now();
         let words: String = input.prompt.chars().take(MAX_RECORDED_PROMPT_CHARS).collect();
         let clean = self.context.redactor.text(&words).into_owned();
-        let injected = session.hooks.last_injection.as_ref().map(|last| last["packs"].clone());
-        let injected: Option<Vec<String>> = injected.and_then(|packs| serde_json::from_value(packs).ok());
+        let injected = session.hooks.last_injection.as_ref().map(|last| last.packs.clone());
         let (file, tool) = session.last.clone().unzip();
         // A correction without a subject is about the last injection.
         let last_pack = || injected.as_ref()?.first().cloned();
@@ -78,7 +79,7 @@ impl EventHandler {
             session.directions.extend(category.map(str::to_string));
             session.correct(None, &clean, now);
         }
-        session.activity("capture", &json!({"type": guidance.kind.word(), "category": category}));
+        session.activity("capture", &ActivityFacts::Guidance { kind: guidance.kind.word(), category });
         category.and_then(|category| self.inject_for_category(category, input, session))
     }
 
@@ -110,17 +111,25 @@ impl EventHandler {
             _ => None,
         };
         let tested = self.tested(&call, ok, input, session);
-        let facts = json!({
-            "tool": call.tool, "tool_use_id": call.id, "agent_id": input.agent, "file": file, "success": ok,
-            "sequence": session.record.tool_call_count,
-            "input_summary": session.short(&call.summary()),
-            "output_summary": input.response.as_deref().or(input.error.as_deref()).map(|text| session.short(text)),
-            "duration_ms": input.duration_ms, "tested": tested,
-        });
-        session.record(event.kebab(), facts).ok();
-        let kind = if ok { "tool_call" } else { "tool_failure" };
-        let data = json!({"tool": call.tool, "file": file});
-        session.activity(kind, &data);
+        let output = input.response.as_deref().or(input.error.as_deref());
+        let result = HookCallResult {
+            tool: call.tool.clone(),
+            tool_use_id: call.id.clone(),
+            agent_id: input.agent.clone(),
+            file: file.clone(),
+            success: ok,
+            sequence: session.record.tool_call_count,
+            input_summary: session.short(&call.summary()),
+            output_summary: output.map(|text| session.short(text)),
+            duration_ms: input.duration_ms,
+            tested,
+        };
+        let (event, kind) = match ok {
+            true => (TraceEvent::HookPostToolUse(result), "tool_call"),
+            false => (TraceEvent::HookPostToolUseFailure(result), "tool_failure"),
+        };
+        session.record(&event).ok();
+        session.activity(kind, &ActivityFacts::Call { tool: &call.tool, file: file.as_deref() });
         if let (Deed::Command(line), true) = (call.deed(), ok) {
             self.learn(line, input, session);
         }
@@ -165,7 +174,7 @@ impl EventHandler {
         let Ok(rules) = self.layers.learnable(line, place.as_place()) else { return };
         let security = self.context.layout.security();
         if let Ok(suggestion) = learn::suggest(&security, line, &id, &rules, &self.context.redactor) {
-            session.record("suggestion", json!({"suggestion": suggestion})).ok();
+            session.record(&TraceEvent::HookSuggestion { suggestion }).ok();
         }
     }
 

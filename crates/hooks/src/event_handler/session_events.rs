@@ -5,18 +5,18 @@ use crate::answer::{self, Answer};
 use crate::event::{Client, Event, Input};
 use crate::lessons;
 use crate::packs;
-use crate::session::Session;
+use crate::session::{ActivityFacts, Session};
 use marvin_agent::commitments::{self, Report};
 use marvin_base::run_record::RunRecord;
 use marvin_base::settings::table;
+use marvin_base::trace_event::{HookAgent, HookVerification, TraceEvent};
 use marvin_base::{atomic, clock, truncate};
 use serde::Serialize;
-use serde_json::json;
 
 impl EventHandler {
     /// Handles the start of a session, also after a resume or a compaction.
     pub(super) fn start_session(&self, input: &Input, session: &mut Session) -> Answer {
-        session.record(Event::SessionStart.kebab(), json!({"source": input.source})).ok();
+        session.record(&TraceEvent::HookSessionStart { source: input.source.clone() }).ok();
         session.record.ended_at = None;
         session.record.end_reason = None;
         {
@@ -62,9 +62,10 @@ impl EventHandler {
 
     /// Handles the start of a sub-agent, which does not know the earlier injections.
     pub(super) fn start_subagent(&self, input: &Input, session: &mut Session) -> Answer {
-        let facts = json!({"agent_id": input.agent, "agent_type": input.agent_type});
-        session.record(Event::SubagentStart.kebab(), facts.clone()).ok();
-        session.activity("subagent_start", &facts);
+        let agent = HookAgent { agent_id: input.agent.clone(), agent_type: input.agent_type.clone() };
+        session.record(&TraceEvent::HookSubagentStart(agent)).ok();
+        let (agent_id, agent_type) = (input.agent.as_deref(), input.agent_type.as_deref());
+        session.activity("subagent_start", &ActivityFacts::Agent { agent_id, agent_type });
         let mut text = corrections(session);
         if let Some(digest) = self.digest(input, session) {
             text.push('\n');
@@ -75,8 +76,8 @@ impl EventHandler {
 
     /// Saves a snapshot before a compaction; afterwards all injections may be repeated.
     pub(super) fn before_compaction(&self, input: &Input, session: &mut Session) -> Answer {
-        session.record(Event::PreCompact.kebab(), json!({"trigger": input.reason})).ok();
-        session.activity("compaction", &json!({"trigger": input.reason}));
+        session.record(&TraceEvent::HookPreCompact { trigger: input.reason.clone() }).ok();
+        session.activity("compaction", &ActivityFacts::Compaction { trigger: &input.reason });
         session.injected.clear();
         let snapshot = Snapshot {
             timestamp: clock::now_stamp(),
@@ -98,7 +99,7 @@ impl EventHandler {
 
     /// Handles the end of a session: outcomes of its lessons are counted, once.
     pub(super) fn end_session(&self, input: &Input, session: &mut Session) -> Answer {
-        session.record(Event::SessionEnd.kebab(), json!({"reason": input.reason})).ok();
+        session.record(&TraceEvent::HookSessionEnd { reason: input.reason.clone() }).ok();
         session.recount();
         session.record.ended_at = Some(clock::now_stamp());
         session.record.end_reason = Some(input.reason.clone());
@@ -106,7 +107,7 @@ impl EventHandler {
         session.sync();
         let settled = lessons::outcome::settle(session.directory(), &self.packs(), &self.context.redactor);
         if let Err(error) = settled {
-            session.record("outcome", json!({"error": error.to_string()})).ok();
+            session.record(&TraceEvent::HookOutcome { error: error.to_string() }).ok();
         }
         Answer::Nothing
     }
@@ -134,10 +135,11 @@ impl EventHandler {
         let done = report.verified();
         let back = !done && (session.sent_back as usize) < bound;
         session.sent_back = if done { 0 } else { session.sent_back + u32::from(back) };
-        let facts = json!({"verified": done, "sent_back": session.sent_back, "summary": report.summary()});
+        let facts =
+            HookVerification { verified: done, sent_back: session.sent_back, summary: report.summary() };
         // Without a record the limit could not be counted, so the agent is not sent back.
-        let recorded = session.record("verified", facts.clone()).is_ok();
-        session.record.verification = Some(facts);
+        let recorded = session.record(&TraceEvent::HookVerified(facts.clone())).is_ok();
+        session.record.verification = serde_json::to_value(facts).ok();
         session.flush();
         let answer = match (done, back && recorded) {
             (true, _) => Answer::Nothing,

@@ -7,6 +7,7 @@
 use super::score::{MAX_INJECTED_PACKS, Reach, ScoredPack};
 use super::{Lesson, Pack, Packs, words};
 use jiff::Timestamp;
+use marvin_base::run_record::PackScore;
 use marvin_gate::quote;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,14 +88,6 @@ fn key(file: &str, title: &str) -> u64 {
     super::number(file.bytes().chain([0]).chain(title.bytes()))
 }
 
-/// The score of a pack, for the record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Score {
-    pub pack: String,
-    pub score: u32,
-    pub signals: Vec<String>,
-}
-
 /// An injected text and its parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PackInjection {
@@ -104,7 +97,7 @@ pub struct PackInjection {
     pub guardrails: Vec<String>,
     /// Lessons, as (pack, title).
     pub lessons: Vec<(String, String)>,
-    pub scores: Vec<Score>,
+    pub scores: Vec<PackScore>,
 }
 
 /// The part of one pack.
@@ -183,8 +176,8 @@ pub fn inject(
     Some(injection)
 }
 
-fn score(scored: &ScoredPack) -> Score {
-    Score {
+fn score(scored: &ScoredPack) -> PackScore {
+    PackScore {
         pack: scored.pack.name().to_string(),
         score: scored.score,
         signals: scored.signals.iter().map(ToString::to_string).collect(),

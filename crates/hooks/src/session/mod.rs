@@ -15,11 +15,12 @@ use marvin_base::ledger::{Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunDirectory;
 use marvin_base::run_record::{Activity, HookSessionRecord, RunKind, RunRecord};
+use marvin_base::trace_event::TraceEvent;
 use marvin_base::{clock, signature, truncate};
 use marvin_gate::layers::learn::Pending;
 use metrics::{Metrics, SecurityMetrics};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,6 +48,36 @@ pub enum SessionError {
     NoRun { path: String },
     #[error(transparent)]
     State(#[from] StateError),
+}
+
+/// Facts of an activity in `run.json`; absent ones are null.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum ActivityFacts<'a> {
+    Injection {
+        file: &'a str,
+        packs: &'a [String],
+    },
+    Guidance {
+        #[serde(rename = "type")]
+        kind: &'a str,
+        category: Option<&'a str>,
+    },
+    Call {
+        tool: &'a str,
+        file: Option<&'a str>,
+    },
+    Agent {
+        agent_id: Option<&'a str>,
+        agent_type: Option<&'a str>,
+    },
+    Compaction {
+        trigger: &'a str,
+    },
+    Message {
+        agent: Option<&'a str>,
+        message: Option<&'a str>,
+    },
 }
 
 #[derive(Debug)]
@@ -178,17 +209,10 @@ impl Session {
     ///
     /// # Errors
     /// When it cannot be written; the call that it announces must not be allowed then.
-    pub fn record(&mut self, kind: &str, facts: Value) -> Result<(), LedgerError> {
+    pub fn record(&mut self, event: &TraceEvent) -> Result<(), LedgerError> {
         self.sequence += 1;
-        let mut event = Map::new();
-        event.insert("type".into(), format!("hook.{kind}").into());
-        event.insert("seq".into(), self.sequence.into());
-        event.insert("timestamp".into(), clock::now_stamp().into());
-        if let Value::Object(facts) = facts {
-            event.extend(facts.into_iter().filter(|(_, value)| !value.is_null()));
-        }
         self.changed = true;
-        self.trace.append(&Value::Object(event)).map(|_| ())
+        self.trace.append(&event.line(self.sequence, &Map::new())).map(|_| ())
     }
 
     /// Appends a line to another file of the run.
@@ -216,8 +240,9 @@ impl Session {
     }
 
     /// Adds to the recent activity in `run.json`.
-    pub fn activity(&mut self, kind: &str, data: &Value) {
-        let activity = Activity { kind: kind.to_string(), timestamp: clock::now_stamp(), data: data.clone() };
+    pub fn activity(&mut self, kind: &str, facts: &ActivityFacts<'_>) {
+        let data = serde_json::to_value(facts).unwrap_or_default();
+        let activity = Activity { kind: kind.to_string(), timestamp: clock::now_stamp(), data };
         self.hooks.recent_activity.push(activity);
         let extra = self.hooks.recent_activity.len().saturating_sub(MAX_RECENT_ACTIVITIES);
         self.hooks.recent_activity.drain(..extra);

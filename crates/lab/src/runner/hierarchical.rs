@@ -9,9 +9,9 @@ use marvin_agent::trace::Listener;
 use marvin_agent::{Notice, ProjectContext};
 use marvin_base::settings::table;
 use marvin_flow::drive::drive;
-use marvin_flow::engine::{self, Options, PreparedRun, WorkflowStatus};
+use marvin_flow::engine::{Options, PreparedRun, WorkflowStatus};
 use marvin_flow::manager;
-use marvin_flow::spec::{self, Workflow};
+use marvin_flow::spec::Workflow;
 use marvin_flow::workers::names;
 use marvin_memory::Places;
 use marvin_memory::lessons::Lessons;
@@ -121,13 +121,7 @@ async fn planned(
     goal: &str,
     cancel: &CancellationToken,
 ) -> Result<Option<Workflow>, LabError> {
-    let read = |workflow: &Value| -> Result<Workflow, String> {
-        let workflow =
-            spec::from_text(&workflow.to_string(), "the plan").map_err(|error| error.to_string())?;
-        engine::check_steps(&workflow, &names(), &agents.project().directory)
-            .map_err(|error| error.to_string())?;
-        Ok(workflow)
-    };
+    let read = |workflow: &Value| manager::read_plan(workflow, &names(), &agents.project().directory);
     let check = |workflow: &Value| read(workflow).map(|_| ());
     let plan = manager::plan(agents, goal, &[TESTS.to_string()], &check, cancel).await?;
     plan.map(|plan| read(&plan.workflow).map_err(LabError::Plan)).transpose()

@@ -28,6 +28,15 @@ pub enum Runner {
     Nop,
 }
 
+/// There is no runner of this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown runner `{name}`{near} (the runners are: {})", Runner::ALL.map(Runner::name).join(", "))]
+pub struct UnknownRunner {
+    name: String,
+    /// The nearest name, as a question.
+    near: String,
+}
+
 impl Runner {
     pub const ALL: [Runner; 4] = [Runner::Baseline, Runner::Hierarchical, Runner::Oracle, Runner::Nop];
 
@@ -54,16 +63,12 @@ impl Runner {
     /// The runner of this name.
     ///
     /// # Errors
-    /// A sentence with the nearest name and all names.
-    pub fn find(name: &str) -> Result<Runner, String> {
+    /// When there is none.
+    pub fn find(name: &str) -> Result<Runner, UnknownRunner> {
         Runner::ALL.into_iter().find(|runner| runner.name() == name.trim()).ok_or_else(|| {
             let near = nearest_of(name, Runner::ALL.iter().map(|runner| runner.name()));
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            let all = Runner::ALL.map(Runner::name).join(", ");
-            format!(
-                "unknown runner `{}`{near} (the runners are: {all})",
-                marvin_base::truncate::line(name, 40)
-            )
+            UnknownRunner { name: marvin_base::truncate::line(name, 40), near }
         })
     }
 }
@@ -312,6 +317,6 @@ mod tests {
         for runner in Runner::ALL {
             assert_eq!(Runner::find(runner.name()), Ok(runner));
         }
-        assert!(Runner::find("oracel").unwrap_err().contains("did you mean `oracle`"));
+        assert!(Runner::find("oracel").unwrap_err().to_string().contains("did you mean `oracle`"));
     }
 }

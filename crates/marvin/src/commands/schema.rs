@@ -26,7 +26,7 @@ pub(crate) struct SchemaArguments {
 enum RecordFile {
     /// run.json
     Run,
-    /// Lines of trace.jsonl, except those of hooks
+    /// Lines of trace.jsonl
     Trace,
     /// config.toml
     Config,

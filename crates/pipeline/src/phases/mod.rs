@@ -8,7 +8,7 @@ mod running;
 mod tests;
 
 use crate::files;
-use crate::finding::{self, Finding, Review};
+use crate::finding::{self, Finding, Review, ReviewError};
 use crate::phase::Phase;
 use crate::pipeline::{Pipeline, Task, TaskAccess};
 use crate::stop::Halt;
@@ -50,7 +50,7 @@ impl Pipeline {
         model: ModelChoice,
         text: String,
         repro: bool,
-    ) -> Result<Result<Review, String>, Halt> {
+    ) -> Result<Result<Review, ReviewError>, Halt> {
         let task = Task {
             phase,
             step,
@@ -64,7 +64,7 @@ impl Pipeline {
         let report = self.work(&task).await?;
         let review = finding::parse_review(&report.outputs, &report.summary);
         if review.is_ok() && !report.succeeded() {
-            return Ok(Err(format!("it ended with {}: {}", report.status, report.summary)));
+            return Ok(Err(ReviewError::Unsuccessful { status: report.status, summary: report.summary }));
         }
         Ok(review)
     }

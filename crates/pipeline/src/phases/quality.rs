@@ -132,7 +132,7 @@ impl Pipeline {
             );
             match self.findings(PHASE, step, ModelChoice::Opus, text, true).await? {
                 Ok(review) => return Ok(review),
-                Err(why) => problems = vec![why],
+                Err(why) => problems = vec![why.to_string()],
             }
         }
         Err(Halt::failed(

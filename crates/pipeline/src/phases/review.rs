@@ -197,7 +197,7 @@ impl Pipeline {
             );
             match self.findings(subject.phase, step, reviewer.model, text, false).await? {
                 Ok(review) => return Ok(review),
-                Err(why) => problems = vec![why],
+                Err(why) => problems = vec![why.to_string()],
             }
         }
         Err(Halt::failed(

@@ -31,7 +31,7 @@ use marvin_model::price::dollars;
 use marvin_tools::{ToolContext, notify};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,6 +75,21 @@ pub struct PipelineOutcome {
     pub report: PathBuf,
     pub run: PathBuf,
     pub totals: Totals,
+}
+
+/// The data of the result.
+#[derive(Serialize)]
+struct PipelineData {
+    phase: Option<&'static str>,
+    report: String,
+}
+
+/// The verification of the result.
+#[derive(Serialize)]
+struct PipelineProof<'a> {
+    status: &'static str,
+    commitments: [&'a str; 0],
+    proved: Option<&'a Value>,
 }
 
 impl Pipeline {
@@ -231,7 +246,13 @@ impl Pipeline {
             .and_then(|record| record.ended.as_ref())
             .and_then(|facts| facts.get("proved"));
         let complete = stop.status == Status::Success;
-        let verification = json!({"status": if complete { "verified" } else { "not_verified" }, "commitments": [], "proved": proved});
+        let verification = PipelineProof {
+            status: if complete { "verified" } else { "not_verified" },
+            commitments: [],
+            proved,
+        };
+        let data =
+            PipelineData { phase: known.closed.map(Phase::name), report: report.display().to_string() };
         let result = TurnResult {
             status: stop.status.name().into(),
             reason: stop.reason.into(),
@@ -239,8 +260,8 @@ impl Pipeline {
             text: stop.message.clone(),
             error: (!complete).then(|| stop.message.clone()),
             failure_signature: (!complete).then(|| stop.reason.replace('_', "-")),
-            data: json!({"phase": known.closed.map(Phase::name), "report": report.display().to_string()}),
-            verification,
+            data: serde_json::to_value(data).unwrap_or_default(),
+            verification: serde_json::to_value(verification).unwrap_or_default(),
             cost: totals.report(),
             rounds: totals.turns,
             tool_calls: self.agents.cost().calls().values().sum::<u64>(),
@@ -295,7 +316,7 @@ impl Pipeline {
         context.duty.made(ticket);
         context.artifacts = None;
         if let Err(why) = project_setup::commit(message, &context).await {
-            self.trace.notice(format!("cannot commit: {}", truncate::line(&why, 300)))?;
+            self.trace.notice(format!("cannot commit: {}", truncate::line(&why.to_string(), 300)))?;
         }
         Ok(())
     }

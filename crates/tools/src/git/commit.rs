@@ -90,7 +90,7 @@ impl Tool for GitCommit {
             )));
         }
         if staged.is_empty() {
-            return Err(ToolError::Failed(nothing(&after, &left_out)));
+            return Err(ToolError::NothingToDo(nothing(&after, &left_out)));
         }
         let files: Vec<String> = staged.iter().map(|change| change.path.clone()).collect();
         let ticket = context.ticket_id();

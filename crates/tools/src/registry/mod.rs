@@ -377,7 +377,10 @@ async fn start(
             Some(workspace) => workspace.explain(refusal).to_string(),
             None => refusal.to_string(),
         }),
-        Ok(Err(error)) => failed(error.to_string()),
+        Ok(Err(error)) => {
+            let nothing_to_do = matches!(error, ToolError::NothingToDo(_));
+            (ToolResult { nothing_to_do, ..ToolResult::failed(error.to_string(), 0) }, None)
+        }
         Err(_) => failed(format!(
             "{} failed internally; this is a fault of the tool, not of the call. Try another way.",
             tool.name()

@@ -345,6 +345,7 @@ fn clean(error: ToolError, needles: &Needles) -> ToolError {
     match error {
         ToolError::Usage(text) => ToolError::Usage(needles.clean(&text)),
         ToolError::Failed(text) => ToolError::Failed(needles.clean(&text)),
+        ToolError::NothingToDo(text) => ToolError::NothingToDo(needles.clean(&text)),
         ToolError::Refused(refusal) => ToolError::Refused(Refusal::new(
             refusal.kind,
             needles.clean(&refusal.reason),

@@ -7,7 +7,7 @@ use marvin_base::files::Links;
 use marvin_base::ids;
 use marvin_base::run_record::{self, RunRecord};
 use marvin_flow::draw::Picture;
-use marvin_flow::view::{self, Retry, View};
+use marvin_flow::view::{self, Retry, RunRow, View};
 use marvin_hooks::inspect::{self, Cost, GateRefusal, Problem, Tool};
 use serde::Serialize;
 use serde_json::Value;
@@ -23,8 +23,18 @@ const MAX_LISTED_ROWS: usize = 2_000;
 
 #[derive(Serialize)]
 struct RunList {
-    runs: Vec<Value>,
+    runs: Vec<ListedRun>,
     total: usize,
+}
+
+/// A run in the list.
+#[derive(Serialize)]
+struct ListedRun {
+    #[serde(flatten)]
+    row: RunRow,
+    model: Option<String>,
+    tool_calls: Option<u64>,
+    cost_usd: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -131,21 +141,19 @@ pub(super) fn list(context: &ProjectContext, most: u64, before: Option<&str>) ->
     all.sort_by_key(|path| std::cmp::Reverse(name(path)));
     let total = all.len();
     let chosen = all.into_iter().filter(|path| before.is_none_or(|before| name(path).as_str() < before));
-    let rows: Vec<Value> = chosen
+    let runs: Vec<ListedRun> = chosen
         .take(usize::try_from(most).unwrap_or(usize::MAX))
         .map(|path| {
-            let mut row = view::row(&path);
             let record = RunRecord::read(&path).unwrap_or_default();
-            if let Value::Object(row) = &mut row {
-                row.insert("model".into(), record.turn.map(|turn| turn.model).into());
-                row.insert("tool_calls".into(), record.tool_call_count.into());
-                row.insert("cost_usd".into(), record.cost.map(|cost| cost.total.session_cost).into());
-                row.remove("run_path");
+            ListedRun {
+                row: RunRow { run_path: None, ..RunRow::new(&path, &record) },
+                model: record.turn.map(|turn| turn.model),
+                tool_calls: record.tool_call_count,
+                cost_usd: record.cost.map(|cost| cost.total.session_cost),
             }
-            row
         })
         .collect();
-    redacted(context, &RunList { runs: rows, total })
+    redacted(context, &RunList { runs, total })
 }
 
 pub(super) fn show(context: &ProjectContext, run: &str) -> Answer {

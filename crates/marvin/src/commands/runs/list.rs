@@ -6,9 +6,8 @@ use crate::output;
 use crate::project::run_directories;
 use clap::Args;
 use marvin_base::{Exit, run_record, truncate};
-use marvin_flow::view;
+use marvin_flow::view::{self, RunRow};
 use serde::Serialize;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// List the runs of workflows
@@ -35,7 +34,7 @@ pub(crate) struct AllRunsArguments {
 }
 
 #[derive(Serialize)]
-struct RunRow {
+struct RunLine {
     id: String,
     kind: String,
     status: String,
@@ -44,37 +43,37 @@ struct RunRow {
     run_path: String,
 }
 
-impl RunRow {
+impl RunLine {
     fn read(path: &Path) -> Self {
-        let row = view::row(path);
-        RunRow {
-            id: text(&row, "run_id"),
-            kind: text(&row, "manner"),
-            status: text(&row, "status"),
-            started: text(&row, "started_at"),
-            goal: text(&row, "goal"),
-            run_path: text(&row, "run_path"),
+        let row = RunRow::read(path);
+        RunLine {
+            id: row.run_id.unwrap_or_default(),
+            kind: row.manner.word().to_string(),
+            status: row.status,
+            started: row.started_at,
+            goal: row.goal.unwrap_or_default(),
+            run_path: row.run_path.unwrap_or_default(),
         }
     }
 }
 
 /// Lists runs of all kinds.
 pub(crate) fn list_all(arguments: &AllRunsArguments) -> Result<Exit, Failure> {
-    let rows: Vec<RunRow> =
-        found(arguments.project.working_dir.as_deref())?.iter().map(|path| RunRow::read(path)).collect();
+    let rows: Vec<RunLine> =
+        found(arguments.project.working_dir.as_deref())?.iter().map(|path| RunLine::read(path)).collect();
     if arguments.project.json {
         return output::json(&rows);
     }
     if rows.is_empty() {
         return output::line("This project has no runs.");
     }
-    let width = |column: fn(&RunRow) -> &str| {
+    let width = |column: fn(&RunLine) -> &str| {
         rows.iter().map(|row| column(row).chars().count()).max().unwrap_or_default()
     };
     let (id, kind, status, started) =
         (width(|row| &row.id), width(|row| &row.kind), width(|row| &row.status), width(|row| &row.started));
-    let line = |row: &RunRow| {
-        let RunRow { goal, .. } = row;
+    let line = |row: &RunLine| {
+        let RunLine { goal, .. } = row;
         let line = format!(
             "{:id$}  {:kind$}  {:status$}  {:started$}  {}",
             row.id,
@@ -92,7 +91,7 @@ pub(crate) fn list_all(arguments: &AllRunsArguments) -> Result<Exit, Failure> {
 pub(crate) fn list_workflows(arguments: &ListRunsArguments) -> Result<Exit, Failure> {
     let found = found(arguments.project.working_dir.as_deref())?;
     let chosen = found.iter().filter(|path| arguments.all || view::is_workflow(path));
-    let rows: Vec<Value> = chosen.map(|path| view::row(path)).collect();
+    let rows: Vec<RunRow> = chosen.map(|path| RunRow::read(path)).collect();
     if arguments.project.json {
         return output::json(&rows);
     }
@@ -102,12 +101,12 @@ pub(crate) fn list_workflows(arguments: &ListRunsArguments) -> Result<Exit, Fail
     let lines: Vec<String> = rows
         .iter()
         .map(|row| {
-            let steps = row.get("steps").and_then(Value::as_u64);
-            let steps = steps.map(|steps| format!("{steps} steps")).unwrap_or_default();
-            let what =
-                [text(row, "workflow_id"), text(row, "goal")].into_iter().find(|text| !text.is_empty());
-            let what = truncate::line(&what.unwrap_or_default(), 60);
-            let line = format!("{:10}  {}  {steps:12}  {what}", text(row, "status"), text(row, "run_id"));
+            let steps = row.steps.map(|steps| format!("{steps} steps")).unwrap_or_default();
+            let mut what = [&row.workflow_id, &row.goal].into_iter().flatten();
+            let what = what.find(|text| !text.is_empty()).map(String::as_str).unwrap_or_default();
+            let what = truncate::line(what, 60);
+            let id = row.run_id.as_deref().unwrap_or_default();
+            let line = format!("{:10}  {id}  {steps:12}  {what}", row.status);
             line.trim_end().to_string()
         })
         .collect();
@@ -118,8 +117,4 @@ pub(crate) fn list_workflows(arguments: &ListRunsArguments) -> Result<Exit, Fail
 fn found(working_dir: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
     let places = run_directories(working_dir)?;
     Ok(places.iter().find(|place| place.is_dir()).map(|place| run_record::list(place)).unwrap_or_default())
-}
-
-fn text(row: &Value, key: &str) -> String {
-    row.get(key).and_then(Value::as_str).unwrap_or_default().to_string()
 }

@@ -13,15 +13,14 @@ use marvin_agent::step_agents::StepAgents;
 use marvin_agent::trace::Listener;
 use marvin_base::Exit;
 use marvin_flow::drive::{drive, needs_model};
-use marvin_flow::engine::{self, EngineError, Options, Outcome, PreparedRun, Run, WorkflowStatus};
+use marvin_flow::engine::{self, Options, Outcome, PreparedRun, Run, WorkflowStatus};
 use marvin_flow::manager;
 use marvin_flow::record::Sync;
-use marvin_flow::spec::{self, SpecError, Workflow};
+use marvin_flow::spec::{self, Workflow};
 use marvin_flow::workers::names;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 const HELP: &str = "\
@@ -76,15 +75,6 @@ pub(crate) struct RunWorkflowArguments {
 
 fn sync_parser() -> impl TypedValueParser<Value = Sync> {
     PossibleValuesParser::new(["auto", "full", "normal"]).map(|word| Sync::from_setting(&word))
-}
-
-/// A plan that is not a workflow, or names an unknown worker.
-#[derive(Debug, Error)]
-enum PlanError {
-    #[error(transparent)]
-    Spec(#[from] SpecError),
-    #[error(transparent)]
-    Workers(#[from] EngineError),
 }
 
 /// Runs a workflow from a file, or plans one for a goal.
@@ -153,12 +143,8 @@ async fn plan(
     commitments: &[String],
     cancel: &CancellationToken,
 ) -> Result<Option<Workflow>, Failure> {
-    let read = |workflow: &Value| -> Result<Workflow, PlanError> {
-        let workflow = spec::from_text(&workflow.to_string(), "the plan")?;
-        engine::check_steps(&workflow, &names(), &agents.project().directory)?;
-        Ok(workflow)
-    };
-    let check = |workflow: &Value| read(workflow).map(|_| ()).map_err(|error| error.to_string());
+    let read = |workflow: &Value| manager::read_plan(workflow, &names(), &agents.project().directory);
+    let check = |workflow: &Value| read(workflow).map(|_| ());
     let Some(plan) = manager::plan(agents, goal, commitments, &check, cancel).await? else { return Ok(None) };
     if let Some(why) = &plan.fallback {
         output::talk(&format!("the goal becomes one step: {why}"));
