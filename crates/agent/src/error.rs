@@ -5,38 +5,39 @@
 use crate::commitments::error::{ChangeError, StoreError};
 use marvin_base::Exit;
 use marvin_base::atomic::WriteError;
+use marvin_base::hint::HintLine;
 use marvin_base::layout::state::StateError;
 use marvin_base::ledger::LedgerError;
 use marvin_base::settings::SettingsError;
 use marvin_gate::Refusal;
 use marvin_model::ModelError;
 use marvin_model::price::PriceError;
+use std::borrow::Cow;
 
 /// Why a session could not be opened or closed.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    #[error("--working-dir {0}: no such directory\n  hint: make it first, or check the spelling")]
+    #[error("--working-dir {0}: no such directory{hints}", hints = self.hint_line())]
     NoDirectory(String),
     #[error("{0}")]
     Workspace(#[from] Refusal),
-    #[error("{0} is a link, and the record must not lead elsewhere\n  hint: remove the link")]
+    #[error("{0} is a link, and the record must not lead elsewhere{hints}", hints = self.hint_line())]
     LinkedRecord(String),
     #[error(transparent)]
     State(#[from] StateError),
     #[error("this agent would be {depth} levels deep, and {deepest} are allowed (limits.depth)")]
     TooDeep { depth: i64, deepest: i64 },
-    #[error(
-        "--resume {0}: {1}\n  hint: only an interrupted run can be resumed; `marvin inspect-run` shows how runs ended"
-    )]
+    #[error("--resume {0}: {1}{hints}", hints = self.hint_line())]
     Resume(String, String),
     #[error("{0}")]
     Model(#[from] ModelError),
     #[error(transparent)]
     Prices(#[from] PriceError),
     #[error(
-        "--max-cost cannot be kept: no price is known for the model `{model}` of `{provider}`\n  hint: add a [[price]] row for it to {file}"
+        "--max-cost cannot be kept: no price is known for the model `{model}` of `{provider}`{hints}",
+        hints = self.hint_line()
     )]
     Unpriced {
         provider: String,
@@ -57,6 +58,25 @@ pub enum SessionError {
 }
 
 impl SessionError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            SessionError::Settings(error) => return error.hint(),
+            SessionError::NoDirectory(_) => "make it first, or check the spelling".into(),
+            SessionError::LinkedRecord(_) => "remove the link".into(),
+            SessionError::Resume(..) => {
+                "only an interrupted run can be resumed; `marvin inspect-run` shows how runs ended".into()
+            }
+            SessionError::Unpriced { file, .. } => format!("add a [[price]] row for it to {file}").into(),
+            _ => return None,
+        })
+    }
+
+    fn hint_line(&self) -> HintLine<Cow<'static, str>> {
+        HintLine(self.hint())
+    }
+
     /// Its exit code.
     #[must_use]
     pub fn exit(&self) -> Exit {

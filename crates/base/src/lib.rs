@@ -12,6 +12,7 @@ pub mod environment;
 pub mod exit;
 pub mod file_stamp;
 pub mod files;
+pub mod hint;
 pub mod ids;
 pub mod layout;
 pub mod ledger;

@@ -5,7 +5,7 @@
 //! commitments, but no ladder, no rights and no limits.
 
 use crate::engine::{self, EngineError};
-use crate::spec::{self, SpecError, Workflow};
+use crate::spec::{self, COMMITMENTS, SpecError, Workflow};
 use marvin_agent::SessionError;
 use marvin_agent::outcome::Status;
 use marvin_agent::roles::Role;
@@ -22,8 +22,6 @@ use tokio_util::sync::CancellationToken;
 pub const STEP: &str = "plan";
 /// The id of the step that verifies what must hold at the end.
 pub const FINISH: &str = "finish";
-/// The metadata key of what must hold at the end of a workflow.
-const COMMITMENTS: &str = "commitments";
 const MAX_PLAN_STEPS: usize = 200;
 /// Keys that are taken from a step of a plan.
 const KEYS: [&str; 9] = [
@@ -282,12 +280,6 @@ fn step_of(number: usize, step: &Value) -> Result<Value, PlanError> {
     Ok(Value::Object(kept.filter(|(_, value)| !value.is_null()).collect()))
 }
 
-/// Does a workflow have commitments for its end? Then no step may end it early.
-#[must_use]
-pub fn promises(metadata: &Map<String, Value>) -> bool {
-    metadata.get(COMMITMENTS).and_then(Value::as_array).is_some_and(|all| !all.is_empty())
-}
-
 /// A workflow of one step.
 #[must_use]
 pub fn single(goal: &str, commitments: &[String]) -> Value {
@@ -300,6 +292,7 @@ pub fn single(goal: &str, commitments: &[String]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::has_commitments;
     use serde_json::json;
 
     fn plan_workflow(data: &Value) -> Result<Value, PlanError> {
@@ -331,9 +324,9 @@ mod tests {
         let last = &workflow["steps"][3];
         assert_eq!((&last["id"], &last["depends_on"]), (&json!("finish-"), &json!(["b", "finish"])));
         assert_eq!(last["commitments"], json!(["file_exists:x"]));
-        assert!(promises(workflow["metadata"].as_object().unwrap()));
-        assert!(!promises(before["metadata"].as_object().unwrap()));
-        assert!(promises(single("g", &["file_exists:x".into()])["metadata"].as_object().unwrap()));
+        assert!(has_commitments(workflow["metadata"].as_object().unwrap()));
+        assert!(!has_commitments(before["metadata"].as_object().unwrap()));
+        assert!(has_commitments(single("g", &["file_exists:x".into()])["metadata"].as_object().unwrap()));
     }
 
     #[test]

@@ -220,7 +220,7 @@ pub(crate) fn parse() -> Result<Arguments, Exit> {
         match output::line(&text) {
             Ok(exit) => exit,
             Err(failure) => {
-                output::error(&failure.message);
+                output::error(&failure.to_string());
                 failure.exit
             }
         }

@@ -1,15 +1,18 @@
-//! The failure of a command: one message and one exit code.
+//! The failure of a command: one message, its hints, and one exit code.
 
 use marvin_agent::SessionError;
 use marvin_base::Exit;
-use std::fmt::Display;
-use std::path::PathBuf;
+use marvin_base::hint::HintLine;
+use std::fmt::{self, Display, Formatter};
+use std::path::{Path, PathBuf};
 
 /// A failure, ready to be shown.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// One message that names the thing and how to fix it.
-    pub(crate) message: String,
+    /// What failed, and why.
+    message: String,
+    /// What to do about it.
+    hints: Vec<String>,
     /// The exit code.
     pub(crate) exit: Exit,
     /// The run that it interrupted, if one had begun.
@@ -19,7 +22,18 @@ pub(crate) struct Failure {
 impl Failure {
     /// A failure with this exit code.
     pub(crate) fn new(exit: Exit, message: impl Display) -> Self {
-        Failure { message: message.to_string(), exit, run: None }
+        Failure { message: message.to_string(), hints: Vec::new(), exit, run: None }
+    }
+
+    /// The same with another hint.
+    pub(crate) fn hint(mut self, hint: impl Display) -> Self {
+        self.hints.push(hint.to_string());
+        self
+    }
+
+    /// The same for a run that it interrupted.
+    pub(crate) fn in_run(self, run: &Path) -> Self {
+        Failure { run: Some(run.to_path_buf()), ..self }
     }
 
     /// The command line or an input was wrong.
@@ -40,6 +54,13 @@ impl Failure {
     /// A person is needed.
     pub(crate) fn blocked(message: impl Display) -> Self {
         Failure::new(Exit::Blocked, message)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.hints.iter().try_for_each(|hint| write!(f, "{}", HintLine(Some(hint))))
     }
 }
 

@@ -244,7 +244,7 @@ impl NonInteractiveFrontEnd {
             if self.format == OutputFormat::Text { output::raw(text) } else { output::json_line(text) };
         if let Err(failure) = written {
             self.reader.gone.store(true, Ordering::Relaxed);
-            output::error(&failure.message);
+            output::error(&failure.to_string());
             self.cancel.cancel();
         }
     }

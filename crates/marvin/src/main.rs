@@ -51,7 +51,7 @@ fn finish(result: Result<Exit, Failure>) -> Exit {
     match result {
         Ok(exit) => exit,
         Err(failure) => {
-            output::error(&failure.message);
+            output::error(&failure.to_string());
             failure.exit
         }
     }

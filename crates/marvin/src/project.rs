@@ -22,9 +22,8 @@ pub(crate) fn resumed_flags(run: &Path, given: &Flags) -> Flags {
 /// The directory that the program was started in.
 pub(crate) fn current_directory() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
-        Failure::usage(format!(
-            "the current directory cannot be used: {error}\n  hint: cd to a directory that exists"
-        ))
+        Failure::usage(format!("the current directory cannot be used: {error}"))
+            .hint("cd to a directory that exists")
     })
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn read(prompt: Option<&str>, file: Option<&Path>, deadline: Duration
             (name, prompt)
         }
         (None, None) if std::io::stdin().is_terminal() => {
-            return Err(Failure::usage(format!("--non-interactive needs a prompt\n  hint: {HINT}")));
+            return Err(Failure::usage("--non-interactive needs a prompt").hint(HINT));
         }
         (None, None) => {
             let name = "standard input".to_string();
@@ -39,7 +39,7 @@ pub(crate) fn read(prompt: Option<&str>, file: Option<&Path>, deadline: Duration
         }
     };
     if prompt.trim().is_empty() {
-        return Err(Failure::usage(format!("the prompt ({source}) is empty\n  hint: {HINT}")));
+        return Err(Failure::usage(format!("the prompt ({source}) is empty")).hint(HINT));
     }
     Ok(prompt)
 }

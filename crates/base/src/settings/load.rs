@@ -4,6 +4,8 @@ use super::table::RETIRED_KEYS;
 use super::{Kind, Scope, Setting, Settings, TABLE, find, nearest, nearest_of};
 use crate::environment::Environment;
 use crate::files::{self, Links};
+use crate::hint::HintLine;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -51,7 +53,7 @@ pub struct Value {
 
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    #[error("cannot read {path}: {source}\n  hint: check that it is a readable file, or move it away")]
+    #[error("cannot read {path}: {source}{}", self.hint_line())]
     Unreadable {
         path: String,
         #[source]
@@ -63,7 +65,7 @@ pub enum SettingsError {
         /// The place and the reason.
         reason: String,
     },
-    #[error("unknown setting `{key}` ({origin}){}\n  hint: `marvin config` lists every key", .nearest.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
+    #[error("unknown setting `{key}` ({origin}){}{}", .nearest.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default(), self.hint_line())]
     UnknownKey {
         /// The key as given.
         key: String,
@@ -81,7 +83,8 @@ pub enum SettingsError {
         accepted: String,
     },
     #[error(
-        "setting `{key}` in {path} is not a project's to set: it decides where keys, traffic or programs go\n  hint: put it into {place}"
+        "setting `{key}` in {path} is not a project's to set: it decides where keys, traffic or programs go{}",
+        self.hint_line()
     )]
     NotForProjects {
         key: &'static str,
@@ -89,6 +92,25 @@ pub enum SettingsError {
         /// The place where it is allowed.
         place: String,
     },
+}
+
+impl SettingsError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            SettingsError::Unreadable { .. } => {
+                Some("check that it is a readable file, or move it away".into())
+            }
+            SettingsError::UnknownKey { .. } => Some("`marvin config` lists every key".into()),
+            SettingsError::NotForProjects { place, .. } => Some(format!("put it into {place}").into()),
+            SettingsError::Syntax { .. } | SettingsError::BadValue { .. } => None,
+        }
+    }
+
+    fn hint_line(&self) -> HintLine<Cow<'static, str>> {
+        HintLine(self.hint())
+    }
 }
 
 pub(super) fn load(sources: &Sources<'_>) -> Result<Settings, SettingsError> {

@@ -77,15 +77,13 @@ pub fn record_decision(
 ) -> Result<(), EngineError> {
     let (record, workflow, folded) = Record::look(directory)?;
     let Some(at) = workflow.find(step_id) else {
-        return Err(EngineError::Decision(format!("this run has no step `{step_id}`")));
+        return Err(EngineError::decision(format!("this run has no step `{step_id}`"), None));
     };
     let step = u32::try_from(at).unwrap_or(u32::MAX);
     let status = folded.status.get(at).copied().unwrap_or(StepStatus::New);
     if status != StepStatus::Blocked {
-        return Err(EngineError::Decision(format!(
-            "step `{step_id}` does not wait for a person: it is {}\n  hint: `marvin inspect-run` shows which steps do",
-            status.word()
-        )));
+        let text = format!("step `{step_id}` does not wait for a person: it is {}", status.word());
+        return Err(EngineError::decision(text, Some("`marvin inspect-run` shows which steps do")));
     }
     let kind = folded.tried.get(&step).and_then(|tried| tried.blocked.clone()).unwrap_or_default();
     let fits = match decision {
@@ -99,30 +97,28 @@ pub fn record_decision(
             "answer" => "marvin workflow answer",
             _ => "marvin workflow settle --as done|failed|again",
         };
-        return Err(EngineError::Decision(format!("step `{step_id}` needs another command\n  hint: {how}")));
+        return Err(EngineError::decision(format!("step `{step_id}` needs another command"), Some(how)));
     }
     if let (PersonDecision::Answer(value), "answer") = (decision, kind.as_str())
         && let Some(schema) = workflow.steps.get(at).and_then(|step| step.outputs_schema.as_ref())
         && let Some(why) = schema.complaint(&Value::Object(answer_outputs(value)))
     {
-        return Err(EngineError::Decision(format!(
-            "the answer does not match the step's outputs_schema: {why}"
-        )));
+        let text = format!("the answer does not match the step's outputs_schema: {why}");
+        return Err(EngineError::decision(text, None));
     }
     if let (PersonDecision::Settle { word, outputs }, Some(schema)) =
         (decision, workflow.steps.get(at).and_then(|step| step.outputs_schema.as_ref()))
         && word == "done"
         && let Some(why) = schema.complaint(&Value::Object(outputs.clone()))
     {
-        let hint = "give its outputs with --outputs";
-        return Err(EngineError::Decision(format!(
-            "the outputs do not match the step's outputs_schema: {why}\n  hint: {hint}"
-        )));
+        let text = format!("the outputs do not match the step's outputs_schema: {why}");
+        return Err(EngineError::decision(text, Some("give its outputs with --outputs")));
     }
     let decision = RecordedDecision { decision, decided_by: by };
     // The run may have applied an earlier decision meanwhile.
     if !record.answer(step, &serde_json::to_value(decision).unwrap_or_default())? {
-        return Err(EngineError::Decision(format!("step `{step_id}` does not wait for a person any more")));
+        let text = format!("step `{step_id}` does not wait for a person any more");
+        return Err(EngineError::decision(text, None));
     }
     Ok(())
 }

@@ -34,8 +34,8 @@ pub(super) fn check_workers(workflow: &Workflow, workers: &[&str]) -> Result<(),
         let Some(worker) = unknown else { continue };
         let known = workers.iter().copied().chain(people::PEOPLE);
         let hint = match nearest_of(worker, known.clone()) {
-            Some(near) => format!("\n  hint: did you mean `{near}`?"),
-            None => format!("\n  hint: there are {}", known.collect::<Vec<_>>().join(", ")),
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", known.collect::<Vec<_>>().join(", ")),
         };
         return Err(EngineError::NoWorker { step: step.id.to_string(), worker: worker.to_string(), hint });
     }

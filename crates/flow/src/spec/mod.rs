@@ -34,6 +34,13 @@ pub const MAX_STEPS: usize = 1_000_000;
 /// Dependencies of all steps together.
 pub const MAX_EDGES: usize = 8_000_000;
 pub const MAX_ID_BYTES: usize = 128;
+/// The metadata key of what must hold at the end of a workflow.
+pub(crate) const COMMITMENTS: &str = "commitments";
+
+/// Whether something must hold at the end of a workflow; then no step may end it early.
+pub(crate) fn has_commitments(metadata: &Map<String, Value>) -> bool {
+    metadata.get(COMMITMENTS).and_then(Value::as_array).is_some_and(|all| !all.is_empty())
+}
 
 /// A checked workflow.
 #[derive(Debug, Clone)]

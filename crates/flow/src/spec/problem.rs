@@ -1,5 +1,6 @@
 //! Problems of a workflow specification, with place, step and hint.
 
+use marvin_base::hint::HintLine;
 use std::fmt;
 
 const MAX_SHOWN_PROBLEMS: usize = 20;
@@ -78,9 +79,7 @@ impl fmt::Display for SpecError {
                 write!(formatter, "step `{step}`: ")?;
             }
             formatter.write_str(&problem.text)?;
-            if let Some(hint) = &problem.hint {
-                write!(formatter, "\n  hint: {hint}")?;
-            }
+            write!(formatter, "{}", HintLine(problem.hint.as_deref()))?;
         }
         match self.problems.len().saturating_sub(MAX_SHOWN_PROBLEMS) {
             0 => Ok(()),

@@ -13,8 +13,8 @@ mod verification;
 
 pub use verification::{Verdict, verify};
 
-use crate::manager;
 use crate::retry::{self, AttemptCounts, Progress, Snapshot};
+use crate::spec::has_commitments;
 use crate::worker::{Order, Report, Worker, Workers};
 use async_trait::async_trait;
 use marvin_agent::SessionError;
@@ -43,7 +43,7 @@ pub fn names() -> Vec<&'static str> {
 /// The roles by name. With commitments for the end in the metadata of the workflow, no role may end it early.
 #[must_use]
 pub fn roles_for(agents: &Arc<StepAgents>, metadata: &Map<String, Value>) -> Workers {
-    let may_end = !manager::promises(metadata);
+    let may_end = !has_commitments(metadata);
     let worker =
         |role: Role| -> Arc<dyn Worker> { Arc::new(RoleWorker { agents: agents.clone(), role, may_end }) };
     ROLES.into_iter().map(|role| (role.name().to_string(), worker(role))).collect()

@@ -199,10 +199,8 @@ fn confirm(choice: &CommitmentChoice, command: &str, question: &str) -> Result<(
         return Ok(person.record(command, &choice.id)?);
     }
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::blocked(format!(
-            "a person decides on this: {}\n  hint: run it at a terminal, or with --yes",
-            choice.id
-        )));
+        return Err(Failure::blocked(format!("a person decides on this: {}", choice.id))
+            .hint("run it at a terminal, or with --yes"));
     }
     output::talk(&format!("{}: {question} [y/N]", choice.id));
     let mut answer = String::new();

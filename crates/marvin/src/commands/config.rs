@@ -44,10 +44,8 @@ pub(crate) fn run(arguments: &ConfigArguments) -> Result<Exit, Failure> {
         Some(key) => {
             let setting = settings::find(key).ok_or_else(|| {
                 let near = settings::nearest(key).map(|near| format!("; did you mean `{near}`?"));
-                Failure::usage(format!(
-                    "unknown setting `{key}`{}\n  hint: `marvin config` lists every key",
-                    near.unwrap_or_default()
-                ))
+                Failure::usage(format!("unknown setting `{key}`{}", near.unwrap_or_default()))
+                    .hint("`marvin config` lists every key")
             })?;
             let value = settings.value(setting).ok_or_else(|| Failure::failed("the setting has no value"))?;
             if arguments.json {

@@ -149,7 +149,7 @@ fn find(environment: &Environment, place: &DaemonPlace) -> Result<(PathBuf, Plac
     let home = Layout::new(environment, None).home().to_path_buf();
     let project = wire::project(&given, &home);
     let place = Place::for_project(environment, &project).ok_or_else(|| {
-        Failure::failed("the path of its socket would be too long\n  hint: set TMPDIR to a shorter directory")
+        Failure::failed("the path of its socket would be too long").hint("set TMPDIR to a shorter directory")
     })?;
     Ok((project, place))
 }
@@ -167,10 +167,8 @@ fn start(environment: &Environment, place: &DaemonPlace) -> Result<Exit, Failure
             break status;
         }
         if since.elapsed() > START_TIMEOUT {
-            return Err(Failure::failed(format!(
-                "the daemon does not answer\n  hint: `marvin daemon log` shows why ({})",
-                at.log().display()
-            )));
+            return Err(Failure::failed("the daemon does not answer")
+                .hint(format!("`marvin daemon log` shows why ({})", at.log().display())));
         }
         std::thread::sleep(Duration::from_millis(5));
     };

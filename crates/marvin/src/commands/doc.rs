@@ -112,8 +112,9 @@ fn show(id: &str, working_dir: Option<&Path>, as_json: bool) -> Result<Exit, Fai
         .map_err(|error| unreadable(&store, id, &error))?;
     if bytes.len() as u64 > MAX_JSON_DOCUMENT_BYTES {
         return Err(Failure::failed(format!(
-            "the document `{id}` is larger than {MAX_JSON_DOCUMENT_BYTES} bytes\n  hint: without --json it is printed whatever its size"
-        )));
+            "the document `{id}` is larger than {MAX_JSON_DOCUMENT_BYTES} bytes"
+        ))
+        .hint("without --json it is printed whatever its size"));
     }
     let text = std::str::from_utf8(&bytes).ok();
     output::json(&ShownDocument {

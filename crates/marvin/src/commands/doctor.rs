@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
             Some(context)
         }
         Err(failure) => {
-            checks.push(check("settings", CheckStatus::Problem, failure.message, "fix the setting"));
+            checks.push(check("settings", CheckStatus::Problem, failure.to_string(), "fix the setting"));
             None
         }
     };

@@ -56,7 +56,7 @@ pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> 
         if !ANSWERED.swap(true, Ordering::AcqRel) {
             let exit = finish(&ended).unwrap_or_else(|failure| {
                 // Codex takes exit code 2 for a refusal only where something is said.
-                output::error(&failure.message);
+                output::error(&failure.to_string());
                 failure.exit
             });
             #[expect(clippy::disallowed_methods, reason = "the other thread may never return")]
@@ -79,6 +79,6 @@ fn finish(ended: &HookOutcome) -> Result<Exit, Failure> {
     match &ended.blocked {
         // Both clients take exit code 2 for a refusal, and everything else but a valid answer for a yes.
         Some(why) => Err(Failure::usage(why.clone())),
-        None => output::line(&ended.print).map_err(|failure| Failure::usage(failure.message)),
+        None => output::line(&ended.print).map_err(Failure::usage),
     }
 }

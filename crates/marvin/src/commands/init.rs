@@ -138,9 +138,10 @@ fn program(environment: &Environment) -> Result<Program, Failure> {
     }
     let text = this.to_str().ok_or_else(|| {
         Failure::failed(format!(
-            "the name of {} is not UTF-8 text, and a settings file cannot hold it\n  hint: put this program on the PATH as `marvin`",
+            "the name of {} is not UTF-8 text, and a settings file cannot hold it",
             this.display()
         ))
+        .hint("put this program on the PATH as `marvin`")
     })?;
     Ok(Program::At(text.to_string()))
 }

@@ -220,17 +220,16 @@ fn promote(
         let find = |id: &String| {
             let known = candidates.iter().find(|candidate| candidate.id == *id).cloned();
             known.ok_or_else(|| {
-                Failure::usage(format!(
-                    "no candidate is called `{id}`\n  hint: `marvin lessons reflect` shows them"
-                ))
+                Failure::usage(format!("no candidate is called `{id}`"))
+                    .hint("`marvin lessons reflect` shows them")
             })
         };
         ids.iter().map(find).collect::<Result<_, _>>()?
     };
     if chosen.len() > 1 && (edit.title.is_some() || edit.actionable.is_some()) {
-        return Err(Failure::usage(
-            "--title and --actionable are for one lesson\n  hint: promote one ID at a time",
-        ));
+        return Err(
+            Failure::usage("--title and --actionable are for one lesson").hint("promote one ID at a time")
+        );
     }
     if chosen.is_empty() {
         if consent.project.json {
@@ -294,9 +293,9 @@ fn describe(health: &Health) -> String {
 
 fn evolve(only: Option<&str>, shelf: &Shelf, consent: &Consent) -> Result<Exit, Failure> {
     if let Some(name) = only.filter(|name| shelf.packs.get(name).is_none()) {
-        return Err(Failure::usage(format!(
-            "no pack is called `{name}`\n  hint: `marvin packs list` shows them"
-        )));
+        return Err(
+            Failure::usage(format!("no pack is called `{name}`")).hint("`marvin packs list` shows them")
+        );
     }
     let now = clock::now();
     let packs = shelf.packs.all().iter().filter(|pack| only.is_none_or(|name| pack.name() == name));

@@ -40,9 +40,9 @@ pub(crate) fn run(arguments: &ModelServerArguments) -> Result<Exit, Failure> {
     let address = arguments.listen;
     if !address.ip().is_loopback() {
         return Err(Failure::refused(format!(
-            "--listen {address}: a scripted model answers every client, so it listens only on this machine\n  hint: use 127.0.0.1:{}",
-            address.port()
-        )));
+            "--listen {address}: a scripted model answers every client, so it listens only on this machine"
+        ))
+        .hint(format!("use 127.0.0.1:{}", address.port())));
     }
     runtime()?.block_on(async {
         let cancel = cancel_on_signal();

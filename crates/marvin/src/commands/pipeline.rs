@@ -133,7 +133,7 @@ pub(crate) fn design_first(arguments: &TurnArguments) -> Result<Exit, Failure> {
         drive(context, Some(prompt), format, arguments.ntfy.clone(), None, &mut totals)
     });
     let exit = result.unwrap_or_else(|failure| {
-        output::error(&failure.message);
+        output::error(&failure.to_string());
         if format != OutputFormat::Text {
             turn::print_failed_result(&failure, &totals);
         }
@@ -290,7 +290,7 @@ fn status(place: &ProjectArguments) -> Result<Exit, Failure> {
     let path = context
         .layout
         .pipeline_state()
-        .ok_or_else(|| Failure::usage("this directory is not in a project\n  hint: --working-dir PATH"))?;
+        .ok_or_else(|| Failure::usage("this directory is not in a project").hint("--working-dir PATH"))?;
     let state = StateFile::new(path);
     let runs = context.layout.runs();
     let found = last_run(&runs);

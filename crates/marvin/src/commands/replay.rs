@@ -73,10 +73,8 @@ impl RecordedRun {
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
     let recorded = find(&arguments.run)?;
     let Some(tape) = recorded.turn.record.clone().filter(|path| !path.is_empty()) else {
-        return Err(Failure::usage(format!(
-            "the run {} was not recorded\n  hint: record a run with --record DIR, then replay it",
-            recorded.path.display()
-        )));
+        return Err(Failure::usage(format!("the run {} was not recorded", recorded.path.display()))
+            .hint("record a run with --record DIR, then replay it"));
     };
     let file = record::file(Path::new(&tape));
     let text = std::fs::read_to_string(&file).map_err(|error| {

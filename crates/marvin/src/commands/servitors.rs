@@ -209,9 +209,8 @@ fn show(id: &str, place: &ProjectArguments) -> Result<Exit, Failure> {
     let (found, _) = servitors::list(&context)?;
     let same = |servitor: &&Servitor| servitor.id == id || servitor.name.eq_ignore_ascii_case(id);
     let servitor = found.iter().find(same).ok_or_else(|| {
-        Failure::usage(format!(
-            "no servitor is called `{id}`\n  hint: `marvin servitors list --all` shows them"
-        ))
+        Failure::usage(format!("no servitor is called `{id}`"))
+            .hint("`marvin servitors list --all` shows them")
     })?;
     let store = Store::from_layout(&context.layout)
         .ok_or_else(|| Failure::usage("this directory is not in a project"))?;

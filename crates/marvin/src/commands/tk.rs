@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: TkArguments) -> Result<Exit, Failure> {
     let words: Result<Vec<String>, OsString> =
         arguments.words.into_iter().map(OsString::into_string).collect();
     let words = words.map_err(|word| {
-        Failure::usage(format!("`{}` is not UTF-8 text\n  hint: `marvin tk help`", word.to_string_lossy()))
+        Failure::usage(format!("`{}` is not UTF-8 text", word.to_string_lossy())).hint("`marvin tk help`")
     })?;
     let ParsedCommand { command, json } = tickets::parse(&words)?;
     if command == Command::Help {
@@ -83,7 +83,7 @@ impl From<TicketError> for Failure {
     fn from(error: TicketError) -> Self {
         let message = error.to_string();
         match error {
-            TicketError::Usage(_) => Failure::usage(format!("{message}\n  hint: `marvin tk help`")),
+            TicketError::Usage(_) => Failure::usage(message).hint("`marvin tk help`"),
             TicketError::NotFound(_) | TicketError::Failed(_) => Failure::failed(message),
             // The hint of a refusal is written for models.
             TicketError::Refused(refusal) => match refusal.kind {
@@ -100,9 +100,9 @@ impl From<TicketError> for Failure {
 fn note() -> Result<String, Failure> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        return Err(Failure::usage(
-            "no note provided\n  hint: marvin tk add-note ID 'text', or pipe the text in",
-        ));
+        return Err(
+            Failure::usage("no note provided").hint("marvin tk add-note ID 'text', or pipe the text in")
+        );
     }
     let mut bytes = Vec::new();
     let read = stdin.lock().take(MAX_NOTE_BYTES + 1).read_to_end(&mut bytes);
@@ -138,10 +138,10 @@ fn query(filter: &str, open: &dyn Fn(bool) -> Result<Store, TicketError>) -> Res
     jq.keep = MAX_JQ_OUTPUT_BYTES;
     let outcome = runtime()?.block_on(async { child::run(jq, &cancel_on_signal()).await });
     let outcome = outcome.map_err(|error| {
-        Failure::failed(format!(
-            "{error}; filters of `query` are written for jq\n  hint: install jq, or use `marvin tk query` and \
-             `marvin tk ls --json` without it"
-        ))
+        Failure::failed(format!("{error}; filters of `query` are written for jq")).hint(
+            "install jq, or use `marvin tk query` and \
+             `marvin tk ls --json` without it",
+        )
     })?;
     match outcome.ending {
         Ending::Exited(0) => output::raw(&outcome.stdout.text()).map(|()| Exit::Success),

@@ -114,9 +114,10 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
     let arguments = Arguments::from_text(args);
     if let Arguments::Unreadable(_) = arguments {
         return Err(Failure::usage(format!(
-            "--args is not a JSON object: {}\n  hint: --args '{{\"path\":\"a.txt\"}}'",
+            "--args is not a JSON object: {}",
             marvin_base::truncate::line(args, 80)
-        )));
+        ))
+        .hint(r#"--args '{"path":"a.txt"}'"#));
     }
     let context = project::context(working_dir, true, Vec::new())?;
     offered(context.clone(), &Access::Full).find(name).map_err(Failure::usage)?;

@@ -183,7 +183,7 @@ fn finish(arguments: &TurnArguments, result: Result<(Exit, Outcome), Failure>, t
         Ok((exit, _)) => return exit,
         Err(failure) => failure,
     };
-    output::error(&failure.message);
+    output::error(&failure.to_string());
     if output_format(arguments) != OutputFormat::Text {
         print_failed_result(&failure, totals);
     }
@@ -212,7 +212,7 @@ pub(crate) fn print_failed_result(failure: &Failure, totals: &Totals) {
         status: RunStatus::Failed.word().to_string(),
         reason: reason.to_string(),
         exit_code: failure.exit.code(),
-        error: Some(failure.message.clone()),
+        error: Some(failure.to_string()),
         failure_signature: Some(reason.replace('_', "-")),
         data: Value::Object(Map::new()),
         verification: Value::Object(Map::from_iter([
@@ -343,10 +343,7 @@ impl TurnRunner {
         let outcome = session.turn(&self.prompt).await;
         servers.end().await;
         *totals = session.cost().totals().unwrap_or_default();
-        let outcome = outcome.map_err(|error| Failure {
-            run: Some(session.run().path().to_path_buf()),
-            ..Failure::from(error)
-        })?;
+        let outcome = outcome.map_err(|error| Failure::from(error).in_run(session.run().path()))?;
         push(self.ntfy.as_deref(), &settings, outcome.status.name(), &task).await;
         if reader.is_gone() {
             return Ok((Exit::Failed, outcome));

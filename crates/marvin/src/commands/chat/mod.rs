@@ -23,24 +23,22 @@ use tokio_util::sync::CancellationToken;
 /// Opens a conversation in the front end that fits.
 pub(crate) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
     if arguments.json || arguments.output_format != OutputFormat::Text {
-        return Err(Failure::usage(
-            "there is nothing to answer\n  hint: give words, or --non-interactive with a prompt (`marvin --help`)",
-        ));
+        return Err(Failure::usage("there is nothing to answer")
+            .hint("give words, or --non-interactive with a prompt (`marvin --help`)"));
     }
     for (given, flag) in
         [(arguments.record.is_some(), "--record"), (arguments.output_schema.is_some(), "--output-schema")]
     {
         if given {
-            return Err(Failure::usage(format!(
-                "{flag} is for one answer\n  hint: give words, or --non-interactive with a prompt (`marvin --help`)"
-            )));
+            return Err(Failure::usage(format!("{flag} is for one answer"))
+                .hint("give words, or --non-interactive with a prompt (`marvin --help`)"));
         }
     }
     let environment = Environment::of_process();
     let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let dumb = environment.get("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     if arguments.curses && !at_terminal {
-        return Err(Failure::usage("--curses needs a terminal\n  hint: leave it away, or use --plain"));
+        return Err(Failure::usage("--curses needs a terminal").hint("leave it away, or use --plain"));
     }
     if arguments.plain || !at_terminal || (dumb && !arguments.curses) {
         return plain::run(&arguments, at_terminal);
@@ -55,7 +53,7 @@ pub(crate) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
         editor: editor(&environment),
     };
     let open = move || async move {
-        let (chat, servers) = open(&arguments, context, true).await.map_err(|failure| failure.message)?;
+        let (chat, servers) = open(&arguments, context, true).await.map_err(|failure| failure.to_string())?;
         let welcome = welcome::text(&chat.project());
         let served = if with_browser { Some(chat_ui::serve_beside(&chat).await) } else { None };
         let note = served.map_or_else(String::new, |served| match served {

@@ -43,10 +43,8 @@ pub(super) fn run(arguments: &EvalArguments) -> Result<Exit, Failure> {
             continue;
         }
         let row = serde_json::from_str(&line).map_err(|error| {
-            Failure::usage(format!(
-                "{name}, line {}: {error}\n  hint: a line is {{\"id\", \"command\", \"label\": \"allow|ask|deny\", \"category\"}}",
-                number + 1
-            ))
+            Failure::usage(format!("{name}, line {}: {error}", number + 1))
+                .hint(r#"a line is {"id", "command", "label": "allow|ask|deny", "category"}"#)
         })?;
         rows.push(row);
     }

@@ -86,9 +86,8 @@ pub(super) fn run(command: LearnedCommand) -> Result<Exit, Failure> {
         LearnedCommand::Remove { id, json } => {
             deciding::decide("gate learned remove", &id)?;
             if !learn::remove(&scene.layout, &id).map_err(Failure::failed)? {
-                return Err(Failure::usage(format!(
-                    "no learned rule is called `{id}`\n  hint: `marvin gate learned list` shows them"
-                )));
+                return Err(Failure::usage(format!("no learned rule is called `{id}`"))
+                    .hint("`marvin gate learned list` shows them"));
             }
             if json { output::json_entry("removed", &id) } else { output::line(&format!("removed {id}")) }
         }
@@ -96,9 +95,8 @@ pub(super) fn run(command: LearnedCommand) -> Result<Exit, Failure> {
 }
 
 fn cannot(reason: impl Display) -> Failure {
-    Failure::refused(format!(
-        "cannot learn this command: {reason}\n  hint: write a rule of your own into allowlist.json (docs/gate.md)"
-    ))
+    Failure::refused(format!("cannot learn this command: {reason}"))
+        .hint("write a rule of your own into allowlist.json (docs/gate.md)")
 }
 
 fn show(rules: &[Rule], as_json: bool) -> Result<Exit, Failure> {
@@ -142,9 +140,8 @@ pub(super) fn suggestions(arguments: SuggestionsArguments) -> Result<Exit, Failu
         Some(SuggestionsCommand::Dismiss { id }) => (id, false),
     };
     let Some(chosen) = waiting.iter().find(|suggestion| suggestion.id == id) else {
-        return Err(Failure::usage(format!(
-            "no suggestion is called `{id}`\n  hint: `marvin gate suggestions` shows them"
-        )));
+        return Err(Failure::usage(format!("no suggestion is called `{id}`"))
+            .hint("`marvin gate suggestions` shows them"));
     };
     let word = if accepted { "gate suggestions accept" } else { "gate suggestions dismiss" };
     deciding::decide(word, &id)?;

@@ -175,9 +175,8 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
         let found = starter::rules(name).ok_or_else(|| {
             let near = nearest_of(name, known.iter().map(|(name, _)| *name));
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            Failure::usage(format!(
-                "no list is called `{name}`{near}\n  hint: `marvin gate rules add` shows them"
-            ))
+            Failure::usage(format!("no list is called `{name}`{near}"))
+                .hint("`marvin gate rules add` shows them")
         })?;
         rules.extend(found);
     }

@@ -44,10 +44,8 @@ impl Scene {
         };
         let workspace: PathBuf = given.canonicalize().unwrap_or(given);
         let Some(text) = workspace.to_str() else {
-            return Err(Failure::usage(format!(
-                "the name of {} is not UTF-8 text\n  hint: use another directory with --working-dir",
-                workspace.display()
-            )));
+            return Err(Failure::usage(format!("the name of {} is not UTF-8 text", workspace.display()))
+                .hint("use another directory with --working-dir"));
         };
         let environment = Environment::of_process();
         let bare = Layout::new(&environment, None);

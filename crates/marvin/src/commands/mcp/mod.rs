@@ -70,9 +70,9 @@ fn serve(arguments: &McpArguments) -> Result<Exit, Failure> {
     let served = toolbox(&context, &arguments.tools).map_err(Failure::usage)?;
     if let Some(address) = arguments.http.filter(|address| !address.ip().is_loopback()) {
         return Err(Failure::refused(format!(
-            "--http {address}: tools that run commands are served on this machine only\n  hint: use 127.0.0.1:{}",
-            address.port()
-        )));
+            "--http {address}: tools that run commands are served on this machine only"
+        ))
+        .hint(format!("use 127.0.0.1:{}", address.port())));
     }
     let runtime = runtime()?;
     let ended = runtime.block_on(async {

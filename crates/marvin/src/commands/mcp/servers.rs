@@ -85,9 +85,10 @@ fn find(servers: Vec<Server>, name: &str) -> Result<Server, Failure> {
     servers.into_iter().find(|server| server.name == name).ok_or_else(|| {
         let there = if names.is_empty() { "none".to_string() } else { names.join(", ") };
         Failure::usage(format!(
-            "the settings name no server `{}` (there are: {there})\n  hint: add [mcp.servers.{name}] to config.toml",
+            "the settings name no server `{}` (there are: {there})",
             truncate::line(name, 40)
         ))
+        .hint(format!("add [mcp.servers.{name}] to config.toml"))
     })
 }
 
@@ -202,9 +203,8 @@ fn trust(name: &str, remove: bool, yes: bool, place: &ProjectArguments) -> Resul
     let person = deciding::person(None)?;
     if !remove && !yes && (server.owner == ServerOwner::Project || server.state == ServerState::Changed) {
         if !std::io::stdin().is_terminal() {
-            return Err(Failure::blocked(format!(
-                "a person decides on this: `{name}` would run {shown}\n  hint: run it at a terminal, or with --yes"
-            )));
+            return Err(Failure::blocked(format!("a person decides on this: `{name}` would run {shown}"))
+                .hint("run it at a terminal, or with --yes"));
         }
         output::talk(&format!(
             "{name} would run, outside of the sandbox, whenever an agent works here:\n  {shown}"

@@ -351,10 +351,7 @@ fn import(file: &Path, place: &ProjectArguments) -> Result<Exit, Failure> {
             continue;
         }
         let wrong = |why: String| {
-            Failure::usage(format!(
-                "{name}, line {}: {why}\n  hint: a line is what `marvin memory export` writes, or a candidate as `marvin memory pending --json` shows it; nothing was proposed",
-                number + 1
-            ))
+            Failure::usage(format!("{name}, line {}: {why}", number + 1)).hint("a line is what `marvin memory export` writes, or a candidate as `marvin memory pending --json` shows it; nothing was proposed")
         };
         let value: Value = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         // A line of an export, or a candidate by itself.

@@ -116,16 +116,15 @@ pub(super) fn why(memory: &Memory, turn: &str, as_json: bool) -> Result<Exit, Fa
     let parts =
         turn.rsplit_once(':').and_then(|(session, number)| Some((session, number.parse::<u64>().ok()?)));
     let Some((session, number)) = parts else {
-        return Err(Failure::usage(format!(
-            "`{turn}` is not a turn\n  hint: SESSION:NUMBER, as in turns.jsonl"
-        )));
+        return Err(
+            Failure::usage(format!("`{turn}` is not a turn")).hint("SESSION:NUMBER, as in turns.jsonl")
+        );
     };
     let logged = Turns::at(&memory.places().turns).find(session, number);
     let injected = memory.injected(session, number)?;
     if logged.is_none() && injected.is_empty() {
-        return Err(Failure::usage(format!(
-            "cannot find turn {number} of {session}\n  hint: turns.jsonl has them all"
-        )));
+        return Err(Failure::usage(format!("cannot find turn {number} of {session}"))
+            .hint("turns.jsonl has them all"));
     }
     let known = memory.list()?;
     let one = |id: &str| known.iter().find(|remembered| remembered.entry.id == id);

@@ -45,10 +45,8 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
         Some(directory) => {
             let directory = shelf.here.join(directory);
             if !directory.is_dir() {
-                return Err(Failure::usage(format!(
-                    "{} is not a directory\n  hint: name a pack, or a directory of packs",
-                    directory.display()
-                )));
+                return Err(Failure::usage(format!("{} is not a directory", directory.display()))
+                    .hint("name a pack, or a directory of packs"));
             }
             // A directory with a pack.json, or with nothing at all, is a pack.
             let inner = std::fs::read_dir(&directory).into_iter().flatten().filter_map(Result::ok);

@@ -71,20 +71,16 @@ pub(super) fn run(arguments: &NewArguments) -> Result<Exit, Failure> {
     let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if !starts || !name.chars().all(fits) || name.len() > 64 {
-        return Err(Failure::usage(format!(
-            "`{name}` cannot be the name of a pack\n  hint: begin with a small letter, then small letters, digits and hyphens"
-        )));
+        return Err(Failure::usage(format!("`{name}` cannot be the name of a pack"))
+            .hint("begin with a small letter, then small letters, digits and hyphens"));
     }
     let directories = shelf.layout.packs();
     let root = if *user { directories.last() } else { directories.first() };
     let root = root.cloned().ok_or_else(|| Failure::failed("this project has no directory for packs"))?;
     let directory = root.join(name);
     if std::fs::symlink_metadata(&directory).is_ok() {
-        return Err(Failure::usage(format!(
-            "{} exists already\n  hint: `marvin packs check {}` says whether it works",
-            directory.display(),
-            directory.display()
-        )));
+        return Err(Failure::usage(format!("{} exists already", directory.display()))
+            .hint(format!("`marvin packs check {}` says whether it works", directory.display())));
     }
     let own = starter::files(name);
     let mut files: Vec<(PathBuf, String)> = Vec::new();

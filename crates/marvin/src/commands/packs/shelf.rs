@@ -25,10 +25,8 @@ impl Shelf {
     pub(crate) fn find(working_dir: Option<&Path>) -> Result<Self, Failure> {
         let given = working_dir.map_or_else(current_directory, |path| Ok(current_directory()?.join(path)))?;
         let here = given.canonicalize().map_err(|error| {
-            Failure::usage(format!(
-                "cannot use {}: {error}\n  hint: name a directory that exists with --working-dir",
-                given.display()
-            ))
+            Failure::usage(format!("cannot use {}: {error}", given.display()))
+                .hint("name a directory that exists with --working-dir")
         })?;
         let environment = Environment::of_process();
         let bare = Layout::new(&environment, None);

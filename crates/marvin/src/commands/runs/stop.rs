@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &StopRunArguments) -> Result<Exit, Failure> {
     deciding::refuse_agents()?;
     let path = arguments.which.find()?;
     let holder = engine::holder(&path).ok_or_else(|| {
-        Failure::failed(format!("{} is not running\n  hint: `marvin resume-run` resumes it", path.display()))
+        Failure::failed(format!("{} is not running", path.display())).hint("`marvin resume-run` resumes it")
     })?;
     let process = i32::try_from(holder.pid).ok().and_then(Pid::from_raw);
     let Some(process) = process else {

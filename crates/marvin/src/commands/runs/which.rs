@@ -48,19 +48,18 @@ impl WhichRun {
             None => newest(&places).ok_or_else(|| Failure::usage("no workflow was run here"))?,
         };
         if !Layout::new(&Environment::of_process(), None).is_own_run(&path) {
+            let runs = places.first().map(|place| place.display().to_string()).unwrap_or_default();
             return Err(Failure::refused(format!(
-                "{} is not in the state directory, so its approvals and results count for nothing\n  \
-                 hint: `marvin inspect-run --run-path` shows it; runs of this project are in {}",
-                path.display(),
-                places.first().map(|place| place.display().to_string()).unwrap_or_default()
-            )));
+                "{} is not in the state directory, so its approvals and results count for nothing",
+                path.display()
+            ))
+            .hint(format!("`marvin inspect-run --run-path` shows it; runs of this project are in {runs}")));
         }
         if is_without_plan(&path) {
-            return Err(Failure::usage(format!(
-                "{} has no plan: it ended during planning, or still plans\n  \
-                 hint: give the goal again, with `marvin run-workflow --goal`; older runs are named by --run-path",
-                path.display()
-            )));
+            let text = format!("{} has no plan: it ended during planning, or still plans", path.display());
+            return Err(Failure::usage(text).hint(
+                "give the goal again, with `marvin run-workflow --goal`; older runs are named by --run-path",
+            ));
         }
         if !view::is_workflow(&path) {
             return Err(EngineError::NoWorkflow(path.display().to_string()).into());

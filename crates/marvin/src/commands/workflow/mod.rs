@@ -175,7 +175,7 @@ pub(crate) fn run(command: WorkflowCommand) -> Result<Exit, Failure> {
         WorkflowCommand::Answer { step, text, value } => {
             let answer = match (text, value) {
                 (_, Some(value)) => serde_json::from_str(&value).map_err(|error| {
-                    Failure::usage(format!("--value is not JSON: {error}\n  hint: use --text for a text"))
+                    Failure::usage(format!("--value is not JSON: {error}")).hint("use --text for a text")
                 })?,
                 (text, None) => Value::from(text.unwrap_or_default()),
             };
@@ -243,9 +243,10 @@ fn graph(file: &Path, dot: bool, svg: bool, as_json: bool) -> Result<Exit, Failu
     if svg {
         if workflow.steps.len() > draw::MAX_SVG_STEPS {
             return Err(Failure::failed(format!(
-                "{} steps are too many for a picture\n  hint: --dot has no bound",
+                "{} steps are too many for a picture",
                 workflow.steps.len()
-            )));
+            ))
+            .hint("--dot has no bound"));
         }
         return output::line(&draw::svg(&workflow));
     }

@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Failure> {
     };
     let goal = arguments.goal.as_deref().unwrap_or_default().trim();
     if workflow.is_none() && goal.is_empty() {
-        return Err(Failure::usage("--goal is empty\n  hint: describe what is to be reached"));
+        return Err(Failure::usage("--goal is empty").hint("describe what is to be reached"));
     }
     // Before a Planner is paid.
     engine::parse_commitments(&arguments.commitment)
