@@ -200,10 +200,9 @@ fn check_spelling(words: &[String]) -> Result<(), Failure> {
     let Some(meant) = marvin_base::settings::misspelling_of(first, names) else { return Ok(()) };
     let line =
         words.get(1..).unwrap_or_default().iter().fold(meant.to_string(), |line, word| line + " " + word);
-    Err(Failure::usage(format!(
-        "there is no command `{first}`\n  hint: did you mean `marvin {line}`? To ask it as a question: `marvin -- {}`",
-        words.join(" ")
-    )))
+    let question = words.join(" ");
+    let hint = format!("did you mean `marvin {line}`? To ask it as a question: `marvin -- {question}`");
+    Err(Failure::usage(format!("there is no command `{first}`")).hint(hint))
 }
 
 /// Parses the command line. Help and version are answered here; a mistake is exit code 2.

@@ -41,12 +41,12 @@ pub fn list(environment: &Environment) -> Vec<Status> {
 
 #[must_use]
 pub fn status(place: &Place) -> Status {
+    let answer: Option<DaemonStatus> =
+        ask(place, "status").and_then(|control| serde_json::from_value(control).ok());
     let about = files::read_text(&place.pid(), 8 * 1024, Links::Refuse).unwrap_or_default();
     let mut lines = about.lines();
     let pid = lines.next().and_then(|line| line.parse().ok());
     let (project, build) = (lines.next().map(str::to_string), lines.next().map(str::to_string));
-    let answer: Option<DaemonStatus> =
-        ask(place, "status").and_then(|control| serde_json::from_value(control).ok());
     Status {
         id: place.id().to_string(),
         state: match (answer.is_some(), is_running(place)) {

@@ -86,10 +86,11 @@ pub async fn serve(
     // The terminal of the session that started it must not end it.
     rustix::process::setsid().ok();
     let handler = EventHandler::open(environment, project, &end)?;
-    let listener = listen(&place)?;
     let build = wire::build();
     let about = format!("{}\n{}\n{build}\n", std::process::id(), project.display());
+    // Before the socket has its name: `daemon start` waits for that, and then says which process it is.
     atomic::replace_private(&place.pid(), about.as_bytes())?;
+    let listener = listen(&place)?;
     log(&format!("serves {}", project.display()));
     if let Some(trouble) = handler.trouble() {
         log(trouble);

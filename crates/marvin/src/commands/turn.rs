@@ -130,12 +130,11 @@ impl TurnArguments {
             } else {
                 "add --non-interactive, and give the words as --prompt"
             };
-            return Err(Failure::usage(format!("{flag} needs --non-interactive\n  hint: {hint}")));
+            return Err(Failure::usage(format!("{flag} needs --non-interactive")).hint(hint));
         }
         if self.words.is_empty() && !self.commitment.is_empty() {
-            return Err(Failure::usage(
-                "--commitment is for one answer\n  hint: give words, or --non-interactive with a prompt (`marvin --help`)",
-            ));
+            return Err(Failure::usage("--commitment is for one answer")
+                .hint("give words, or --non-interactive with a prompt (`marvin --help`)"));
         }
         Ok(())
     }

@@ -9,16 +9,16 @@ fn commitments() {
     let world = World::new();
     assert_snapshot!(screen(&world, "commitments"), @"
     --- stderr ---
-    marvin: Promise what must hold before work is done, and verify it
+    marvin: Add and verify commitments, which must hold before work is done
 
     Usage: marvin commitments <COMMAND>
 
     Commands:
-      add     Promise something; what cannot fail is refused
-      list    Show what was promised and how it stood when it was last verified
+      add     Add a commitment; an assertion that cannot fail is refused
+      list    List commitments with their status at the last verification
       verify  Verify commitments again from scratch; without ids, all of them
-      drop    Take a promise back (a person's decision)
-      rehash  Take the files that a commitment is judged by as they are now (a person's decision)
+      drop    Drop a commitment (a person's decision)
+      rehash  Accept the current files that a commitment is judged by (a person's decision)
 
     Options:
       -h, --help  Print help
@@ -265,11 +265,11 @@ fn servitors() {
     Commands:
       list     Show the servitors of this project
       show     Show one servitor: its document, as it is stored
-      summon   Summon a servitor; it is written down and works when servitors are run
+      summon   Summon a servitor; it works when servitors are run
       message  Send a message to a servitor; one that waits, is idle or failed works again when
                servitors are run
-      dismiss  Dismiss a servitor and all that it summoned; the documents stay, the names are free
-      run      Run all servitors that have something to do to their end [alias: resume]
+      dismiss  Dismiss a servitor and its own servitors; the documents stay, the names become free
+      run      Run all servitors that have work, to their end [alias: resume]
 
     Options:
       -h, --help  Print help

@@ -11,7 +11,7 @@ fn judge_explain_and_eval() {
     world.write("rows.jsonl", "{\"command\": \"ls\", \"label\": \"maybe\"}\n");
     assert_snapshot!(screen(&world, "gate"), @"
     --- stderr ---
-    marvin: Judge shell commands, explain verdicts, and keep the lists of rules
+    marvin: Judge shell commands, explain verdicts, and manage rules
 
     Usage: marvin gate <COMMAND>
 
@@ -20,9 +20,9 @@ fn judge_explain_and_eval() {
       explain      Show what a command does, and why it is allowed, asked about or denied
       eval         Score the gate on a labelled file of commands
       rules        List, test and add rules
-      trust        Trust the rules of this project that allow something, as they are now
-      suggestions  Show what was approved and could become a rule
-      learned      Keep what was learned
+      trust        Trust this project's allow rules in their current version
+      suggestions  Show approved commands that could become rules
+      learned      List, add and remove learned rules
       stats        Count the decisions of this project by verdict, layer and rule
 
     Options:

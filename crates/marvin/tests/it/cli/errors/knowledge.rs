@@ -10,24 +10,24 @@ fn memory() {
     world.write("bad.jsonl", "{\"text\": \"x\"}\n");
     assert_snapshot!(screen(&world, "memory"), @"
     --- stderr ---
-    marvin: Decide what is remembered, ask for it, and see who agreed to it
+    marvin: Decide what is remembered, search it, and see who approved it
 
     Usage: marvin memory <COMMAND>
 
     Commands:
       list      Show what is remembered
-      pending   Show what waits for you, and at a terminal decide about it, one by one
-      approve   Remember what waits
-      edit      Remember something else than was proposed
-      reject    Do not remember what waits
-      forget    Erase what is remembered; that it was there stays on the ledger
-      query     Ask everything that is remembered: memories, traces, lessons, packs' lessons, artifacts
-      export    Write what is remembered as JSONL
-      import    Propose the candidates of a JSONL file; nothing of it is remembered before you agree
-      practice  Look through what you said lately and propose what seems worth remembering
+      pending   Show candidates that wait for you, and at a terminal decide about each
+      approve   Approve candidates
+      edit      Approve a changed candidate
+      reject    Reject candidates
+      forget    Erase memories; the ledger keeps that they existed
+      query     Search memories, traces, lessons, packs' lessons and artifacts
+      export    Export memories as JSONL
+      import    Propose the candidates of a JSONL file; nothing is remembered before you approve it
+      practice  Propose candidates from your recent messages
       audit     Replay the ledger and compare it with what is remembered
-      why       Show why something was said: which memories went into a turn, and where they come from
-      eval      Measure how well the index finds what it should, on a labelled file
+      why       Show which memories a turn was given, and where they come from
+      eval      Measure the recall of the index on a labelled file
 
     Options:
       -h, --help  Print help
@@ -196,16 +196,16 @@ fn packs() {
     world.marvin(["packs", "new", "billing"]).run().exits(0);
     assert_snapshot!(screen(&world, "packs"), @"
     --- stderr ---
-    marvin: Keep packs: what agents are told about files
+    marvin: Manage packs, the guidance for agents about files
 
     Usage: marvin packs <COMMAND>
 
     Commands:
-      list   List the packs that count here
+      list   List the packs in effect here
       check  Check packs; exit code 1 when something is wrong
-      why    Show what every pack has to do with a file, and what an agent would be told
-      new    Make a pack: one to begin with (code-quality, git-workflow, go, python, rust, security,
-             testing), or an empty one
+      why    Show the score of every pack for a file, and the guidance an agent would get
+      new    Create a pack: a starter (code-quality, git-workflow, go, python, rust, security, testing),
+             or an empty one
 
     Options:
       -h, --help  Print help
@@ -343,13 +343,13 @@ fn lessons() {
     world.marvin(["packs", "new", "rust"]).run().exits(0);
     assert_snapshot!(screen(&world, "lessons"), @"
     --- stderr ---
-    marvin: Keep lessons: what agents learned from corrections
+    marvin: Manage lessons, which agents learn from corrections
 
     Usage: marvin lessons <COMMAND>
 
     Commands:
-      reflect  Show what people said in sessions and could become a lesson
-      promote  Make lessons of what `reflect` shows: shows the change, then asks
+      reflect  Show corrections and directions that could become lessons
+      promote  Turn candidates of `reflect` into lessons: shows the change, then asks
       health   Show how packs and lessons did in the last 10 sessions
       evolve   Turn useful lessons into guardrails and archive stale ones: shows the change, then asks
       teach    Write a lesson into a pack: shows the change, then asks

@@ -32,12 +32,8 @@ fn arguments_of_the_program() {
     ");
     assert_snapshot!(screen(&world, "--prompt a"), @"
     --- stderr ---
-    marvin: the following required arguments were not provided:
-      --non-interactive
-
-    Usage: marvin --non-interactive --prompt <TEXT> [WORDS]...
-
-    For more information, try '--help'.
+    marvin: --prompt needs --non-interactive
+      hint: add --non-interactive
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "--non-interactive --prompt a --prompt-file b"), @r#"
@@ -167,7 +163,7 @@ fn values_of_the_program() {
     marvin: the following required arguments were not provided:
       --commitment <KIND:ASSERTION>
 
-    Usage: marvin --non-interactive --commitment <KIND:ASSERTION> --prompt <TEXT> --oracle <PATH> [WORDS]...
+    Usage: marvin --commitment <KIND:ASSERTION> --non-interactive --prompt <TEXT> --oracle <PATH> [WORDS]...
 
     For more information, try '--help'.
     MARVIN_COST:{"session_cost":0.0,"llm_turns":0,"model_turns":{},"model_cost":{}}

@@ -178,12 +178,12 @@ fn pipeline() {
     let world = World::new();
     assert_snapshot!(screen(&world, "pipeline"), @"
     --- stderr ---
-    marvin: See how far the pipeline of a project is, resume it, and explain its phases
+    marvin: Show the progress of a project's pipeline, resume it, and explain its phases
 
     Usage: marvin pipeline <COMMAND>
 
     Commands:
-      status   Show how far the pipeline of a project is, with cost and time of each phase
+      status   Show the progress of a project's pipeline, with cost and time of each phase
       resume   Resume at the first phase that is not complete
       explain  Explain what each phase does, and when it is complete
 

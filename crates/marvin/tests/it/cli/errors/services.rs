@@ -50,18 +50,18 @@ fn daemon() {
     let world = World::new();
     assert_snapshot!(screen(&world, "daemon"), @"
     --- stderr ---
-    marvin: Look after the daemons that answer hooks: start, stop, list, status, log, restart, cleanup
+    marvin: Manage the daemons that answer hooks: start, stop, list, status, log, restart, cleanup
 
     Usage: marvin daemon <COMMAND>
 
     Commands:
-      start    Start the daemon of this project, unless it runs
-      stop     End the daemon of this project; the next hook starts it again
-      restart  End the daemon of this project and start it again
-      status   Show how the daemon of this project is
-      log      Show the log of the daemon of this project
+      start    Start this project's daemon, unless it runs
+      stop     Stop this project's daemon; the next hook starts it again
+      restart  Restart this project's daemon
+      status   Show the status of this project's daemon
+      log      Show the log of this project's daemon
       list     List the daemons of all projects
-      cleanup  Remove what dead daemons left behind
+      cleanup  Remove files of dead daemons
 
     Options:
       -h, --help  Print help
@@ -135,15 +135,14 @@ fn mcp() {
     ");
     assert_snapshot!(screen(&world, "mcp servers"), @"
     --- stderr ---
-    marvin: Keep the servers whose tools Marvin's agents get: [mcp.servers.NAME] in config.toml
+    marvin: Manage MCP servers whose tools Marvin's agents get: [mcp.servers.NAME] in config.toml
 
     Usage: marvin mcp servers <COMMAND>
 
     Commands:
       list   List the servers that the settings name, and whether they may start
       check  Start servers, list their tools, and end them again
-      trust  Let a server start that this project's config.toml names, as it is now (a person's
-             decision)
+      trust  Trust a server of this project's config.toml in its current version (a person's decision)
 
     Options:
       -h, --help  Print help
@@ -254,7 +253,7 @@ fn init() {
     [exit code 2]
     ");
     assert_snapshot!(init(&["--remove"]), @"
-    There is nothing of Marvin's to take back.
+    Marvin is not set up here; nothing was removed.
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "init --remove"), @"

@@ -6,22 +6,22 @@ use insta::assert_snapshot;
 #[test]
 fn commitments() {
     assert_snapshot!(help("commitments"), @"
-    Promise what must hold before work is done, and verify it
+    Add and verify commitments, which must hold before work is done
 
     Usage: marvin commitments <COMMAND>
 
     Commands:
-      add     Promise something; what cannot fail is refused
-      list    Show what was promised and how it stood when it was last verified
+      add     Add a commitment; an assertion that cannot fail is refused
+      list    List commitments with their status at the last verification
       verify  Verify commitments again from scratch; without ids, all of them
-      drop    Take a promise back (a person's decision)
-      rehash  Take the files that a commitment is judged by as they are now (a person's decision)
+      drop    Drop a commitment (a person's decision)
+      rehash  Accept the current files that a commitment is judged by (a person's decision)
 
     Options:
       -h, --help  Print help
     ");
     assert_snapshot!(help("commitments add"), @r#"
-    Promise something; what cannot fail is refused
+    Add a commitment; an assertion that cannot fail is refused
 
     Usage: marvin commitments add [OPTIONS] <KIND:ASSERTION>
 
@@ -30,23 +30,22 @@ fn commitments() {
 
     Options:
           --description <TEXT>  Its meaning, for people [default: ""]
-          --timeout <SECONDS>   Seconds that it has (default: 120)
-          --oracle <PATH>       A file or directory that must stay as it is now; may be given several
-                                times
-          --may-change <PATH>   A file that steers the tests and that agents may change all the same;
-                                may be given several times
+          --timeout <SECONDS>   Timeout in seconds (default: 120)
+          --oracle <PATH>       A file or directory that must not change; may be given several times
+          --may-change <PATH>   A file that steers the tests and that agents may change; may be given
+                                several times
           --agent <ID>          The document of an agent (default: the project's own)
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
 
     Kinds:
-      shell:LINE                          ends with exit code 0 (bash, pipefail, contained, no network)
+      shell:LINE                          ends with exit code 0 (bash, pipefail, sandboxed, no network)
       file_exists:PATH                    is there; PATH/ must be a directory
       file_contains:PATH: TEXT            holds the text
       json_equals:PATH: /POINTER = VALUE  has this value there
-      tests_pass:RUNNER WORDS             at least one test runs and none fails:
-                                          auto, pytest, cargo, go, node, command LINE
+      tests_pass:RUNNER WORDS             at least one test runs and none fails; auto, pytest, cargo,
+      go, node, command LINE
 
     Examples:
       marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests
@@ -54,7 +53,7 @@ fn commitments() {
       marvin commitments add 'json_equals:package.json: /version = "1.2.0"'
     "#);
     assert_snapshot!(help("commitments list"), @"
-    Show what was promised and how it stood when it was last verified
+    List commitments with their status at the last verification
 
     Usage: marvin commitments list [OPTIONS]
 
@@ -90,7 +89,7 @@ fn commitments() {
       marvin commitments verify c-1a2b3c
     ");
     assert_snapshot!(help("commitments drop"), @"
-    Take a promise back (a person's decision)
+    Drop a commitment (a person's decision)
 
     Usage: marvin commitments drop [OPTIONS] <ID>
 
@@ -109,7 +108,7 @@ fn commitments() {
       marvin commitments drop c-1a2b3c --yes
     ");
     assert_snapshot!(help("commitments rehash"), @"
-    Take the files that a commitment is judged by as they are now (a person's decision)
+    Accept the current files that a commitment is judged by (a person's decision)
 
     Usage: marvin commitments rehash [OPTIONS] <ID>
 
@@ -137,8 +136,7 @@ fn commitments() {
           --json                As JSON
       -h, --help                Print help
 
-    Every commitment is verified again from scratch, outside of any agent, contained and without
-    network.
+    Every commitment is verified again from scratch, outside any agent, sandboxed and without network.
     Exit code 0 when all of them pass, or there is none; 3 when one failed or could not run; 130 when
     interrupted.
 
@@ -151,7 +149,7 @@ fn commitments() {
 #[test]
 fn prompt() {
     assert_snapshot!(help("prompt"), @"
-    Show what an agent is told, and what it is made of
+    Show an agent's prompt and its pieces
 
     Usage: marvin prompt <COMMAND>
 
@@ -175,7 +173,8 @@ fn prompt() {
           --json                As JSON, with the pieces
       -h, --help                Print help
 
-    With --json: the message, its hash, and every piece with its size, whether it went in, and why not.
+    With --json: the message, its hash, and every piece with its size, whether it is included, and why
+    not.
 
     Examples:
       marvin prompt show --role Reviewer
@@ -242,11 +241,11 @@ fn servitors() {
     Commands:
       list     Show the servitors of this project
       show     Show one servitor: its document, as it is stored
-      summon   Summon a servitor; it is written down and works when servitors are run
+      summon   Summon a servitor; it works when servitors are run
       message  Send a message to a servitor; one that waits, is idle or failed works again when
                servitors are run
-      dismiss  Dismiss a servitor and all that it summoned; the documents stay, the names are free
-      run      Run all servitors that have something to do to their end [alias: resume]
+      dismiss  Dismiss a servitor and its own servitors; the documents stay, the names become free
+      run      Run all servitors that have work, to their end [alias: resume]
 
     Options:
       -h, --help  Print help
@@ -257,7 +256,7 @@ fn servitors() {
     Usage: marvin servitors list [OPTIONS]
 
     Options:
-          --all                 Dismissed ones too
+          --all                 Include dismissed ones
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
@@ -283,7 +282,7 @@ fn servitors() {
       marvin servitors show vega
     ");
     assert_snapshot!(help("servitors summon"), @r#"
-    Summon a servitor; it is written down and works when servitors are run
+    Summon a servitor; it works when servitors are run
 
     Usage: marvin servitors summon [OPTIONS] [ASSIGNMENT]
 
@@ -294,10 +293,10 @@ fn servitors() {
           --name <NAME>                  Its name (default: a free one)
           --commitment <KIND:ASSERTION>  An assertion that must hold before it is done, for example
                                          'shell:pytest -q'; may be given several times
-          --oracle <PATH>                A file or directory that the commitments judge by and that must
-                                         stay as it is; may be given several times
-          --may-change <PATH>            A file that steers the tests and that it may change all the
-                                         same; may be given several times
+          --oracle <PATH>                A file or directory that the commitments are judged by and that
+                                         must not change; may be given several times
+          --may-change <PATH>            A file that steers the tests and that it may change; may be
+                                         given several times
           --tier <TIER>                  The tier of its model
           --budget <USD>                 US dollars that it may spend, its own servitors included
           --rounds <N>                   Tool rounds that it may have, its own servitors included
@@ -329,7 +328,7 @@ fn servitors() {
       marvin servitors message vega 'Yes, use the second format.'
     ");
     assert_snapshot!(help("servitors dismiss"), @"
-    Dismiss a servitor and all that it summoned; the documents stay, the names are free
+    Dismiss a servitor and its own servitors; the documents stay, the names become free
 
     Usage: marvin servitors dismiss [OPTIONS] <ID>
 
@@ -345,7 +344,7 @@ fn servitors() {
       marvin servitors dismiss vega
     ");
     assert_snapshot!(help("servitors run"), @"
-    Run all servitors that have something to do to their end
+    Run all servitors that have work, to their end
 
     Usage: marvin servitors run [OPTIONS]
 
@@ -361,8 +360,8 @@ fn servitors() {
       -h, --help                Print help
 
     Work that was interrupted by a crash resumes where its record ends; no call is made twice.
-    Exit code 0 when all are done, 3 when what one claims does not hold, 1 when one failed, 4 when one
-    waits for an answer.
+    Exit code 0 when all are done, 3 when a claim does not hold, 1 when one failed, 4 when one waits for
+    an answer.
 
     Examples:
       marvin servitors run

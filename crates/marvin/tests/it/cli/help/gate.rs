@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 #[test]
 fn gate() {
     assert_snapshot!(help("gate"), @"
-    Judge shell commands, explain verdicts, and keep the lists of rules
+    Judge shell commands, explain verdicts, and manage rules
 
     Usage: marvin gate <COMMAND>
 
@@ -15,9 +15,9 @@ fn gate() {
       explain      Show what a command does, and why it is allowed, asked about or denied
       eval         Score the gate on a labelled file of commands
       rules        List, test and add rules
-      trust        Trust the rules of this project that allow something, as they are now
-      suggestions  Show what was approved and could become a rule
-      learned      Keep what was learned
+      trust        Trust this project's allow rules in their current version
+      suggestions  Show approved commands that could become rules
+      learned      List, add and remove learned rules
       stats        Count the decisions of this project by verdict, layer and rule
 
     Options:
@@ -30,7 +30,7 @@ fn gate() {
 
     Options:
           --working-dir <PATH>  The directory that the commands would run in; it counts as the workspace
-          --no-rules            Leave out every rule file: only what the commands do counts
+          --no-rules            Ignore all rule files: judge only by effects
           --json                Accepted for symmetry: input and output are always JSON
       -h, --help                Print help
 
@@ -54,9 +54,9 @@ fn gate() {
 
     Options:
           --working-dir <PATH>  The directory that the commands would run in; it counts as the workspace
-          --no-rules            Leave out every rule file: only what the commands do counts
+          --no-rules            Ignore all rule files: judge only by effects
           --json                As JSON
-          --exit-code           Give the verdict as the exit code too
+          --exit-code           Return the verdict as the exit code too
           --client <CLIENT>     Show what the hook would answer this client, which runs commands without
                                 Marvin's sandbox [possible values: claude, codex]
       -h, --help                Print help
@@ -80,13 +80,13 @@ fn gate() {
 
     Options:
           --working-dir <PATH>  The directory that the commands would run in; it counts as the workspace
-          --rules               Let the rule files count too
+          --rules               Apply the rule files too
           --json                As JSON
       -h, --help                Print help
 
     A line of the file is {"id", "command", "label": "allow|ask|deny", "category"}, and "technique"
     where the command hides what it does.
-    Rule files count only with --rules.
+    Rule files apply only with --rules.
 
     Examples:
       marvin gate eval labelled.jsonl
@@ -100,7 +100,7 @@ fn gate() {
     Commands:
       list  List the rule files and the rules that are in effect
       test  Check rule files against their own examples; exit code 1 when something is wrong
-      add   Add a list to begin with; without a name, show which there are
+      add   Add a starter list; without a name, list them
 
     Options:
       -h, --help  Print help
@@ -132,7 +132,7 @@ fn gate() {
           --json                As JSON
       -h, --help                Print help
 
-    Without a file: every rule file that counts here. The purpose of a file is in its name (allow, deny,
+    Without a file: every rule file in effect here. The purpose of a file is in its name (allow, deny,
     learned).
 
     Examples:
@@ -140,7 +140,7 @@ fn gate() {
       marvin gate rules test my-denylist.json
     ");
     assert_snapshot!(help("gate rules add"), @"
-    Add a list to begin with; without a name, show which there are
+    Add a starter list; without a name, list them
 
     Usage: marvin gate rules add [OPTIONS] [NAME]...
 
@@ -149,7 +149,7 @@ fn gate() {
                  git
 
     Options:
-          --project             To the project's files, and trust them; else to your own
+          --project             Add to the project's files and trust them, instead of your own
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
@@ -160,30 +160,30 @@ fn gate() {
       marvin gate rules add terraform --project
     ");
     assert_snapshot!(help("gate trust"), @"
-    Trust the rules of this project that allow something, as they are now
+    Trust this project's allow rules in their current version
 
     Usage: marvin gate trust [OPTIONS]
 
     Options:
-          --remove              Trust them no longer
+          --remove              Remove the trust
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
 
-    A project's denylist always counts. Its allowlist and its learned rules count only while you trust
-    exactly this content; when the files change they do not count until you look again.
+    A project's denylist always applies. Its allowlist and its learned rules apply only while you trust
+    exactly this content; after a change they do not apply until you trust them again.
 
     Examples:
       marvin gate trust
       marvin gate trust --remove
     ");
     assert_snapshot!(help("gate suggestions"), @"
-    Show what was approved and could become a rule
+    Show approved commands that could become rules
 
     Usage: marvin gate suggestions [OPTIONS] [COMMAND]
 
     Commands:
-      accept   Make a rule of it
+      accept   Turn it into a rule
       dismiss  Do not show it again
 
     Options:
@@ -198,7 +198,7 @@ fn gate() {
       marvin gate suggestions dismiss s-1x2y3z
     ");
     assert_snapshot!(help("gate suggestions accept"), @"
-    Make a rule of it
+    Turn it into a rule
 
     Usage: marvin gate suggestions accept [OPTIONS] <ID>
 
@@ -222,7 +222,7 @@ fn gate() {
       -h, --help  Print help
     ");
     assert_snapshot!(help("gate learned"), @"
-    Keep what was learned
+    List, add and remove learned rules
 
     Usage: marvin gate learned <COMMAND>
 

@@ -6,22 +6,22 @@ use insta::assert_snapshot;
 #[test]
 fn packs() {
     assert_snapshot!(help("packs"), @"
-    Keep packs: what agents are told about files
+    Manage packs, the guidance for agents about files
 
     Usage: marvin packs <COMMAND>
 
     Commands:
-      list   List the packs that count here
+      list   List the packs in effect here
       check  Check packs; exit code 1 when something is wrong
-      why    Show what every pack has to do with a file, and what an agent would be told
-      new    Make a pack: one to begin with (code-quality, git-workflow, go, python, rust, security,
-             testing), or an empty one
+      why    Show the score of every pack for a file, and the guidance an agent would get
+      new    Create a pack: a starter (code-quality, git-workflow, go, python, rust, security, testing),
+             or an empty one
 
     Options:
       -h, --help  Print help
     ");
     assert_snapshot!(help("packs list"), @"
-    List the packs that count here
+    List the packs in effect here
 
     Usage: marvin packs list [OPTIONS]
 
@@ -31,7 +31,7 @@ fn packs() {
       -h, --help                Print help
 
     Packs are in .marvin/packs of the project and in the directory packs of your own settings; the first
-    of a name wins.
+    pack of a name wins.
 
     Examples:
       marvin packs list
@@ -50,15 +50,16 @@ fn packs() {
           --json                As JSON
       -h, --help                Print help
 
-    DIRECTORY is one pack, or a directory of packs; without it, every pack that counts here is checked.
-    pack.json must fit the schema that `marvin packs new` writes beside it, and every glob must be one.
+    DIRECTORY is one pack, or a directory of packs; without it, every pack in effect here is checked.
+    pack.json must match the schema that `marvin packs new` writes next to it, and every glob must be
+    valid.
 
     Examples:
       marvin packs check
       marvin packs check .marvin/packs/billing
     ");
     assert_snapshot!(help("packs why"), @"
-    Show what every pack has to do with a file, and what an agent would be told
+    Show the score of every pack for a file, and the guidance an agent would get
 
     Usage: marvin packs why [OPTIONS] <FILE>
 
@@ -66,7 +67,7 @@ fn packs() {
       <FILE>  The file
 
     Options:
-          --corrected <CATEGORY>  As if something of this category had just been corrected
+          --corrected <CATEGORY>  Assume a recent correction of this category
           --working-dir <PATH>    The project's directory (default: the project around this directory)
           --json                  As JSON
       -h, --help                  Print help
@@ -79,16 +80,16 @@ fn packs() {
       marvin packs why src/main.rs --json | jq '.packs[] | {pack, score, reach}'
     ");
     assert_snapshot!(help("packs new"), @"
-    Make a pack: one to begin with (code-quality, git-workflow, go, python, rust, security, testing), or
-    an empty one
+    Create a pack: a starter (code-quality, git-workflow, go, python, rust, security, testing), or an
+    empty one
 
     Usage: marvin packs new [OPTIONS] <NAME>
 
     Arguments:
-      <NAME>  Its name: small letters, digits and hyphens
+      <NAME>  Its name: lower-case letters, digits and hyphens
 
     Options:
-          --user                Among your own packs, for every project
+          --user                Create it among your own packs, for every project
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
@@ -105,13 +106,13 @@ fn packs() {
 #[test]
 fn lessons() {
     assert_snapshot!(help("lessons"), @"
-    Keep lessons: what agents learned from corrections
+    Manage lessons, which agents learn from corrections
 
     Usage: marvin lessons <COMMAND>
 
     Commands:
-      reflect  Show what people said in sessions and could become a lesson
-      promote  Make lessons of what `reflect` shows: shows the change, then asks
+      reflect  Show corrections and directions that could become lessons
+      promote  Turn candidates of `reflect` into lessons: shows the change, then asks
       health   Show how packs and lessons did in the last 10 sessions
       evolve   Turn useful lessons into guardrails and archive stale ones: shows the change, then asks
       teach    Write a lesson into a pack: shows the change, then asks
@@ -120,7 +121,7 @@ fn lessons() {
       -h, --help  Print help
     ");
     assert_snapshot!(help("lessons reflect"), @"
-    Show what people said in sessions and could become a lesson
+    Show corrections and directions that could become lessons
 
     Usage: marvin lessons reflect [OPTIONS]
 
@@ -129,14 +130,14 @@ fn lessons() {
           --json                As JSON
       -h, --help                Print help
 
-    Corrections and directions of all runs, without what is a lesson already. Nothing is written.
+    Corrections and directions of all runs that are not lessons yet. Nothing is written.
 
     Examples:
       marvin lessons reflect
       marvin lessons reflect --json | jq '.candidates[] | select(.frequency > 1)'
     ");
     assert_snapshot!(help("lessons promote"), @"
-    Make lessons of what `reflect` shows: shows the change, then asks
+    Turn candidates of `reflect` into lessons: shows the change, then asks
 
     Usage: marvin lessons promote [OPTIONS] [ID]...
 
@@ -144,10 +145,10 @@ fn lessons() {
       [ID]...  Ids of candidates, as `reflect` shows them
 
     Options:
-          --all                 All that belong to a pack
-          --pack <PACK>         The pack; else the one that covers it
-          --title <TITLE>       Another title; only for one at a time
-          --actionable <TEXT>   Another instruction; only for one at a time
+          --all                 All candidates of a pack
+          --pack <PACK>         The pack (default: the one that covers it)
+          --title <TITLE>       Another title; only with one candidate
+          --actionable <TEXT>   Another instruction; only with one candidate
           --yes                 Write without asking
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
@@ -188,7 +189,7 @@ fn lessons() {
           --json                As JSON
       -h, --help                Print help
 
-    A lesson that was told 5 times with a utility of 0.8 becomes a guardrail; one that was told less
+    A lesson that was given 5 times with a utility of 0.8 becomes a guardrail; one that was given less
     than 3 times, and not for 90 days, moves to lessons.archive.jsonl. Without a terminal and without
     --yes nothing is written, and the exit code is 4.
 
@@ -208,8 +209,8 @@ fn lessons() {
     Options:
           --actionable <TEXT>    The instruction for an agent
           --description <TEXT>   The reason [default: ""]
-          --category <CATEGORY>  Its category; else the pack's name
-          --force                Even if the pack has a similar lesson
+          --category <CATEGORY>  Its category (default: the pack's name)
+          --force                Write it even if the pack has a similar lesson
           --yes                  Write without asking
           --working-dir <PATH>   The project's directory (default: the project around this directory)
           --json                 As JSON

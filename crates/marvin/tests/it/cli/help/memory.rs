@@ -6,24 +6,24 @@ use insta::assert_snapshot;
 #[test]
 fn memory() {
     assert_snapshot!(help("memory"), @"
-    Decide what is remembered, ask for it, and see who agreed to it
+    Decide what is remembered, search it, and see who approved it
 
     Usage: marvin memory <COMMAND>
 
     Commands:
       list      Show what is remembered
-      pending   Show what waits for you, and at a terminal decide about it, one by one
-      approve   Remember what waits
-      edit      Remember something else than was proposed
-      reject    Do not remember what waits
-      forget    Erase what is remembered; that it was there stays on the ledger
-      query     Ask everything that is remembered: memories, traces, lessons, packs' lessons, artifacts
-      export    Write what is remembered as JSONL
-      import    Propose the candidates of a JSONL file; nothing of it is remembered before you agree
-      practice  Look through what you said lately and propose what seems worth remembering
+      pending   Show candidates that wait for you, and at a terminal decide about each
+      approve   Approve candidates
+      edit      Approve a changed candidate
+      reject    Reject candidates
+      forget    Erase memories; the ledger keeps that they existed
+      query     Search memories, traces, lessons, packs' lessons and artifacts
+      export    Export memories as JSONL
+      import    Propose the candidates of a JSONL file; nothing is remembered before you approve it
+      practice  Propose candidates from your recent messages
       audit     Replay the ledger and compare it with what is remembered
-      why       Show why something was said: which memories went into a turn, and where they come from
-      eval      Measure how well the index finds what it should, on a labelled file
+      why       Show which memories a turn was given, and where they come from
+      eval      Measure the recall of the index on a labelled file
 
     Options:
       -h, --help  Print help
@@ -34,7 +34,7 @@ fn memory() {
     Usage: marvin memory list [OPTIONS]
 
     Options:
-          --all                 Also what is over or was replaced
+          --all                 Include expired and replaced memories
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
@@ -44,13 +44,13 @@ fn memory() {
       marvin memory list --all --json | jq -r '.[].id'
     ");
     assert_snapshot!(help("memory pending"), @r#"
-    Show what waits for you, and at a terminal decide about it, one by one
+    Show candidates that wait for you, and at a terminal decide about each
 
     Usage: marvin memory pending [OPTIONS]
 
     Options:
           --reviewer <NAME>     The name of the person who decides; needed without a terminal
-          --note <TEXT>         A note beside the decision [default: ""]
+          --note <TEXT>         A note on the decision [default: ""]
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
@@ -62,7 +62,7 @@ fn memory() {
       marvin memory pending --json | jq -r '.[].fingerprint'
     "#);
     assert_snapshot!(help("memory approve"), @r#"
-    Remember what waits
+    Approve candidates
 
     Usage: marvin memory approve [OPTIONS] <IDS>...
 
@@ -70,9 +70,9 @@ fn memory() {
       <IDS>...  Ids of candidates, or the beginnings of them
 
     Options:
-          --supersedes <ID>     The memory whose place it takes
+          --supersedes <ID>     The memory that it replaces
           --reviewer <NAME>     The name of the person who decides; needed without a terminal
-          --note <TEXT>         A note beside the decision [default: ""]
+          --note <TEXT>         A note on the decision [default: ""]
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
@@ -82,7 +82,7 @@ fn memory() {
       marvin memory approve 5c46a1 --supersedes 9f2e11 --reviewer ann --json
     "#);
     assert_snapshot!(help("memory edit"), @r#"
-    Remember something else than was proposed
+    Approve a changed candidate
 
     Usage: marvin memory edit [OPTIONS] <ID>
 
@@ -94,10 +94,10 @@ fn memory() {
           --type <TYPE>         Its type: preference, fact, procedure, project_decision, mtg_profile,
                                 mtg_lesson
           --tag <TAG>           A tag; may be given several times
-          --ttl-days <DAYS>     Days until it is no longer true; 0: for good
-          --supersedes <ID>     The memory whose place it takes
+          --ttl-days <DAYS>     Days until it expires; 0: never
+          --supersedes <ID>     The memory that it replaces
           --reviewer <NAME>     The name of the person who decides; needed without a terminal
-          --note <TEXT>         A note beside the decision [default: ""]
+          --note <TEXT>         A note on the decision [default: ""]
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
@@ -106,7 +106,7 @@ fn memory() {
       marvin memory edit 5c46a1 --text 'Prefers tabs in Go files only' --tag go
     "#);
     assert_snapshot!(help("memory reject"), @r#"
-    Do not remember what waits
+    Reject candidates
 
     Usage: marvin memory reject [OPTIONS] <IDS>...
 
@@ -115,7 +115,7 @@ fn memory() {
 
     Options:
           --reviewer <NAME>     The name of the person who decides; needed without a terminal
-          --note <TEXT>         A note beside the decision [default: ""]
+          --note <TEXT>         A note on the decision [default: ""]
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
@@ -124,7 +124,7 @@ fn memory() {
       marvin memory reject 5c46a1 --note 'only true that day'
     "#);
     assert_snapshot!(help("memory forget"), @r#"
-    Erase what is remembered; that it was there stays on the ledger
+    Erase memories; the ledger keeps that they existed
 
     Usage: marvin memory forget [OPTIONS] <IDS>...
 
@@ -133,7 +133,7 @@ fn memory() {
 
     Options:
           --reviewer <NAME>     The name of the person who decides; needed without a terminal
-          --note <TEXT>         A note beside the decision [default: ""]
+          --note <TEXT>         A note on the decision [default: ""]
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
@@ -142,7 +142,7 @@ fn memory() {
       marvin memory forget 9f2e11
     "#);
     assert_snapshot!(help("memory query"), @"
-    Ask everything that is remembered: memories, traces, lessons, packs' lessons, artifacts
+    Search memories, traces, lessons, packs' lessons and artifacts
 
     Usage: marvin memory query [OPTIONS] <WORDS>...
 
@@ -154,7 +154,7 @@ fn memory() {
           --kind <KIND>         Only this kind: ltm, stm, lesson, pack_lesson, artifact; may be given
                                 several times
           --source <SOURCE>     Only from this source, for example user_said; may be given several times
-          --tag <TAG>           A tag that makes a find better; may be given several times
+          --tag <TAG>           A tag that ranks results higher; may be given several times
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
@@ -164,7 +164,7 @@ fn memory() {
       marvin memory query --kind lesson --tag io 'disk full' --json
     ");
     assert_snapshot!(help("memory export"), @"
-    Write what is remembered as JSONL
+    Export memories as JSONL
 
     Usage: marvin memory export [OPTIONS]
 
@@ -177,7 +177,7 @@ fn memory() {
       marvin memory export > memory.jsonl
     ");
     assert_snapshot!(help("memory import"), @"
-    Propose the candidates of a JSONL file; nothing of it is remembered before you agree
+    Propose the candidates of a JSONL file; nothing is remembered before you approve it
 
     Usage: marvin memory import [OPTIONS] <FILE>
 
@@ -194,7 +194,7 @@ fn memory() {
       marvin memory pending
     ");
     assert_snapshot!(help("memory practice"), @"
-    Look through what you said lately and propose what seems worth remembering
+    Propose candidates from your recent messages
 
     Usage: marvin memory practice [OPTIONS]
 
@@ -213,22 +213,22 @@ fn memory() {
     Usage: marvin memory audit [OPTIONS]
 
     Options:
-          --adopt               Take over what the ledger and the memory agree on, as if you had agreed
-                                to it here
+          --adopt               Adopt the entries on which ledger and memory agree, as if you had
+                                approved them here
           --reviewer <NAME>     The name of the person who decides; needed without a terminal
-          --note <TEXT>         A note beside the decision [default: ""]
+          --note <TEXT>         A note on the decision [default: ""]
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
 
-    Exit code 1 when they do not agree; what does not fit is never told to a model.
+    Exit code 1 when they disagree; memories that do not match are never given to a model.
 
     Examples:
       marvin memory audit
-      marvin memory audit --adopt      (takes over a memory that was made on another machine)
+      marvin memory audit --adopt      (adopts a memory from another machine)
     "#);
     assert_snapshot!(help("memory why"), @"
-    Show why something was said: which memories went into a turn, and where they come from
+    Show which memories a turn was given, and where they come from
 
     Usage: marvin memory why [OPTIONS] <TURN>
 
@@ -244,7 +244,7 @@ fn memory() {
       marvin memory why run_20260203_040506_1a2b:3
     ");
     assert_snapshot!(help("memory eval"), @r#"
-    Measure how well the index finds what it should, on a labelled file
+    Measure the recall of the index on a labelled file
 
     Usage: marvin memory eval [OPTIONS] <FILE>
 
@@ -256,8 +256,8 @@ fn memory() {
                                   locomo, locomo-sessions, cosqa, cranfield]
       -k <N>                      The number of results that count; may be given several times [default:
                                   5 10 20]
-          --embedder <DIRECTORY>  The directory of a model that finds by meaning too (default: the
-                                  setting memory.embedder)
+          --embedder <DIRECTORY>  The directory of an embedding model (default: the setting
+                                  memory.embedder)
           --json                  As JSON
       -h, --help                  Print help
 

@@ -15,23 +15,23 @@ fn the_program() {
       config        Show every setting with its value and where it came from
       doctor        Show what is ready on this machine, and how to fix the rest
       tools         List, explain and call tools
-      gate          Judge shell commands, explain verdicts, and keep the lists of rules
+      gate          Judge shell commands, explain verdicts, and manage rules
       hook          Answer a hook of Claude Code or Codex: its input on standard input, the answer on
                     standard output
-      daemon        Look after the daemons that answer hooks: start, stop, list, status, log, restart,
+      daemon        Manage the daemons that answer hooks: start, stop, list, status, log, restart,
                     cleanup
-      commitments   Promise what must hold before work is done, and verify it
+      commitments   Add and verify commitments, which must hold before work is done
       verify        Verify all commitments of this project
-      prompt        Show what an agent is told, and what it is made of
+      prompt        Show an agent's prompt and its pieces
       doc           Show the documents of agents as they are stored
       servitors     Summon agents that outlive a process, and run them to their end
-      memory        Decide what is remembered, ask for it, and see who agreed to it
-      packs         Keep packs: what agents are told about files
-      lessons       Keep lessons: what agents learned from corrections
+      memory        Decide what is remembered, search it, and see who approved it
+      packs         Manage packs, the guidance for agents about files
+      lessons       Manage lessons, which agents learn from corrections
       tk            Work with tickets: create, start, close, dep, ls, ready, show, add-note …
       model-server  Serve a script as a model over HTTP (OpenAI chat and responses, Anthropic, Gemini,
                     Ollama)
-      mcp           Serve Marvin's tools over the Model Context Protocol, and keep servers of others
+      mcp           Serve Marvin's tools over the Model Context Protocol, and manage other servers
       chat-ui       Serve the page for your browser: chat, approvals, runs, servitors, gate, packs,
                     settings
       init          Set a project up for Claude Code and Codex: hooks, packs, rules, skills
@@ -43,9 +43,9 @@ fn the_program() {
       list-runs     List the runs of workflows
       stop-run      Stop the run of a workflow, from anywhere
       inspect-run   Show what happened in a run
-      pipeline      See how far the pipeline of a project is, resume it, and explain its phases
+      pipeline      Show the progress of a project's pipeline, resume it, and explain its phases
       list-tasks    List the tasks of the benchmark suite
-      run-task      Have one task of the benchmark suite solved, and grade the result
+      run-task      Run one task of the benchmark suite, and grade the result
       run-suite     Run the benchmark suite and write reports: JSON, Markdown, and a page with plots
       replay        Run a recorded run again and show the first point at which it differs
       schema        Print the JSON schema of a file that Marvin writes
@@ -58,10 +58,10 @@ fn the_program() {
 
     Options:
           --plain
-              Talk line by line, without a screen of its own (for screen readers and pipes)
+              Use line mode (for screen readers and pipes)
 
           --curses
-              Talk in a screen of its own; `marvin` alone does this in a terminal
+              Use the full-screen terminal front end; `marvin` alone does this in a terminal
 
           --non-interactive
               Run unattended: prompt from --prompt, --prompt-file or standard input, answer on standard
@@ -111,19 +111,19 @@ fn the_program() {
               Same as --output-format json
 
           --output-schema <FILE>
-              A JSON schema that the final answer must have
+              A JSON schema that the final answer must match
 
           --commitment <KIND:ASSERTION>
               An assertion that must hold before the answer counts, for example 'shell:pytest -q'; may
               be given several times (exit code 3 when it does not hold)
 
           --oracle <PATH>
-              A file or directory that the commitments judge by and that must stay as it is; may be
+              A file or directory that the commitments are judged by and that must not change; may be
               given several times
 
           --may-change <PATH>
               A file that steers the tests (conftest.py, package.json, node_modules …) and that the
-              agent may change all the same; may be given several times
+              agent may change; may be given several times
 
           --max-cost <USD>
               Stop everything, sub-agents included, when this many US dollars are spent (exit code 6)
@@ -333,7 +333,7 @@ fn schema_completions_and_man() {
 
               Possible values:
               - run:    run.json
-              - trace:  Lines of trace.jsonl, but for those of hooks
+              - trace:  Lines of trace.jsonl
               - config: config.toml
 
     Options:

@@ -213,7 +213,7 @@ fn benchmark() {
     Usage: marvin list-tasks [OPTIONS]
 
     Options:
-          --show <ID>  Print the task as its solver is told it
+          --show <ID>  Print the instructions that a solver gets
           --json       As JSON
       -h, --help       Print help
 
@@ -223,14 +223,14 @@ fn benchmark() {
       marvin list-tasks --show lru-cache
     ");
     assert_snapshot!(help("run-task"), @"
-    Have one task of the benchmark suite solved, and grade the result
+    Run one task of the benchmark suite, and grade the result
 
     Usage: marvin run-task [OPTIONS] --task-id <ID>
 
     Options:
           --task-id <ID>        The task
           --runner <NAME>       The runner that solves it [default: baseline]
-          --keep                Leave the workspace where it is, and say where
+          --keep                Keep the workspace, and print its path
           --provider <NAME>     The provider (default: the built-in mock) [alias: --llm]
           --model <MODEL>       The model
           --script <FILE>       A script for the mock in place of the recordings (JSONL)
@@ -239,7 +239,7 @@ fn benchmark() {
           --max-cost <USD>      Stop an attempt at a task when it has cost this many US dollars
           --deadline <SECONDS>  Stop an attempt at a task after this many seconds; 0: no limit
           --out <DIR>           The directory for reports and artifacts (default: a new run of the
-                                project, else of yours)
+                                project, else of the user)
           --json                As JSON
       -h, --help                Print help
 
@@ -263,11 +263,11 @@ fn benchmark() {
     Usage: marvin run-suite [OPTIONS]
 
     Options:
-          --tasks <IDS>         Only these tasks, with commas between
-          --runners <NAMES>     These runners, with commas between [default: baseline,hierarchical]
-          --repeat <N>          How often each task is run by each runner [default: 1]
-          --concurrency <N>     How many attempts run at the same time; more than one makes wall times
-                                longer [default: 1]
+          --tasks <IDS>         Only these tasks, separated by commas
+          --runners <NAMES>     These runners, separated by commas [default: baseline,hierarchical]
+          --repeat <N>          Repetitions of each task by each runner [default: 1]
+          --concurrency <N>     Number of parallel attempts; more than one makes wall times longer
+                                [default: 1]
           --provider <NAME>     The provider (default: the built-in mock) [alias: --llm]
           --model <MODEL>       The model
           --script <FILE>       A script for the mock in place of the recordings (JSONL)
@@ -276,7 +276,7 @@ fn benchmark() {
           --max-cost <USD>      Stop an attempt at a task when it has cost this many US dollars
           --deadline <SECONDS>  Stop an attempt at a task after this many seconds; 0: no limit
           --out <DIR>           The directory for reports and artifacts (default: a new run of the
-                                project, else of yours)
+                                project, else of the user)
           --json                As JSON
       -h, --help                Print help
 
@@ -307,7 +307,7 @@ fn replay() {
       -h, --help  Print help
 
     The run must have been made with --record. Models and tools answer from the recording; nothing is
-    touched.
+    changed.
 
     Examples:
       marvin --non-interactive --prompt 'list files' --record tape

@@ -19,31 +19,31 @@ fn hook() {
           --json           Accepted for symmetry: answers are always what the client expects
       -h, --help           Print help
 
-    Events have the client's own name or a kebab one. A call that cannot be judged is never let through:
-    the answer is a question, a refusal, or exit code 2.
+    Events have the client's own name or one in kebab case. A call that cannot be judged is never let
+    through: the answer is a question, a refusal, or exit code 2.
 
     Examples:
       marvin hook pre-tool-use --client claude < event.json
-      echo '{"session_id":"s","cwd":"/tmp","tool_name":"Bash","tool_input":{"command":"ls"}}' \
-        | marvin hook PreToolUse
+      echo '{"session_id":"s","cwd":"/tmp","tool_name":"Bash","tool_input":{"command":"ls"}}' | marvin
+      hook PreToolUse
     "#);
 }
 
 #[test]
 fn daemon() {
     assert_snapshot!(help("daemon"), @"
-    Look after the daemons that answer hooks: start, stop, list, status, log, restart, cleanup
+    Manage the daemons that answer hooks: start, stop, list, status, log, restart, cleanup
 
     Usage: marvin daemon <COMMAND>
 
     Commands:
-      start    Start the daemon of this project, unless it runs
-      stop     End the daemon of this project; the next hook starts it again
-      restart  End the daemon of this project and start it again
-      status   Show how the daemon of this project is
-      log      Show the log of the daemon of this project
+      start    Start this project's daemon, unless it runs
+      stop     Stop this project's daemon; the next hook starts it again
+      restart  Restart this project's daemon
+      status   Show the status of this project's daemon
+      log      Show the log of this project's daemon
       list     List the daemons of all projects
-      cleanup  Remove what dead daemons left behind
+      cleanup  Remove files of dead daemons
 
     Options:
       -h, --help  Print help
@@ -56,7 +56,7 @@ fn daemon() {
       marvin daemon log --follow
     ");
     assert_snapshot!(help("daemon start"), @"
-    Start the daemon of this project, unless it runs
+    Start this project's daemon, unless it runs
 
     Usage: marvin daemon start [OPTIONS] [PATH]
 
@@ -68,7 +68,7 @@ fn daemon() {
       -h, --help  Print help
     ");
     assert_snapshot!(help("daemon stop"), @"
-    End the daemon of this project; the next hook starts it again
+    Stop this project's daemon; the next hook starts it again
 
     Usage: marvin daemon stop [OPTIONS] [PATH]
 
@@ -80,7 +80,7 @@ fn daemon() {
       -h, --help  Print help
     ");
     assert_snapshot!(help("daemon restart"), @"
-    End the daemon of this project and start it again
+    Restart this project's daemon
 
     Usage: marvin daemon restart [OPTIONS] [PATH]
 
@@ -92,7 +92,7 @@ fn daemon() {
       -h, --help  Print help
     ");
     assert_snapshot!(help("daemon status"), @"
-    Show how the daemon of this project is
+    Show the status of this project's daemon
 
     Usage: marvin daemon status [OPTIONS] [PATH]
 
@@ -104,7 +104,7 @@ fn daemon() {
       -h, --help  Print help
     ");
     assert_snapshot!(help("daemon log"), @"
-    Show the log of the daemon of this project
+    Show the log of this project's daemon
 
     Usage: marvin daemon log [OPTIONS] [PATH]
 
@@ -113,7 +113,7 @@ fn daemon() {
 
     Options:
           --json    As JSON
-      -f, --follow  Keep showing what is logged, until interrupted
+      -f, --follow  Follow the log until interrupted
       -h, --help    Print help
     ");
     assert_snapshot!(help("daemon list"), @"
@@ -126,7 +126,7 @@ fn daemon() {
       -h, --help  Print help
     ");
     assert_snapshot!(help("daemon cleanup"), @"
-    Remove what dead daemons left behind
+    Remove files of dead daemons
 
     Usage: marvin daemon cleanup [OPTIONS]
 
@@ -161,13 +161,13 @@ fn model_server() {
 #[test]
 fn mcp() {
     assert_snapshot!(help("mcp"), @"
-    Serve Marvin's tools over the Model Context Protocol, and keep servers of others
+    Serve Marvin's tools over the Model Context Protocol, and manage other servers
 
     Usage: marvin mcp [OPTIONS]
            marvin mcp <COMMAND>
 
     Commands:
-      servers  Keep the servers whose tools Marvin's agents get: [mcp.servers.NAME] in config.toml
+      servers  Manage MCP servers whose tools Marvin's agents get: [mcp.servers.NAME] in config.toml
 
     Options:
           --http [<ADDRESS>]    Serve over HTTP at this address of this machine. Port 0: any free port
@@ -192,15 +192,14 @@ fn mcp() {
       marvin mcp servers list                               servers whose tools Marvin's own agents get
     ");
     assert_snapshot!(help("mcp servers"), @"
-    Keep the servers whose tools Marvin's agents get: [mcp.servers.NAME] in config.toml
+    Manage MCP servers whose tools Marvin's agents get: [mcp.servers.NAME] in config.toml
 
     Usage: marvin mcp servers <COMMAND>
 
     Commands:
       list   List the servers that the settings name, and whether they may start
       check  Start servers, list their tools, and end them again
-      trust  Let a server start that this project's config.toml names, as it is now (a person's
-             decision)
+      trust  Trust a server of this project's config.toml in its current version (a person's decision)
 
     Options:
       -h, --help  Print help
@@ -241,7 +240,7 @@ fn mcp() {
       marvin mcp servers check github --json | jq '.[].tools'
     ");
     assert_snapshot!(help("mcp servers trust"), @"
-    Let a server start that this project's config.toml names, as it is now (a person's decision)
+    Trust a server of this project's config.toml in its current version (a person's decision)
 
     Usage: marvin mcp servers trust [OPTIONS] <NAME>
 
@@ -249,14 +248,14 @@ fn mcp() {
       <NAME>  The server
 
     Options:
-          --remove              Trust it no longer
+          --remove              Remove the trust
           --yes                 Do not ask
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
 
-    What it would run is shown first. A change of its definition, or of a file of the project that it
-    runs, needs trust again.
+    Its command is shown first. After a change of its definition, or of a project file that it runs, it
+    must be trusted again.
 
     Examples:
       marvin mcp servers trust docs
@@ -288,9 +287,9 @@ fn chat_ui() {
           --json              Print {"url","token","link"} when it is ready
       -h, --help              Print help
 
-    Serves until it is interrupted. The link that it prints opens the page once, in one window; another
-    is printed when it was used. With --json the token itself is printed, for programs. Only this
-    machine is served unless --host and --expose say otherwise.
+    Serves until it is interrupted. The printed link works once, in one window; another is printed after
+    it was used. With --json the token itself is printed, for programs. Only this machine is served
+    unless --host and --expose say otherwise.
 
     Examples:
       marvin chat-ui --open                                 in this directory, and open the browser
@@ -316,7 +315,7 @@ fn init() {
               - both:   Both
 
           --remove
-              Take back what was written
+              Undo the setup
 
           --dry-run
               Show what would change, and write nothing
@@ -334,9 +333,9 @@ fn init() {
     What is written is listed file by file; `--remove` takes back exactly that, and keeps what you
     changed.
 
-    Without --client: those whose directory (.claude, .codex) or program is here; where there is none,
+    Without --client: every client whose directory (.claude, .codex) or program is found; if none is,
     both.
-    Exit codes: 1 nothing was changed, since a file cannot be read; 4 something was left for you to fix.
+    Exit codes: 1 nothing was changed, because a file cannot be read; 4 you have to fix something.
 
     Examples:
       marvin init

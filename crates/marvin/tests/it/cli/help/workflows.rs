@@ -35,9 +35,9 @@ fn workflows() {
     depends_on asks for, independent ones in parallel. Everything is recorded before it counts: kill it
     anywhere, and `marvin resume-run` resumes it.
 
-    Exit codes: 0 all steps succeeded; 1 a step failed, or succeeded in part; 2 the file is wrong; 3 a
-    step's commitments do not hold; 4 a person is needed; 6 the budget is spent (resume it with a larger
-    one); 130 stopped.
+    Exit codes: 0 all steps succeeded; 1 a step failed or was partial; 2 the file is invalid; 3 a step's
+    commitments do not hold; 4 a person is needed; 6 the budget is spent (resume it with a larger one);
+    130 stopped.
 
     Examples:
       marvin run-workflow build.yaml
@@ -172,12 +172,12 @@ fn workflows() {
 #[test]
 fn pipeline() {
     assert_snapshot!(help("pipeline"), @"
-    See how far the pipeline of a project is, resume it, and explain its phases
+    Show the progress of a project's pipeline, resume it, and explain its phases
 
     Usage: marvin pipeline <COMMAND>
 
     Commands:
-      status   Show how far the pipeline of a project is, with cost and time of each phase
+      status   Show the progress of a project's pipeline, with cost and time of each phase
       resume   Resume at the first phase that is not complete
       explain  Explain what each phase does, and when it is complete
 
@@ -185,7 +185,7 @@ fn pipeline() {
       -h, --help  Print help
     ");
     assert_snapshot!(help("pipeline status"), @"
-    Show how far the pipeline of a project is, with cost and time of each phase
+    Show the progress of a project's pipeline, with cost and time of each phase
 
     Usage: marvin pipeline status [OPTIONS]
 
@@ -207,9 +207,9 @@ fn pipeline() {
           --working-dir <PATH>         The project's directory (default: the project around this
                                        directory)
           --json                       As JSON
-          --trust <record|PHASE|none>  What counts where `pipeline_state` and the record of the run
-                                       disagree: `record`, or the last phase that stands (everything
-                                       after it is done again; `none`: everything)
+          --trust <record|PHASE|none>  Source of truth where `pipeline_state` and the run's record
+                                       disagree: `record`, or the last phase to keep (everything after
+                                       it is repeated; `none`: everything)
           --provider <NAME>            The provider (default: the first with a key, else the built-in
                                        mock) [alias: --llm]
           --model <[TIER=]MODEL>       The model, or the model of a tier: NAME, or TIER=NAME
@@ -218,8 +218,8 @@ fn pipeline() {
           --ntfy <TOPIC>               Push every phase to this ntfy topic
       -h, --help                       Print help
 
-    Exit codes are those of an unattended run: 0 everything was proved, 1 a phase failed, 3 something
-    does not hold, 4 a person is needed, 6 the budget is spent.
+    Exit codes are those of an unattended run: 0 everything was verified, 1 a phase failed, 3 a
+    commitment does not hold, 4 a person is needed, 6 the budget is spent.
 
     Examples:
       marvin pipeline resume

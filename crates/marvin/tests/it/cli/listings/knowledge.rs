@@ -41,19 +41,19 @@ fn memory() {
     assert_snapshot!(screen(&world, "memory pending"), @"
     [HASH]
       The elephant is grey
-      type fact, for good; tags: t
+      type fact, does not expire; tags: t
       source: assistant_inferred (it claimed user_said); proposed by import
       why: test
 
     [HASH]
       Prefers tabs
-      type preference, for good; tags: t
+      type preference, does not expire; tags: t
       source: assistant_inferred (it claimed user_said); proposed by import
       why: test
 
     [HASH]
       Snails are slow
-      type fact, for good; tags: t
+      type fact, does not expire; tags: t
       source: assistant_inferred (it claimed user_said); proposed by import
       why: test
     [exit code 0]
@@ -142,7 +142,7 @@ fn packs() {
     [PROJECT]/.marvin/packs/billing/guardrails.md
     [PROJECT]/.marvin/packs/billing/lessons.jsonl
     --- stderr ---
-    Now say in [PROJECT]/.marvin/packs/billing/pack.json when it is told: extensions, paths, categories.
+    Now set in [PROJECT]/.marvin/packs/billing/pack.json when it applies: extensions, paths, categories.
     [exit code 0]
     ");
     assert_snapshot!(person_screen(&world, "packs new house-rules --user"), @"
@@ -151,7 +151,7 @@ fn packs() {
     [HOME]/.config/marvin/packs/house-rules/guardrails.md
     [HOME]/.config/marvin/packs/house-rules/lessons.jsonl
     --- stderr ---
-    Now say in [HOME]/.config/marvin/packs/house-rules/pack.json when it is told: extensions, paths, categories.
+    Now set in [HOME]/.config/marvin/packs/house-rules/pack.json when it applies: extensions, paths, categories.
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "packs list"), @"

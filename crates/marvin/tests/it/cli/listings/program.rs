@@ -34,7 +34,7 @@ fn tools() {
     install_packages       Install packages with the project's own package manager (uv or pip, npm, pnpm, yarn, bun, cargo, go), which also writes them into the project's list of dependencies
     launch_agent           Start a sub-agent in a process of its own to work on a ticket, and wait for its result
     launch_research_agent  Start a sub-agent that answers a question by looking: it reads, searches and browses, and changes nothing
-    list_commitments       Show what was promised here and how it stood when it was last verified
+    list_commitments       List the commitments of this project with their status at the last verification
     list_servitors         Show the servitors of this project and how each of them stands
     message_servitor       Send word to a servitor: an answer, news, or something to do
     notes_ls               List the notes and directories in the notes directory
@@ -102,7 +102,7 @@ fn tools() {
     github_read_file       Read a file of a GitHub repository, whole or a range of lines, or list a directory of it
     github_search          Search GitHub for repositories, code, issues, commits or users
     launch_research_agent  Start a sub-agent that answers a question by looking: it reads, searches and browses, and changes nothing
-    list_commitments       Show what was promised here and how it stood when it was last verified
+    list_commitments       List the commitments of this project with their status at the last verification
     list_servitors         Show the servitors of this project and how each of them stands
     notes_ls               List the notes and directories in the notes directory
     read_file              Read a text file of the working directory, with line numbers

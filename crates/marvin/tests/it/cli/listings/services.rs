@@ -142,7 +142,7 @@ fn init() {
     // The changes themselves name the program, which lies elsewhere on other machines.
     let is_summary = |line: &&str| !line.starts_with(['+', '-', '@', ' ']);
     assert_snapshot!(planned.lines().filter(is_summary).collect::<Vec<_>>().join("\n"), @"
-    made       .marvin/init.json                         what was written, so that it can be taken back
+    made       .marvin/init.json                         receipt for `marvin init --remove`
     made       .claude/settings.local.json               30 hooks for Claude Code
     made       .codex/hooks.json                         12 hooks for Codex
     made       .marvin/packs/_pack.schema.json
@@ -162,7 +162,7 @@ fn init() {
     made       .claude/skills/marvin-health/SKILL.md
     made       .claude/skills/marvin-evolve/SKILL.md
     made       .claude/skills/marvin-teach/SKILL.md
-    Nothing was written: this is what would change.
+    Dry run: nothing was written.
     note: `marvin` on your PATH is not this program, so the hooks name its place and went into .claude/settings.local.json, which is yours alone
     note: .codex/hooks.json names the place of this program on this machine: do not commit it as it is
     note: Codex runs hooks of a project only when you have trusted them, and `codex exec` does not say when it passes over them:
@@ -170,7 +170,7 @@ fn init() {
     [exit code 0]
     ");
     assert_snapshot!(init(&["--client", "both"]), @"
-    made       .marvin/init.json                         what was written, so that it can be taken back
+    made       .marvin/init.json                         receipt for `marvin init --remove`
     made       .claude/settings.local.json               30 hooks for Claude Code
     made       .codex/hooks.json                         12 hooks for Codex
     made       .marvin/packs/_pack.schema.json
@@ -190,7 +190,7 @@ fn init() {
     made       .claude/skills/marvin-health/SKILL.md
     made       .claude/skills/marvin-evolve/SKILL.md
     made       .claude/skills/marvin-teach/SKILL.md
-    Ready. `marvin init --remove` takes it back.
+    Ready. `marvin init --remove` undoes this.
     --- stderr ---
     note: `marvin` on your PATH is not this program, so the hooks name its place and went into .claude/settings.local.json, which is yours alone
       hint: to share them, put this program on the PATH as `marvin` and run `marvin init` again
@@ -220,7 +220,7 @@ fn init() {
     unchanged  .claude/skills/marvin-health/SKILL.md
     unchanged  .claude/skills/marvin-evolve/SKILL.md
     unchanged  .claude/skills/marvin-teach/SKILL.md
-    Everything is in place; nothing was changed.
+    Already set up; nothing was changed.
     --- stderr ---
     note: `marvin` on your PATH is not this program, so the hooks name its place and went into .claude/settings.local.json, which is yours alone
       hint: to share them, put this program on the PATH as `marvin` and run `marvin init` again
@@ -250,8 +250,8 @@ fn init() {
     deleted    .marvin/packs/testing/guardrails.md
     deleted    .marvin/packs/testing/lessons.jsonl
     deleted    .marvin/packs/testing/pack.json
-    deleted    .marvin/init.json                         what was written, so that it can be taken back
-    Taken back.
+    deleted    .marvin/init.json                         receipt for `marvin init --remove`
+    Removed.
     [exit code 0]
     ");
 }

@@ -84,6 +84,7 @@ fn config() {
     agent.concurrency                             8  [default]
     limits.retries                                2  [[HOME]/.config/marvin/config.toml]
     limits.connect_s                              10  [default]
+    limits.first_token_s                          600  [default]
     limits.idle_s                                 300  [default]
     limits.request_s                              3600  [default]
     context.warn_tokens                           180000  [default]
