@@ -69,8 +69,9 @@ pub(super) fn list(root: &Path) -> Result<Vec<String>, CensusError> {
     Ok(paths)
 }
 
+/// Whether a path belongs to tests: a `tests` directory or file, or the crate of their fixtures.
 pub(super) fn is_test_path(path: &str) -> bool {
-    path.split('/').any(|part| part == "tests" || part == "tests.rs")
+    path.starts_with("crates/testing/") || path.split('/').any(|part| part == "tests" || part == "tests.rs")
 }
 
 /// A comment or a string literal.

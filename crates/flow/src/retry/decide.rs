@@ -1,6 +1,6 @@
 //! The decision whether another attempt may follow a failed one.
 
-use super::Attempt;
+use super::attempt::Attempt;
 use super::graph::CallGraph;
 use super::ladder::{self, Strategy};
 use super::lesson;

@@ -1,7 +1,7 @@
 //! The graph of calls: nodes are call signatures, and an edge leads from a call to the one that followed it. It finds a call
 //! that returns to an earlier one, at any distance.
 
-use super::Attempt;
+use super::attempt::Attempt;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Calls and the calls that followed them.

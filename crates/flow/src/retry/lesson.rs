@@ -2,7 +2,7 @@
 //! report is quoted as its claim. The same attempts give the same lesson under the same id, so that writing it twice makes one
 //! file.
 
-use super::Attempt;
+use super::attempt::Attempt;
 use super::decide::Task;
 use super::ladder::{self, Strategy};
 use marvin_base::{signature, truncate};

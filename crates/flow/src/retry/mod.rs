@@ -10,6 +10,7 @@
 //! else each time has changed nothing; a worker that changes a file in a new way each time has, whether or not that helps,
 //! until its ladder ends.
 
+mod attempt;
 mod decide;
 mod graph;
 pub mod ladder;
@@ -23,32 +24,10 @@ mod signatures;
 #[cfg(test)]
 mod tests;
 
+pub use attempt::Attempt;
 pub use decide::{Decision, Task, decide};
 pub use ladder::Strategy;
 pub use measure::{AttemptCounts, Snapshot, measure};
 pub use progress::Progress;
 pub use seen::AttemptLog;
 pub use signatures::{call_signature, failure_key, subtree_signature};
-
-use crate::worker::Status;
-use serde::{Deserialize, Serialize};
-
-/// One attempt at a step, as it is recorded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Attempt {
-    /// Counted from 1.
-    pub attempt_id: u32,
-    pub status: Status,
-    /// See [`call_signature`].
-    pub call_signature: String,
-    pub worker_type: String,
-    pub strategy_id: String,
-    pub retrieval_stage: u8,
-    /// The worker's own report: a claim.
-    pub summary: String,
-    pub failure_signature: Option<String>,
-    /// What the shell measured.
-    #[serde(rename = "progress_metrics", alias = "progress")]
-    pub progress: Progress,
-    pub artifacts: Vec<String>,
-}

@@ -1,6 +1,6 @@
 //! The log of all attempts in a run, built from the record in any order.
 
-use super::Attempt;
+use super::attempt::Attempt;
 use std::collections::BTreeMap;
 
 /// All attempts in a run: for every call, the attempts that made it.

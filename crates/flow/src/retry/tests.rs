@@ -1,6 +1,7 @@
 //! The retry rule as a whole: what is refused and allowed, independent of order and crashes.
 
 use super::*;
+use crate::worker::Status;
 use serde_json::{Map, Value, json};
 
 /// A step with a ladder and the measurements of each attempt.

@@ -45,13 +45,13 @@ impl<'de> Deserialize<'de> for Pause {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum PauseForm {
             Seconds(u64),
             Text(String),
         }
-        let seconds = match Written::deserialize(deserializer)? {
-            Written::Seconds(seconds) => Some(seconds),
-            Written::Text(text) => parse_seconds(&text),
+        let seconds = match PauseForm::deserialize(deserializer)? {
+            PauseForm::Seconds(seconds) => Some(seconds),
+            PauseForm::Text(text) => parse_seconds(&text),
         };
         let seconds = seconds.ok_or_else(|| serde::de::Error::custom("not a time such as 5s"))?;
         Ok(Pause(Duration::from_secs(seconds)))
@@ -72,13 +72,13 @@ fn parse_seconds(text: &str) -> Option<u64> {
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Written {
+    enum UntilForm {
         One(String),
         Many(Vec<String>),
     }
-    Ok(match Written::deserialize(deserializer)? {
-        Written::One(text) => vec![text],
-        Written::Many(texts) => texts,
+    Ok(match UntilForm::deserialize(deserializer)? {
+        UntilForm::One(text) => vec![text],
+        UntilForm::Many(texts) => texts,
     })
 }
 

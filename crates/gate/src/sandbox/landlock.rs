@@ -7,8 +7,9 @@
 //! Limits: Landlock knows no exceptions inside an allowed directory. Without namespaces protected files of the workspace can be
 //! written and its `.env` files read; [`super::missing`] says so.
 
+use super::error::SandboxError;
+use super::policy::Policy;
 use super::view::View;
-use super::{Policy, SandboxError};
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,

@@ -17,10 +17,15 @@
 //! outside that its user owns. A program can use up disk space and processor time within the limits of its call.
 
 mod capabilities;
+mod error;
 mod landlock;
 mod mounts;
+mod policy;
 mod seccomp;
 mod view;
+
+pub use error::SandboxError;
+pub use policy::{Level, Policy};
 
 use crate::judged::JudgedCommand;
 use marvin_base::child::{Child, Namespaces};
@@ -29,31 +34,9 @@ use seccomp::Sockets;
 use seccompiler::BpfProgram;
 use serde::Serialize;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use view::View;
-
-/// The level of the sandbox that this machine gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Level {
-    /// Namespaces, with Landlock and seccomp inside.
-    Namespaces,
-    /// Landlock and seccomp alone.
-    Landlock,
-}
-
-impl Level {
-    /// The word that records use.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Level::Namespaces => "namespaces+landlock+seccomp",
-            Level::Landlock => "landlock+seccomp",
-        }
-    }
-}
 
 /// The setting `sandbox.commands`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,109 +73,6 @@ pub struct Support {
     pub landlock: i32,
     /// The reason why namespaces cannot be had.
     pub namespaces: Option<String>,
-}
-
-/// The rights of a sandboxed child.
-#[derive(Debug, Clone)]
-pub struct Policy {
-    /// The directory it works in, writable unless `readonly`.
-    pub workspace: PathBuf,
-    /// Whether it may only read in the workspace.
-    pub readonly: bool,
-    /// Its private temporary directory, writable; `TMPDIR` points there.
-    pub temporary: PathBuf,
-    /// Further writable directories and files.
-    pub writable: Vec<PathBuf>,
-    /// Further readable directories and files.
-    pub readable: Vec<PathBuf>,
-    /// The person's home directory, whose toolchains are readable.
-    pub home: Option<PathBuf>,
-    /// Places of credentials (see [`crate::secrets::places`]); writable directories inside them are open all the same.
-    pub hidden: Vec<PathBuf>,
-    /// Files inside the workspace that cannot be opened: `.env` and the like.
-    pub closed: Vec<PathBuf>,
-    /// Files and directories inside the workspace that cannot be written.
-    pub protected: Vec<PathBuf>,
-    /// Whether it may reach the network.
-    pub network: bool,
-    /// The one port of this machine that it may listen on, without a network otherwise. Such a child shares the machine's network
-    /// namespace; seccomp leaves it TCP alone, and Landlock leaves TCP that port alone. A program that listens without naming a
-    /// port gets one that the kernel draws, which Landlock does not see.
-    pub listen: Option<u16>,
-}
-
-impl Policy {
-    /// The usual policy: workspace and temporary directory writable, no network.
-    pub fn new(workspace: impl Into<PathBuf>, temporary: impl Into<PathBuf>) -> Self {
-        Policy {
-            workspace: workspace.into(),
-            readonly: false,
-            temporary: temporary.into(),
-            writable: Vec::new(),
-            readable: Vec::new(),
-            home: None,
-            hidden: Vec::new(),
-            closed: Vec::new(),
-            protected: Vec::new(),
-            network: false,
-            listen: None,
-        }
-    }
-
-    /// Nothing writable may hold the workspace, or a place that is hidden: the sandbox would have no walls.
-    fn check(&self) -> Result<(), SandboxError> {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        let workspace = real(&self.workspace);
-        for directory in self.writable.iter().map(|directory| real(directory)) {
-            let holds = |place: &Path| *place != directory && place.starts_with(&directory);
-            if holds(&workspace)
-                || directory.parent().is_none()
-                || self.hidden.iter().any(|place| holds(place))
-            {
-                return Err(SandboxError::Rules(format!(
-                    "{} holds what must stay closed, so it is not opened for writing",
-                    directory.display()
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// The same policy with the names that places really have: mounts follow no links.
-    fn resolved(mut self) -> Result<Self, SandboxError> {
-        self.check()?;
-        let real = |path: &Path| {
-            path.canonicalize().map_err(|error| SandboxError::Rules(format!("{}: {error}", path.display())))
-        };
-        self.workspace = real(&self.workspace)?;
-        self.temporary = real(&self.temporary)?;
-        self.writable = self.writable.iter().map(|path| real(path)).collect::<Result<_, _>>()?;
-        Ok(self)
-    }
-}
-
-/// The reason why a child cannot be sandboxed. It must then not run.
-#[derive(Debug, thiserror::Error)]
-pub enum SandboxError {
-    /// The kernel lacks Landlock, or has too old a version.
-    #[error(
-        "this kernel cannot sandbox commands (Landlock version {abi}, needed: {})\n  hint: use Linux 6.2 or newer with Landlock on, \
-         or set sandbox.commands = \"off\" in your own config.toml to run commands without a sandbox",
-        landlock::MIN_ABI
-    )]
-    Unavailable {
-        /// The version that the kernel has.
-        abi: i32,
-    },
-    /// Namespaces were asked for and cannot be had.
-    #[error(
-        "cannot run commands in namespaces, as sandbox.commands asks for: {0}\n  hint: allow unprivileged user namespaces, or set \
-         sandbox.commands = \"auto\" in your own config.toml"
-    )]
-    Namespaces(String),
-    /// A rule could not be made.
-    #[error("cannot sandbox the command: {0}")]
-    Rules(String),
 }
 
 /// The abilities of this machine; tried once per process.

@@ -1,6 +1,8 @@
 //! System calls that a contained program cannot make.
 
-use super::{Level, SandboxError, landlock};
+use super::error::SandboxError;
+use super::landlock;
+use super::policy::Level;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };

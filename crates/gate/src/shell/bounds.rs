@@ -1,8 +1,8 @@
 //! Limits of the texts that are parsed. Both shell parsers are recursive or slow on some texts, so a text is measured before it is
 //! given to them; what is too much is not read, and a person is asked.
 
-use super::Shell;
 use super::parse_cache::ParseCache;
+use super::state::Shell;
 use brush_parser::ast::Program;
 use brush_parser::{Parser, ParserOptions};
 use std::cell::{Cell, RefCell};
@@ -26,7 +26,7 @@ const MAX_WORK_BYTES: usize = 1024 * 1024;
 
 /// The reason why a text is not parsed, if there is one.
 pub(super) fn obstacle(text: &str) -> Option<&'static str> {
-    if text.len() > super::MAX_LINE_BYTES {
+    if text.len() > super::limits::MAX_LINE_BYTES {
         return Some("more text than is read");
     }
     if text.contains('\0') {

@@ -1,6 +1,6 @@
 //! Brace expansion.
 
-use super::MAX_EXPANDED_WORDS;
+use super::limits::MAX_EXPANDED_WORDS;
 use brush_parser::word::{BraceExpressionMember, BraceExpressionOrText};
 
 /// Every combination of what was so far with each member.

@@ -161,7 +161,7 @@ impl Shell<'_> {
         let decoded = rest.iter().any(|word| word.taint().has(Taint::DECODED));
         let text = self.source(rest);
         if decoded || self.was_encoded(&text) {
-            self.doubt(super::Doubt::EncodedScript);
+            self.doubt(super::doubt::Doubt::EncodedScript);
         }
         self.script(&text, around)
     }
@@ -268,8 +268,10 @@ impl Shell<'_> {
             None => Word::known(self.home),
             Some(word) if word.is("-") => Word::unknown(UnknownReason::Variable, Taint::NONE),
             Some(word) => match (word.text(), self.directory().text()) {
-                (Some(path), _) if path.starts_with('/') => Word::known(super::normal(&path)),
-                (Some(path), Some(directory)) => Word::known(super::normal(&format!("{directory}/{path}"))),
+                (Some(path), _) if path.starts_with('/') => Word::known(super::text::normal(&path)),
+                (Some(path), Some(directory)) => {
+                    Word::known(super::text::normal(&format!("{directory}/{path}")))
+                }
                 _ => {
                     let mut path = Word::default();
                     if !word.beginning().starts_with('/') {

@@ -171,7 +171,7 @@ pub(super) fn printf(arguments: &[&str]) -> Option<String> {
                 'o' => output.push_str(&format!("{:o}", value.trim().parse::<i64>().unwrap_or(0))),
                 _ => return None,
             }
-            if output.len() > super::MAX_TEXT_BYTES {
+            if output.len() > super::limits::MAX_TEXT_BYTES {
                 return None;
             }
         }

@@ -1,6 +1,6 @@
 //! A second opinion on which commands a line holds, from a parser of a different origin.
 
-use super::Doubt;
+use super::doubt::Doubt;
 use super::parse_cache::ParseCache;
 use brush_parser::ast::{
     AndOr, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList, Pipeline, Program,
@@ -203,7 +203,7 @@ fn name(command: Node<'_>, line: &str) -> Option<String> {
 }
 
 fn names(list: &CompoundList, found: &mut Vec<String>, depth: usize) {
-    if depth > super::MAX_SCRIPT_DEPTH {
+    if depth > super::limits::MAX_SCRIPT_DEPTH {
         return;
     }
     for item in &list.0 {
@@ -236,7 +236,7 @@ fn one(command: &Command, found: &mut Vec<String>, depth: usize) {
 }
 
 fn compound(command: &CompoundCommand, found: &mut Vec<String>, depth: usize) {
-    if depth > super::MAX_SCRIPT_DEPTH {
+    if depth > super::limits::MAX_SCRIPT_DEPTH {
         return;
     }
     match command {

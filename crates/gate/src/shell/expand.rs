@@ -5,9 +5,10 @@
 
 use super::bounds::guarded;
 use super::braces::combine;
+use super::limits::MAX_EXPANDED_WORDS;
 use super::state::Shell;
+use super::text;
 use super::value::{Piece, Taint, UnknownReason, Word};
-use super::{MAX_EXPANDED_WORDS, text};
 use brush_parser::ParserOptions;
 use brush_parser::word::{self, Parameter, ParameterExpr, TildeExpr, WordPiece, WordPieceWithSource};
 

@@ -2,9 +2,10 @@
 
 use super::choice::meanings;
 use super::expand::merged;
+use super::limits::MAX_TEXT_BYTES;
 use super::state::{Shell, Variable};
 use super::value::{Piece, Taint, UnknownReason, Word};
-use super::{MAX_TEXT_BYTES, pattern, text};
+use super::{pattern, text};
 use brush_parser::word::{
     Parameter, ParameterExpr, ParameterTestType, ParameterTransformOp, SpecialParameter, SubstringMatchKind,
 };

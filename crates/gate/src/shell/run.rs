@@ -228,7 +228,7 @@ impl Shell<'_> {
                 self.arithmetic(text);
                 self.perhaps_script(text);
                 self.ask_second();
-                if self.doubts.contains(&super::Doubt::ParsersDisagree) {
+                if self.doubts.contains(&super::doubt::Doubt::ParsersDisagree) {
                     self.apart(|shell| shell.script(text, around));
                 }
                 // One parser takes `( (command) )` for arithmetic: what is not clearly a sum is not believed.
@@ -254,7 +254,7 @@ impl Shell<'_> {
     }
 
     fn test(&mut self, test: &ExtendedTestExpr, depth: usize) {
-        if depth > super::MAX_SCRIPT_DEPTH {
+        if depth > super::limits::MAX_SCRIPT_DEPTH {
             return self.doubt("a test nested deeper than can be followed");
         }
         match test {
@@ -513,7 +513,7 @@ impl Shell<'_> {
         } else {
             format!("{}/{text}", self.directory().text()?)
         };
-        Some(super::normal(&whole))
+        Some(super::text::normal(&whole))
     }
 }
 

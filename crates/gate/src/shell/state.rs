@@ -1,8 +1,9 @@
 //! The state of the parser while it walks a line.
 
 use super::cross_check::CrossCheckQueue;
+use super::doubt::Doubt;
+use super::limits::{MAX_COMMANDS_PER_LINE, MAX_SCRIPT_DEPTH};
 use super::value::{Stream, Taint, Word};
-use super::{Doubt, MAX_COMMANDS_PER_LINE, MAX_SCRIPT_DEPTH};
 use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, BinaryOperator, FunctionBody, UnaryOperator};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -96,7 +97,7 @@ pub struct Segment {
 /// A walk over a line, with everything that is known at this point of it.
 pub(super) struct Shell<'a> {
     pub(super) home: &'a str,
-    pub(super) taints: &'a super::Taints<'a>,
+    pub(super) taints: &'a super::value::Taints<'a>,
     pub(super) state: ShellState,
     /// Files that the line itself wrote.
     pub(super) files: BTreeMap<String, Stream>,
@@ -132,7 +133,7 @@ pub(super) struct Shell<'a> {
 }
 
 impl<'a> Shell<'a> {
-    pub(super) fn new(home: &'a str, directory: &str, taints: &'a super::Taints<'a>) -> Self {
+    pub(super) fn new(home: &'a str, directory: &str, taints: &'a super::value::Taints<'a>) -> Self {
         Shell {
             home,
             taints,
@@ -244,7 +245,7 @@ impl<'a> Shell<'a> {
             _ => values,
         };
         let size: usize = values.iter().map(Word::size).sum();
-        let fits = size <= super::MAX_TEXT_BYTES && self.charge(size);
+        let fits = size <= super::limits::MAX_TEXT_BYTES && self.charge(size);
         let values = if fits {
             values
         } else {

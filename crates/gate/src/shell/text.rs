@@ -137,6 +137,31 @@ pub(crate) fn is_plain_arithmetic(text: &str) -> bool {
         && text.chars().all(|char| char.is_ascii_alphanumeric() || " \t\n_+-*/%<>=!&|^~?:,()#".contains(char))
 }
 
+/// The last part of a program's path.
+#[must_use]
+pub fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// An absolute path without `.`, `..` and doubled slashes.
+pub(crate) fn normal(path: &str) -> String {
+    let whole = |part: &str| !matches!(part, "" | "." | "..");
+    if path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(whole)) {
+        return path.to_string();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -286,7 +286,7 @@ impl Stream {
     pub fn then(self, other: Stream) -> Stream {
         let numbers = self.is_numeric() && other.is_numeric();
         let text = match (self.text, other.text) {
-            (Some(first), Some(second)) if first.len() + second.len() <= super::MAX_TEXT_BYTES => {
+            (Some(first), Some(second)) if first.len() + second.len() <= super::limits::MAX_TEXT_BYTES => {
                 Some(first + &second)
             }
             _ => None,
@@ -294,3 +294,6 @@ impl Stream {
         Stream { text, taint: self.taint.and(other.taint).numeric(numbers) }
     }
 }
+
+/// Says where the output of a program comes from, by its name, its words and the directories that it may run in.
+pub type Taints<'a> = dyn Fn(&str, &[Word], &[Word]) -> Taint + 'a;

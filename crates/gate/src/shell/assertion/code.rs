@@ -9,7 +9,7 @@ use super::program::{Input, Outcome, Output};
 use super::regexes::compile;
 use super::table::{Row, table};
 use super::{AssertionRefusal, Checker};
-use crate::shell::base_name;
+use crate::shell::text::base_name;
 
 /// Ways of Python to pass over a failure, to end early, or not to come to the point.
 const PYTHON_SWALLOWS: &str = r"\b(try|except|suppress|finally|if|while|for|def|class|lambda|with|or|and|not|exec|eval|yield|_exit|atexit|system|subprocess|popen|getoutput|kill|signal|excepthook|write|quit|mock|fork|breakpoint)\b|exit\s*\(\s*(0|None|False)?\s*\)|#|\\";

@@ -5,7 +5,7 @@ use super::program::{Input, Outcome, Output};
 use super::table::{Class, Row, table};
 use super::word::Operand;
 use super::{AssertionRefusal, Checker};
-use crate::shell::base_name;
+use crate::shell::text::base_name;
 use brush_parser::ast::{
     AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem as Item, IoFileRedirectKind as Kind,
     IoFileRedirectTarget as Target, IoRedirect, ProcessSubstitutionKind, SimpleCommand,

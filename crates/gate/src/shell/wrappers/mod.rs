@@ -12,10 +12,11 @@ pub(in crate::shell) use table::{
     grants_privileges, is_launcher, is_transparent, starts_per_item, switches_user,
 };
 
+use crate::shell::const_eval;
 use crate::shell::run::InheritedIo;
 use crate::shell::state::{Segment, Shell};
+use crate::shell::text::base_name;
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
-use crate::shell::{base_name, const_eval};
 use std::borrow::Cow;
 pub(in crate::shell) use table::Special;
 
@@ -215,7 +216,7 @@ impl Shell<'_> {
         if matches!(name, "LESS" | "MORE" | "MANOPT") && values.iter().any(options) {
             self.doubt("options of a pager that run commands or write files");
         }
-        if crate::shell::is_notable(name) {
+        if crate::shell::variables::is_notable(name) {
             let value = values.first().cloned().unwrap_or_default();
             self.emit(Vec::new(), vec![(name.to_string(), value.clone())], &InheritedIo::default());
             // Some hold a command, some a prompt in which commands run.

@@ -33,10 +33,10 @@ impl Shell<'_> {
         let items: Vec<Word> = match &known {
             Some(text) => {
                 let items = items(text, options.separator);
-                if items.len() > crate::shell::MAX_EXPANDED_WORDS {
+                if items.len() > crate::shell::limits::MAX_EXPANDED_WORDS {
                     self.doubt("more words from a pipe than can be followed");
                 }
-                items.into_iter().take(crate::shell::MAX_EXPANDED_WORDS).map(Word::known).collect()
+                items.into_iter().take(crate::shell::limits::MAX_EXPANDED_WORDS).map(Word::known).collect()
             }
             None => vec![any_items(taint)],
         };
