@@ -16,6 +16,7 @@
 //! Limits: a command can write where its exit code and output are kept. One that forges them deceives a run that crashes,
 //! and no other.
 
+use crate::retry::POLLS_EXHAUSTED;
 use crate::retry::ladder::STRATEGY_VARIABLE;
 use crate::worker::{Order, Report, Status, Worker};
 use crate::workers::verify;
@@ -39,6 +40,8 @@ const MAX_STREAM_BYTES: usize = 64 * 1024;
 const MAX_VARIABLE_BYTES: usize = 100_000;
 /// How long a command may take unless its step says otherwise.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3_600);
+/// Exit codes that a shell reports of a process that SIGKILL or SIGTERM ended.
+const SIGNAL_EXIT_CODES: [i32; 2] = [128 + 9, 128 + 15];
 /// How long to wait for the processes of a dead run.
 const ORPHAN_EXIT_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -198,8 +201,8 @@ impl Worker for Command {
         let kept = Command::output_files(order);
         // A recorded exit code does not say whether the commitments hold: they must be verified again.
         let code = kept.code().filter(|code| *code != 0 || order.commitments.is_empty())?;
-        // A poll that failed says nothing about the next one.
-        if order.poll.is_some() && code != 0 {
+        // A poll that failed says nothing about the next one, and a command that was ended by a signal did an unknown part.
+        if order.poll.is_some() && code != 0 || SIGNAL_EXIT_CODES.contains(&code) {
             return None;
         }
         let clean = |ending: &str| self.project.redactor.text(&kept.output(ending)).into_owned();
@@ -215,6 +218,7 @@ impl Worker for Command {
             report.metrics.insert("polls".into(), polls.into());
             if polls >= poll.max_attempts && is_pending(&report) {
                 report.summary = format!("not yet after {polls} polls: {}", report.summary);
+                report.failure_signature = Some(POLLS_EXHAUSTED.into());
                 return report;
             }
             if !is_pending(&report) || cancel.is_cancelled() {

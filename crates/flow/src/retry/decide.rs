@@ -10,9 +10,19 @@ use super::signatures::{call_signature, failure_key, subtree_signature};
 use marvin_memory::lessons::Lesson;
 use serde_json::{Map, Value};
 
+/// The failure signature of a step that was polled as often as it allows.
+pub const POLLS_EXHAUSTED: &str = "polls-exhausted";
+
 /// Signatures of failures that no other strategy can fix: a spent budget, a cancelled run, a refused commitment.
-const FINAL_FAILURES: [&str; 6] =
-    ["max-cost", "unpriced", "interrupted", "deadline", "record-failed", "commitment-refused"];
+const FINAL_FAILURES: [&str; 7] = [
+    "max-cost",
+    "unpriced",
+    "interrupted",
+    "deadline",
+    "record-failed",
+    "commitment-refused",
+    POLLS_EXHAUSTED,
+];
 
 /// A step and the context of its attempts.
 #[derive(Debug, Clone, Copy)]

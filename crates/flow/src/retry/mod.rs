@@ -25,7 +25,7 @@ mod signatures;
 mod tests;
 
 pub use attempt::Attempt;
-pub use decide::{Decision, Task, decide};
+pub use decide::{Decision, POLLS_EXHAUSTED, Task, decide};
 pub use ladder::Strategy;
 pub use measure::{AttemptCounts, Snapshot, measure};
 pub use progress::Progress;

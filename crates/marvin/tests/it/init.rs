@@ -134,7 +134,7 @@ fn a_dry_run_shows_the_changes_and_writes_nothing() {
     );
     assert!(
         shown.text().contains("+++ .marvin/packs/testing/pack.json")
-            && shown.text().contains("Nothing was written")
+            && shown.text().contains("Dry run: nothing was written.")
     );
     assert!(shown.stderr.contains("not a git repository"));
     let report = done(&world, &["--dry-run", "--json", "--client", "claude"]).quiet().json();

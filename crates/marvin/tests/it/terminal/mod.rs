@@ -219,7 +219,6 @@ fn a_turn_interrupted_by_a_crash_is_offered_again() {
     let slow = world.script(&[
         json!({"reply": {"tool_calls": [{"name": "create_file", "arguments": {"path": "once.txt", "content": "x\n"}}]}}),
         json!({"reply": {"text": "lost"}, "delay_ms": 120_000}),
-        say("Now it is there."),
     ]);
     let screen = Screen::start(&world, (80, 24), &["--script", &slow, "--working-dir", "."]);
     screen.wait("coding");
@@ -230,6 +229,9 @@ fn a_turn_interrupted_by_a_crash_is_offered_again() {
     let process = screen.process();
     assert_eq!(end_at_once(process), 0);
     screen.tmux(&["kill-server"]);
+    // The reply that the kill cut off is played again, this time at once.
+    let text = std::fs::read_to_string(&slow).unwrap();
+    std::fs::write(&slow, text.replace("120000", "0").replace("lost", "Now it is there.")).unwrap();
     let again = Screen::start(&world, (80, 24), &["--script", &slow, "--working-dir", "."]);
     let text = again.wait("was interrupted before");
     assert!(text.contains("make the file") && text.contains("y take it up"), "{text}");

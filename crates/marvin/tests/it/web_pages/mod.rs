@@ -193,7 +193,7 @@ fn a_prompt_of_a_killed_server_is_offered_again() {
     until("it has begun", || server.get("/api/runs").ok()["total"] == 1);
     server.running.signal(rustix::process::Signal::KILL);
     drop(server);
-    let server = WebFrontEnd::start(&world, &[say("played already"), say("It was this.")]);
+    let server = WebFrontEnd::start(&world, &[say("It was this.")]);
     let waiting = server.get("/api/approvals").ok();
     let one = &waiting["approvals"][0];
     assert_eq!(one["kind"], "question", "{waiting}");
