@@ -144,7 +144,9 @@ fn commands_are_judged_sandboxed_and_verified_by_exit_code() {
             command("bad", &[], "echo it is wrong >&2; exit 7"),
             command("outside", &[], "echo x > ../home/x"),
             command("hidden", &[], "printf x | tee /tmp/marvin-outside.txt"),
-            command("forbidden", &[], "rm -rf /"),
+            // A command that is known only when it runs; others are refused before.
+            json!({"id": "line", "worker": "Echo", "inputs": {"line": "rm -rf /"}}),
+            json!({"id": "forbidden", "worker": "Command", "depends_on": ["line"], "inputs": {"command": {"from": "line.outputs.line"}}}),
             json!({"id": "absent", "worker": "Command", "inputs": {"command": "true", "artifacts": ["no.txt"]}}),
             json!({"id": "late", "worker": "Command", "inputs": {"command": "sleep 60"}, "timeout_s": 1}),
         ],

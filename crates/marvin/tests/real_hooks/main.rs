@@ -15,7 +15,10 @@ macro_rules! play {
         $(#[test]
         fn $scene() {
             let name = concat!(module_path!(), "::", stringify!($scene));
-            marvin_testing::namespace::play(name, || crate::scenes::$scene(crate::stage::Program::$program));
+            // The model server of the stage is a task of this runtime.
+            let runtime = tokio::runtime::Runtime::new().unwrap();
+            let scene = async { crate::scenes::$scene(crate::stage::Program::$program) };
+            marvin_testing::namespace::play(name, || runtime.block_on(scene));
         })*
     };
 }
