@@ -116,7 +116,8 @@ const KINDS: [Kind; 3] = [
         name: "pre_tool_use_bash",
         event: "PreToolUse",
         details: |_, _| Details::PreToolUse { tool_name: "Bash", tool_input: GIT_STATUS },
-        answer: "\"permissionDecision\":\"allow\"",
+        // Judged and recorded, and left to the client's own rules.
+        answer: "{}",
     },
     Kind {
         name: "pre_tool_use_edit",
