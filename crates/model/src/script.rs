@@ -13,6 +13,7 @@
 
 use crate::arguments::Arguments;
 use crate::client::{Request, Usage};
+use marvin_base::person::process::start_ticks;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -246,7 +247,7 @@ impl Script {
         let mut taken = TakenEntry { entry: entry.clone(), shared: None };
         if !entry.repeat {
             let pid = std::process::id();
-            let started = process_start(pid).unwrap_or_default();
+            let started = start_ticks(pid).unwrap_or_default();
             append(&mut file, &StateLine::Take { entry: index, pid, started })?;
             taken.shared = Some((path.to_path_buf(), index));
         }
@@ -325,16 +326,9 @@ fn read_state(file: &mut File) -> std::io::Result<BTreeSet<usize>> {
             StateLine::Used(entries) => used.extend(entries),
         }
     }
-    let lives = |(pid, started): (u32, u64)| process_start(pid).is_some_and(|since| since == started);
+    let lives = |(pid, started): (u32, u64)| start_ticks(pid).is_some_and(|since| since == started);
     used.extend(playing.into_iter().filter(|(_, process)| lives(*process)).map(|(entry, _)| entry));
     Ok(used)
-}
-
-/// The start of a process, in clock ticks since the machine started.
-fn process_start(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold anything; the fields after its closing bracket are numbered from 3.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
 /// Reads the lines of a script; blank lines and lines that begin with `#` or `//` are skipped.

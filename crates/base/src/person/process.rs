@@ -222,6 +222,13 @@ fn split_words(bytes: &[u8]) -> Vec<String> {
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
+/// Clock ticks since boot at which a process started; with its id they identify it.
+#[must_use]
+pub fn start_ticks(pid: u32) -> Option<u64> {
+    let pid = i32::try_from(pid).ok()?;
+    Some(parse_stat(&read_text(pid, "stat")?)?.started)
+}
+
 fn read_process(pid: i32) -> Option<Process> {
     let mut row = parse_stat(&read_text(pid, "stat")?)?;
     parse_status(&read_text(pid, "status")?, &mut row)?;
