@@ -6,6 +6,7 @@
 
 use crate::engine::{self, EngineError};
 use crate::spec::{self, COMMITMENTS, SpecError, Workflow};
+use marvin_agent::ProjectContext;
 use marvin_agent::SessionError;
 use marvin_agent::outcome::Status;
 use marvin_agent::roles::Role;
@@ -15,7 +16,6 @@ use marvin_base::truncate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
 /// The id of the planning step, in the record and in scripts.
@@ -235,9 +235,13 @@ fn finish(workflow: &mut Value, commitments: &[String]) {
 ///
 /// # Errors
 /// When it is not a workflow, or a step of it cannot be carried out.
-pub fn read_plan(workflow: &Value, workers: &[&str], workspace: &Path) -> Result<Workflow, PlanError> {
+pub fn read_plan(
+    workflow: &Value,
+    workers: &[&str],
+    project: &ProjectContext,
+) -> Result<Workflow, PlanError> {
     let workflow = spec::from_text(&workflow.to_string(), "the plan")?;
-    engine::check_steps(&workflow, workers, workspace)?;
+    engine::check_steps(&workflow, workers, &project.directory, project.layout.home())?;
     Ok(workflow)
 }
 

@@ -346,7 +346,7 @@ fn read(
         Err(error) => return Ok(Err(lines(&error))),
     };
     let root = context.workspace.as_deref().map_or(Path::new("/"), |workspace| workspace.root());
-    match check_steps(&workflow, &workers::names(), root) {
+    match check_steps(&workflow, &workers::names(), root, context.layout.home()) {
         Ok(()) => Ok(Ok(workflow)),
         Err(error) => Ok(Err(vec![error.to_string()])),
     }

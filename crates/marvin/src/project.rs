@@ -27,6 +27,11 @@ pub(crate) fn current_directory() -> Result<PathBuf, Failure> {
     })
 }
 
+/// The person's home directory.
+pub(crate) fn home_directory() -> PathBuf {
+    Layout::new(&Environment::of_process(), None).home().to_path_buf()
+}
+
 /// The directory that is named, else the project around the current directory.
 pub(crate) fn find_project(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
     let bare = Layout::new(&Environment::of_process(), None);

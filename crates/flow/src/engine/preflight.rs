@@ -14,10 +14,17 @@ use std::path::Path;
 ///
 /// # Errors
 /// The first step that cannot.
-pub fn check_steps(workflow: &Workflow, workers: &[&str], workspace: &Path) -> Result<(), EngineError> {
+pub fn check_steps(
+    workflow: &Workflow,
+    workers: &[&str],
+    workspace: &Path,
+    home: &Path,
+) -> Result<(), EngineError> {
     check_workers(workflow, workers)?;
+    let (workspace, home) = (workspace.display().to_string(), home.display().to_string());
+    let grounds = Grounds { workspace: &workspace, home: &home };
     workflow.steps.iter().try_for_each(|step| {
-        check_command(step, workspace)?;
+        check_command(step, grounds)?;
         check_commitments(step)
     })
 }
@@ -42,7 +49,7 @@ pub(super) fn check_workers(workflow: &Workflow, workers: &[&str]) -> Result<(),
     Ok(())
 }
 
-fn check_command(step: &Step, workspace: &Path) -> Result<(), EngineError> {
+fn check_command(step: &Step, grounds: Grounds<'_>) -> Result<(), EngineError> {
     if &*step.worker != "Command" {
         return match step.extra().poll {
             Some(_) => Err(EngineError::invalid(step, "only a `Command` can be polled", "remove `poll`")),
@@ -59,8 +66,7 @@ fn check_command(step: &Step, workspace: &Path) -> Result<(), EngineError> {
             return Err(EngineError::invalid(step, "it has no command", hint));
         }
     };
-    let workspace = workspace.display().to_string();
-    let verdict = judge(line, &workspace, Grounds { workspace: &workspace, home: "" }).verdict;
+    let verdict = judge(line, grounds.workspace, grounds).verdict;
     if verdict.decision == Decision::Deny {
         let problem = format!("the gate refuses its command: {} [{}]", verdict.reason, verdict.rule);
         return Err(EngineError::invalid(step, &problem, &verdict.how_to_fix));

@@ -443,7 +443,8 @@ async fn a_second_process_is_refused() {
 #[test]
 fn an_unknown_worker_is_named_before_anything_runs() {
     let workflow = Workflow::builder("w").step(StepBuilder::new("s", "Hnad")).build().unwrap();
-    let error = check_steps(&workflow, &["Echo", "Hand"], Path::new("/p")).unwrap_err().to_string();
+    let error =
+        check_steps(&workflow, &["Echo", "Hand"], Path::new("/p"), Path::new("/h")).unwrap_err().to_string();
     assert!(error.contains("did you mean `Hand`?"), "{error}");
 }
 

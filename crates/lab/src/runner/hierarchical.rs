@@ -121,7 +121,7 @@ async fn planned(
     goal: &str,
     cancel: &CancellationToken,
 ) -> Result<Option<Workflow>, LabError> {
-    let read = |workflow: &Value| manager::read_plan(workflow, &names(), &agents.project().directory);
+    let read = |workflow: &Value| manager::read_plan(workflow, &names(), agents.project());
     let check = |workflow: &Value| read(workflow).map(|_| ());
     let plan = manager::plan(agents, goal, &[TESTS.to_string()], &check, cancel).await?;
     plan.map(|plan| read(&plan.workflow).map_err(LabError::Plan)).transpose()

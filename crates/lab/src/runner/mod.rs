@@ -28,7 +28,7 @@ pub enum Runner {
     Nop,
 }
 
-/// There is no runner of this name.
+/// A name that no runner has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown runner `{name}`{near} (the runners are: {})", Runner::ALL.map(Runner::name).join(", "))]
 pub struct UnknownRunner {

@@ -5,7 +5,7 @@ pub(crate) mod run;
 
 use crate::commands::runs::which::WhichRun;
 use crate::failure::Failure;
-use crate::project::current_directory;
+use crate::project::{current_directory, home_directory};
 use crate::{deciding, output};
 use clap::{Args, Subcommand};
 use marvin_base::Exit;
@@ -194,7 +194,8 @@ fn check(file: &Path, as_json: bool) -> Result<Exit, Failure> {
     // The engine asks the same before it begins.
     let here = current_directory()?;
     let steps = checked.as_ref().ok();
-    let steps = steps.map(|workflow| engine::check_steps(workflow, &workers::names(), &here));
+    let steps =
+        steps.map(|workflow| engine::check_steps(workflow, &workers::names(), &here, &home_directory()));
     let impossible = steps.and_then(Result::err);
     if as_json {
         let problems: Vec<ProblemReport> = match &checked {

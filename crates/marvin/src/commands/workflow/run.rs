@@ -4,7 +4,7 @@ use super::progress::{self, Progress};
 use crate::arguments::ModelArguments;
 use crate::failure::Failure;
 use crate::output;
-use crate::project::{context, current_directory, resumed_flags};
+use crate::project::{context, current_directory, home_directory, resumed_flags};
 use crate::runtime::{cancel_on_signal, runtime, start_mcp_servers};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Failure> {
             let here = current_directory()?;
             let workspace =
                 arguments.working_dir.as_deref().map_or_else(|| here.clone(), |path| here.join(path));
-            engine::check_steps(&workflow, &names(), &workspace)?;
+            engine::check_steps(&workflow, &names(), &workspace, &home_directory())?;
             Some(workflow)
         }
         None => None,
@@ -143,7 +143,7 @@ async fn plan(
     commitments: &[String],
     cancel: &CancellationToken,
 ) -> Result<Option<Workflow>, Failure> {
-    let read = |workflow: &Value| manager::read_plan(workflow, &names(), &agents.project().directory);
+    let read = |workflow: &Value| manager::read_plan(workflow, &names(), agents.project());
     let check = |workflow: &Value| read(workflow).map(|_| ());
     let Some(plan) = manager::plan(agents, goal, commitments, &check, cancel).await? else { return Ok(None) };
     if let Some(why) = &plan.fallback {
