@@ -202,7 +202,7 @@ fn check_spelling(words: &[String]) -> Result<(), Failure> {
         words.get(1..).unwrap_or_default().iter().fold(meant.to_string(), |line, word| line + " " + word);
     let question = words.join(" ");
     let hint = format!("did you mean `marvin {line}`? To ask it as a question: `marvin -- {question}`");
-    Err(Failure::usage(format!("there is no command `{first}`")).hint(hint))
+    Err(Failure::usage(format!("unknown command `{first}`")).hint(hint))
 }
 
 /// Parses the command line. Help and version are answered here; a mistake is exit code 2.

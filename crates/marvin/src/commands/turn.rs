@@ -132,11 +132,22 @@ impl TurnArguments {
             };
             return Err(Failure::usage(format!("{flag} needs --non-interactive")).hint(hint));
         }
-        if self.words.is_empty() && !self.commitment.is_empty() {
-            return Err(Failure::usage("--commitment is for one answer")
-                .hint("give words, or --non-interactive with a prompt (`marvin --help`)"));
+        if !self.words.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let hint = "give words, or --non-interactive with a prompt (`marvin --help`)";
+        if output_format(self) != OutputFormat::Text {
+            return Err(Failure::usage("there is nothing to answer").hint(hint));
+        }
+        let single = [
+            (!self.commitment.is_empty(), "--commitment"),
+            (self.record.is_some(), "--record"),
+            (self.output_schema.is_some(), "--output-schema"),
+        ];
+        match single.iter().find(|(given, _)| *given) {
+            Some((_, flag)) => Err(Failure::usage(format!("{flag} is for one answer")).hint(hint)),
+            None => Ok(()),
+        }
     }
 }
 

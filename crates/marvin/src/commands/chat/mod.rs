@@ -5,7 +5,6 @@ mod plain;
 use crate::commands::turn::{self, TurnArguments};
 use crate::commands::{chat_ui, welcome};
 use crate::failure::Failure;
-use crate::front_end::OutputFormat;
 use crate::pack_context;
 use crate::runtime::start_mcp_servers;
 use marvin_agent::ProjectContext;
@@ -22,23 +21,11 @@ use tokio_util::sync::CancellationToken;
 
 /// Opens a conversation in the front end that fits.
 pub(crate) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
-    if arguments.json || arguments.output_format != OutputFormat::Text {
-        return Err(Failure::usage("there is nothing to answer")
-            .hint("give words, or --non-interactive with a prompt (`marvin --help`)"));
-    }
-    for (given, flag) in
-        [(arguments.record.is_some(), "--record"), (arguments.output_schema.is_some(), "--output-schema")]
-    {
-        if given {
-            return Err(Failure::usage(format!("{flag} is for one answer"))
-                .hint("give words, or --non-interactive with a prompt (`marvin --help`)"));
-        }
-    }
     let environment = Environment::of_process();
     let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let dumb = environment.get("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     if arguments.curses && !at_terminal {
-        return Err(Failure::usage("--curses needs a terminal").hint("leave it away, or use --plain"));
+        return Err(Failure::usage("--curses needs a terminal").hint("omit it, or use --plain"));
     }
     if arguments.plain || !at_terminal || (dumb && !arguments.curses) {
         return plain::run(&arguments, at_terminal);

@@ -43,7 +43,7 @@ fn a12_a_servitor_of_the_action_protocol_has_tools_and_a_status() {
     assert_eq!(world.read("ann.txt"), "x\n");
 }
 
-/// A workflow of one agent step after a person's approval.
+/// A workflow that waits for a person's approval.
 fn approved_flow(world: &World) {
     let steps = json!([
         {"id": "ok", "worker": "approve"},
