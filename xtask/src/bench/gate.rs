@@ -5,7 +5,7 @@
 //! The lines are those of the JSONL file that `MARVIN_BENCH_LINES` names, otherwise our own; the
 //! report says which.
 
-use super::report::Extended;
+use super::report::ExtendedReport;
 use super::timing::{compile, median, round, timed};
 use crate::tools;
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub(super) fn run() -> anyhow::Result<Value> {
     let explain = measure_explain()?;
     let ok = explain.ok;
     let set = if file.is_some() { "the lines of MARVIN_BENCH_LINES" } else { "our own lines" };
-    Ok(serde_json::to_value(Extended::new(inside, Outside { set, explain }, ok))?)
+    Ok(serde_json::to_value(ExtendedReport::new(inside, Outside { set, explain }, ok))?)
 }
 
 /// Measures `marvin gate explain` as a whole process.

@@ -3,7 +3,7 @@
 //! entries against one to a memory of 100, whole processes, for a word that is in neither: the
 //! difference is in the start. The same for one approval.
 
-use super::report::Extended;
+use super::report::ExtendedReport;
 use super::timing::{median, round, timed};
 use crate::tools;
 use anyhow::Context;
@@ -77,7 +77,7 @@ pub(super) fn run() -> anyhow::Result<Value> {
     let memories = Memories::create(&program)?;
     let outside = Outside { start: memories.measure_start()?, approval: memories.measure_approval()? };
     let ok = outside.start.ok && outside.approval.ok;
-    Ok(serde_json::to_value(Extended::new(inside, outside, ok))?)
+    Ok(serde_json::to_value(ExtendedReport::new(inside, outside, ok))?)
 }
 
 /// Memories of both sizes.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// The report of a program of `bench/`, with parts that were measured outside its process.
 #[derive(Serialize)]
-pub(super) struct Extended<T> {
+pub(super) struct ExtendedReport<T> {
     #[serde(flatten)]
     inside: serde_json::Map<String, Value>,
     #[serde(flatten)]
@@ -15,7 +15,7 @@ pub(super) struct Extended<T> {
     ok: bool,
 }
 
-impl<T: Serialize> Extended<T> {
+impl<T: Serialize> ExtendedReport<T> {
     /// Adds parts to a report; its targets are met when those of all parts are.
     pub(super) fn new(inside: Value, outside: T, is_outside_ok: bool) -> Self {
         let ok = is_ok(&inside) && is_outside_ok;
@@ -24,7 +24,7 @@ impl<T: Serialize> Extended<T> {
             _ => serde_json::Map::new(),
         };
         inside.shift_remove("ok");
-        Extended { inside, outside, ok }
+        ExtendedReport { inside, outside, ok }
     }
 }
 

@@ -45,7 +45,7 @@ struct Event {
 }
 
 /// What one reader received up to the end of the answer.
-struct Received {
+struct ReceivedStream {
     events: u64,
     is_ordered: bool,
     text: String,
@@ -163,8 +163,8 @@ impl Client<'_> {
 }
 
 /// Reads a stream up to the end of the answer.
-fn receive(mut reader: BufReader<TcpStream>) -> anyhow::Result<Received> {
-    let mut received = Received { events: 0, is_ordered: true, text: String::new() };
+fn receive(mut reader: BufReader<TcpStream>) -> anyhow::Result<ReceivedStream> {
+    let mut received = ReceivedStream { events: 0, is_ordered: true, text: String::new() };
     let mut line = String::new();
     loop {
         line.clear();
