@@ -222,11 +222,13 @@ fn split_words(bytes: &[u8]) -> Vec<String> {
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
-/// Clock ticks since boot at which a process started; with its id they identify it.
+/// Clock ticks since boot at which a running process started; with its id they identify it.
 #[must_use]
 pub fn start_ticks(pid: u32) -> Option<u64> {
-    let pid = i32::try_from(pid).ok()?;
-    Some(parse_stat(&read_text(pid, "stat")?)?.started)
+    let text = read_text(i32::try_from(pid).ok()?, "stat")?;
+    // A process that ended stays in the table until its parent has asked for its exit code.
+    let has_ended = text.rsplit_once(')')?.1.trim_start().starts_with(['Z', 'X']);
+    if has_ended { None } else { Some(parse_stat(&text)?.started) }
 }
 
 fn read_process(pid: i32) -> Option<Process> {
@@ -305,6 +307,17 @@ mod tests {
         assert_eq!((row.terminal, row.foreground, row.started), (34816, 10, 99));
         assert_eq!(row.name, "a) S 1 1 1 (b)");
         assert!(parse_stat("12 (a S 1").is_none());
+    }
+
+    #[test]
+    fn an_ended_process_has_no_start_before_it_is_reaped() {
+        assert!(start_ticks(std::process::id()).is_some());
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        while start_ticks(child.id()).is_some() {
+            std::thread::yield_now();
+        }
+        assert!(std::path::Path::new(&format!("/proc/{}/stat", child.id())).exists());
+        child.wait().unwrap();
     }
 
     #[test]
