@@ -1,10 +1,12 @@
 //! Worktrees: steps that write at the same time, each in a git worktree of its own.
 //!
-//! A worktree begins at the last commit of the workspace. When its step has succeeded, its changes are applied to the workspace
+//! A worktree begins with the workspace as it is when its step starts, uncommitted changes included: it sees what earlier steps
+//! wrote. When its step has succeeded, its changes are applied to the workspace
 //! as a patch: all or nothing, and for concurrent steps in the order of the file. A patch that does not apply makes the step
 //! BLOCKED; its worktree is kept.
 //!
-//! Limits: uncommitted changes of the workspace are not in a worktree. A command in the sandbox can read git's own files of a
+//! Limits: files that git ignores and secret files are not in a worktree; half-written files of a step that writes to the workspace
+//! at the same time may be. A command in the sandbox can read git's own files of a
 //! worktree, but not write them.
 
 use super::execute::AttemptResult;
@@ -31,7 +33,7 @@ pub(super) fn path(workspace: &Path, run_id: &str, step_id: &str, attempt: u32) 
 
 /// Creates the worktree of an attempt.
 pub(super) async fn create(
-    project: &ProjectContext,
+    project: &Arc<ProjectContext>,
     order: &Order,
     cancel: &CancellationToken,
 ) -> Result<(), Report> {
@@ -48,7 +50,13 @@ pub(super) async fn create(
         make().map_err(|error: std::io::Error| failed(error.to_string()))?;
     }
     let context = project.tool_context(cancel.clone(), None);
-    git::add_worktree(&path.display().to_string(), &context).await.map_err(|error| failed(error.to_string()))
+    git::add_worktree(&path.display().to_string(), &context)
+        .await
+        .map_err(|error| failed(error.to_string()))?;
+    let own = step_agents::at(project, Some(&order.workspace)).map_err(|error| failed(error.to_string()))?;
+    git::mark_worktree_base(&own.tool_context(cancel.clone(), None))
+        .await
+        .map_err(|error| failed(error.to_string()))
 }
 
 /// Applies the changes of a step to the workspace.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Paths that are never added: records of runs are Marvin's own, and large.
 const NEVER: [&str; 2] = [".marvin/runs", ".tokimon-tmp"];
 /// The author where git has no `user.name` and `user.email`.
-const FALLBACK_AUTHOR: [(&str, &str); 4] = [
+pub(super) const FALLBACK_AUTHOR: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "Marvin"),
     ("GIT_AUTHOR_EMAIL", "marvin@localhost"),
     ("GIT_COMMITTER_NAME", "Marvin"),
@@ -79,7 +79,7 @@ impl Tool for GitCommit {
         }
         let mut left_out = Vec::new();
         if input.add_all {
-            left_out = add(&repository, &before, context).await?;
+            left_out = add(&repository, &before, &[], context).await?;
         }
         let after = if input.add_all { status(&repository, "all", context).await? } else { before };
         let staged: Vec<&Change> = after.changes.iter().filter(|change| change.is_staged()).collect();
@@ -156,10 +156,11 @@ async fn has_author(repository: &Repository, context: &ToolContext) -> Result<bo
     Ok(true)
 }
 
-/// Adds everything that may be added, and returns what was left out.
-async fn add(
+/// Adds everything that may be added, and returns what was left out. `more` are variables of git: another index.
+pub(super) async fn add(
     repository: &Repository,
     status: &Status,
+    more: &[(&str, &str)],
     context: &ToolContext,
 ) -> Result<Vec<String>, ToolError> {
     let is_never = |path: &str| {
@@ -183,7 +184,7 @@ async fn add(
             wanted.push(0);
         }
     }
-    let literal = [("GIT_LITERAL_PATHSPECS", "1")];
+    let literal: Vec<(&str, &str)> = more.iter().copied().chain([("GIT_LITERAL_PATHSPECS", "1")]).collect();
     if !wanted.is_empty() {
         let words = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"];
         repository.change_checked(&words, wanted, &literal, context).await?;

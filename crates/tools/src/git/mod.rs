@@ -15,7 +15,7 @@ mod worktree;
 pub use checkout::GitCheckout;
 pub use commit::GitCommit;
 pub use read::{Commit, DiffFile, GitDiff, GitLog, GitStatus};
-pub use worktree::{add_worktree, apply_whole, remove_worktree, worktree_patch};
+pub use worktree::{add_worktree, apply_whole, mark_worktree_base, remove_worktree, worktree_patch};
 
 use crate::tool::DynTool;
 use std::sync::Arc;

@@ -69,6 +69,11 @@ impl Repository {
         Ok(repository)
     }
 
+    /// Git's directory of this working directory: `.git`, or that of the linked worktree.
+    pub(super) fn own_directory(&self) -> &Path {
+        &self.directories.own
+    }
+
     /// Runs git to read: it can write nothing, and starts nothing of the project.
     pub(super) async fn show(
         &self,

@@ -1,22 +1,79 @@
-//! Worktrees for parallel agents: created from the workspace's last commit, and merged back as a patch.
+//! Worktrees for parallel agents: created from the workspace as it is, and merged back as a patch.
 //!
-//! Limits: uncommitted changes of the workspace are not in a worktree; a patch of more than 4 MB is refused.
+//! Limits: files that git ignores and secret files are not in a worktree; a patch of more than 4 MB is refused.
 
+use super::commit::{FALLBACK_AUTHOR, add};
+use super::read::status;
 use super::repository::{Repository, complaint};
+use super::status::Status;
 use crate::context::ToolContext;
 use crate::result::ToolError;
+use std::path::Path;
+
+/// The commit that a worktree began at; a ref of the worktree, so that a commit made in it does not hide its changes.
+const BASE: &str = "refs/worktree/marvin-base";
 
 /// Creates a worktree at a path of the workspace, in place of an existing one.
 ///
 /// # Errors
-/// When the workspace is not a repository with a commit, or git fails.
+/// When the workspace is not a repository, or git fails.
 pub async fn add_worktree(path: &str, context: &ToolContext) -> Result<(), ToolError> {
     let repository = Repository::open(context).await?;
+    let commit = snapshot(path, &repository, context).await?;
     // It fails where no worktree exists yet.
     repository.change(&["worktree", "remove", "--force", "--force", path], Vec::new(), &[], context).await?;
     repository.change(&["worktree", "prune"], Vec::new(), &[], context).await?;
-    let words = ["worktree", "add", "--quiet", "--force", "--detach", path, "HEAD"];
+    let words = ["worktree", "add", "--quiet", "--force", "--detach", path, &commit];
     repository.change_checked(&words, Vec::new(), &[], context).await?;
+    Ok(())
+}
+
+/// A commit of the workspace with its uncommitted changes. Branches and the person's index stay as they are.
+async fn snapshot(path: &str, repository: &Repository, context: &ToolContext) -> Result<String, ToolError> {
+    let changes = status(repository, "all", context).await?;
+    if changes.head.is_some() && changes.changes.is_empty() {
+        return Ok("HEAD".to_string());
+    }
+    let index = repository.own_directory().join(format!("marvin-index-{}", path.replace('/', "-")));
+    let commit = commit_through(&index, &changes, repository, context).await;
+    // Where nothing could be added there is no index.
+    std::fs::remove_file(&index).ok();
+    commit
+}
+
+/// Writes the changes to an index of their own, and returns a commit of it on top of `HEAD`.
+async fn commit_through(
+    index: &Path,
+    changes: &Status,
+    repository: &Repository,
+    context: &ToolContext,
+) -> Result<String, ToolError> {
+    let persons = repository.own_directory().join("index");
+    if persons.exists() {
+        // A copy, so that git need not hash unchanged files again.
+        std::fs::copy(&persons, index)
+            .map_err(|error| ToolError::Failed(format!("cannot copy git's index: {error}")))?;
+    }
+    let name = index.display().to_string();
+    let variables = [("GIT_INDEX_FILE", name.as_str())];
+    add(repository, changes, &variables, context).await?;
+    let tree = repository.change_checked(&["write-tree"], Vec::new(), &variables, context).await?;
+    let tree = tree.outcome.stdout.text();
+    let mut words = vec!["commit-tree", tree.trim(), "-m", "The workspace, for a worktree of Marvin"];
+    if changes.head.is_some() {
+        words.extend(["-p", "HEAD"]);
+    }
+    let commit = repository.change_checked(&words, Vec::new(), &FALLBACK_AUTHOR, context).await?;
+    Ok(commit.outcome.stdout.text().trim().to_string())
+}
+
+/// Remembers where a worktree began. The context's workspace is the worktree.
+///
+/// # Errors
+/// When git fails.
+pub async fn mark_worktree_base(context: &ToolContext) -> Result<(), ToolError> {
+    let repository = Repository::open(context).await?;
+    repository.change_checked(&["update-ref", BASE, "HEAD"], Vec::new(), &[], context).await?;
     Ok(())
 }
 
@@ -27,7 +84,7 @@ pub async fn add_worktree(path: &str, context: &ToolContext) -> Result<(), ToolE
 pub async fn worktree_patch(context: &ToolContext) -> Result<Vec<u8>, ToolError> {
     let repository = Repository::open(context).await?;
     repository.change_checked(&["add", "--all"], Vec::new(), &[], context).await?;
-    let words = ["diff", "--cached", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "HEAD"];
+    let words = ["diff", "--cached", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", BASE];
     let done = repository.show(&words, context).await?;
     if done.code() != Some(0) {
         return Err(complaint(&done));

@@ -205,3 +205,59 @@ fn a8_an_identical_command_is_not_repeated_and_polling_is_bounded() {
     assert!(given_up.text().contains("not yet after 2 polls"), "{}", given_up.whole());
     assert_eq!(world.read("polls.txt").lines().count(), 5);
 }
+
+#[test]
+fn a15_a_tool_log_that_cannot_be_written_is_reported() {
+    let world = World::new();
+    let script =
+        world.script(&[call("create_file", json!({"path": "a.txt", "content": "x\n"})), say("Written.")]);
+    let done = world
+        .marvin(["--non-interactive", "--script", &script, "--prompt", "write a.txt", "--working-dir", "."])
+        .env("MARVIN_SUBAGENT_LOG", "/proc/no/log.jsonl")
+        .run()
+        .exits(0);
+    assert!(done.stderr.contains("/proc/no/log.jsonl"), "{}", done.whole());
+    assert_eq!(world.read("a.txt"), "x\n", "the call itself stands");
+}
+
+#[test]
+fn a16_a_worktree_has_what_earlier_steps_wrote() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    let git = |words: &[&str]| marvin_testing::git(&world.project(), words);
+    git(&["init", "--quiet"]);
+    world.write("kept.txt", "committed\n");
+    world.write(".gitignore", ".marvin/\nw.json\n");
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "begin"]);
+    world.write("kept.txt", "changed by the person\n");
+    world.write(".env", "TOKEN=x\n");
+    let command = |id: &str, needs: &[&str], line: &str, worktree: bool| json!({"id": id, "worker": "Command", "depends_on": needs, "worktree": worktree, "inputs": {"command": line}});
+    let steps = json!([
+        command("first", &[], "echo written > first.txt", false),
+        command(
+            "second",
+            &["first"],
+            "cat first.txt kept.txt > seen.txt; echo more >> kept.txt; test ! -s .env",
+            true
+        ),
+    ]);
+    world.write("w.json", &json!({"workflow_id": "w", "goal": "try", "steps": steps}).to_string());
+    world.marvin(["run-workflow", "w.json"]).run().exits(0);
+    assert_eq!(world.read("seen.txt"), "written\nchanged by the person\n");
+    assert_eq!(world.read("kept.txt"), "changed by the person\nmore\n");
+    let staged = std::process::Command::new("git")
+        .args(["status", "--porcelain"])
+        .current_dir(world.project())
+        .output()
+        .unwrap();
+    let staged = String::from_utf8(staged.stdout).unwrap();
+    assert_eq!(
+        staged, " M kept.txt\n?? .env\n?? first.txt\n?? seen.txt\n",
+        "the person's index is as it was"
+    );
+    let leftovers: Vec<_> = std::fs::read_dir(world.project().join(".git")).unwrap().flatten().collect();
+    assert!(leftovers.iter().all(|entry| !entry.file_name().to_string_lossy().starts_with("marvin-index")));
+}
