@@ -2,6 +2,7 @@
 
 pub mod clients;
 pub mod migrate;
+mod moved;
 pub mod state;
 
 use crate::environment::Environment;

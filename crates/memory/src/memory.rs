@@ -18,6 +18,7 @@ use crate::lines;
 use crate::person::Person;
 use crate::places::Places;
 use crate::proposal::{Origin, Proposal, TurnSources};
+use crate::stm::{Stm, StmEntry};
 use crate::turns::Turns;
 use crate::vault::{Entry, Finding, Vault};
 use marvin_base::clock;
@@ -257,6 +258,11 @@ impl Memory {
             Some(MemoryRecord { expired: entry.is_over(now), approval, entry })
         });
         Ok(remembered.collect())
+    }
+
+    /// Every entry of the short-term memory, oldest first.
+    pub fn traces(&self) -> Result<Vec<StmEntry>, MemoryError> {
+        Stm::entries_of(&self.vault.places.stm)
     }
 
     /// Replays the ledger and compares it with the memory.

@@ -122,38 +122,13 @@ impl Stm {
         now: Timestamp,
         change: impl FnOnce(&mut Vec<StmEntry>) -> T,
     ) -> Result<T, MemoryError> {
-        let directory = self.path.parent().unwrap_or(Path::new("."));
-        let failed = |error: std::io::Error| MemoryError::read(directory, &error);
-        std::fs::create_dir_all(directory).map_err(failed)?;
-        let lock = File::open(directory).map_err(failed)?;
-        let until = Instant::now() + LOCK_TIMEOUT;
-        while let Err(error) = lock.try_lock() {
-            match error {
-                TryLockError::WouldBlock if Instant::now() < until => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                TryLockError::WouldBlock => {
-                    return Err(MemoryError::Asked(format!(
-                        "{} is held by another process",
-                        directory.display()
-                    )));
-                }
-                TryLockError::Error(error) => return Err(failed(error)),
-            }
-        }
-        let mut entries = self.entries(now)?;
-        let result = change(&mut entries);
-        let surplus = entries.len().saturating_sub(self.bounds.entries);
-        entries.drain(..surplus);
-        let mut text = String::new();
-        for entry in &entries {
-            let mut value = serde_json::to_value(entry).unwrap_or_default();
-            self.redactor.value(&mut value);
-            text.push_str(&value.to_string());
-            text.push('\n');
-        }
-        atomic::replace(&self.path, text.as_bytes())?;
-        Ok(result)
+        rewrite(&self.path, &self.redactor, |entries| {
+            entries.retain(|entry| !entry.is_over(self.bounds.ttl_hours, now));
+            let result = change(entries);
+            let surplus = entries.len().saturating_sub(self.bounds.entries);
+            entries.drain(..surplus);
+            result
+        })
     }
 
     /// Stores the trace of a turn, unless the turn failed or gave no answer.
@@ -205,10 +180,27 @@ impl Stm {
                 if injected.len() == bounds.top || !entry.metadata.is_injectable(bounds.refresh_hours, now) {
                     continue;
                 }
-                entry.metadata.count_access(session_id, now);
+                entry.metadata.count_injection(session_id, now);
                 injected.push(entry.clone());
             }
             injected
+        })
+    }
+
+    /// Counts an access to each of these entries: a model asked for them.
+    pub fn count_accesses(
+        &self,
+        wanted: &[String],
+        session_id: &str,
+        now: Timestamp,
+    ) -> Result<(), MemoryError> {
+        if wanted.is_empty() || !self.bounds.enabled {
+            return Ok(());
+        }
+        self.change(now, |entries| {
+            for entry in entries.iter_mut().filter(|entry| wanted.contains(&entry.id)) {
+                entry.metadata.count_access(session_id, now);
+            }
         })
     }
 
@@ -234,6 +226,65 @@ impl Stm {
             proposed
         })
     }
+}
+
+/// Changes the entries of a file under its lock.
+fn rewrite<T>(
+    path: &Path,
+    redactor: &Redactor,
+    change: impl FnOnce(&mut Vec<StmEntry>) -> T,
+) -> Result<T, MemoryError> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let failed = |error: std::io::Error| MemoryError::read(directory, &error);
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    let lock = File::open(directory).map_err(failed)?;
+    let until = Instant::now() + LOCK_TIMEOUT;
+    while let Err(error) = lock.try_lock() {
+        match error {
+            TryLockError::WouldBlock if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            TryLockError::WouldBlock => {
+                return Err(MemoryError::Asked(format!(
+                    "{} is held by another process",
+                    directory.display()
+                )));
+            }
+            TryLockError::Error(error) => return Err(failed(error)),
+        }
+    }
+    let mut entries = Stm::entries_of(path)?;
+    let result = change(&mut entries);
+    let mut text = String::new();
+    for entry in &entries {
+        let mut value = serde_json::to_value(entry).unwrap_or_default();
+        redactor.value(&mut value);
+        text.push_str(&value.to_string());
+        text.push('\n');
+    }
+    atomic::replace(path, text.as_bytes())?;
+    Ok(result)
+}
+
+/// Records a person's decision about a promoted entry.
+pub(crate) fn record_promotion(
+    path: &Path,
+    redactor: &Redactor,
+    fingerprint: &str,
+    status: Promotion,
+) -> Result<(), MemoryError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let is_meant = |entry: &StmEntry| {
+        entry.metadata.promotion_status == Promotion::Attempted
+            && candidate(entry).checked(redactor).is_ok_and(|proposed| proposed.fingerprint() == fingerprint)
+    };
+    rewrite(path, redactor, |entries| {
+        for entry in entries.iter_mut().filter(|entry| is_meant(entry)) {
+            entry.metadata.promotion_status = status;
+        }
+    })
 }
 
 /// The candidate that a trace makes.

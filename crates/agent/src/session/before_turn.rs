@@ -54,13 +54,14 @@ impl Recollection {
     fn look(&mut self, queries: &[String], layout: &Layout) -> Result<Vec<String>, MemoryError> {
         artifacts::offer(&mut self.memory, layout)?;
         let kinds = [Kind::Stm, Kind::Lesson, Kind::PackLesson, Kind::Artifact];
-        let (mut lines, mut injected) = (Vec::new(), Vec::new());
+        let (mut lines, mut injected, mut traces) = (Vec::new(), Vec::new(), Vec::new());
         for query in queries {
             let recall = Recall { text: query, kinds: &kinds, limit: MAX_RECALL_HITS, ..Recall::default() };
             for found in self.memory.recall(&recall)? {
                 let line =
                     format!("({}) {}", found.kind.word(), truncate::line(&found.text, MAX_MEMORY_CHARS));
                 if !self.known_texts.contains(&found.text) {
+                    traces.extend((found.kind == Kind::Stm).then(|| found.id.clone()));
                     injected.push(InjectedMemory { kind: found.kind.word().into(), id: found.id });
                     self.known_texts.push(found.text);
                     lines.push(line);
@@ -68,6 +69,7 @@ impl Recollection {
             }
         }
         self.entries.push(TurnEntry::recall(truncate::line(&queries.join("; "), 200), lines.len()));
+        self.stm.count_accesses(&traces, &self.session_id, clock::now())?;
         self.memory.inject(&self.session_id, self.turn_number, injected)?;
         Ok(lines)
     }

@@ -4,8 +4,7 @@
 //! starts cannot write it. A project is known by the canonical path of its directory; links and
 //! worktrees of the same project lead to the same state. The directory is private (mode 0700).
 //!
-//! Limits: a project that is moved has another path and so another state; `project.json` in the old
-//! one names where it was.
+//! A project that is moved has another path and so another state, until a person takes the old one over (`moved.rs`).
 
 use super::Layout;
 use crate::environment::Environment;
@@ -26,7 +25,7 @@ const ID_DIGITS: usize = 16;
 /// Bytes of `project.json` that are read.
 const MAX_NOTE_BYTES: u64 = 64 * 1024;
 /// The name of the link in a project that leads people to its runs.
-const RUNS_LINK: &str = "runs";
+pub(super) const RUNS_LINK: &str = "runs";
 /// Ignore file of `.marvin`, where the project has none.
 const IGNORED: &str = "/.gitignore\n/runs\n/tools_cache/\n/worktrees/\n";
 
@@ -102,6 +101,13 @@ pub fn identity(project: &Path) -> PathBuf {
         owner.push(part);
     }
     path
+}
+
+/// The note in a project's state directory.
+pub(super) fn read_note(directory: &Path) -> Option<ProjectNote> {
+    let text =
+        files::read_text(&directory.join("project.json"), MAX_NOTE_BYTES, files::Links::Refuse).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// The canonical form of a path, also where its last parts do not exist yet.
@@ -199,9 +205,7 @@ impl Layout {
     /// The content of `project.json` in the state directory, if it exists.
     #[must_use]
     pub fn project_note(&self) -> Option<ProjectNote> {
-        let path = self.project_state().join("project.json");
-        let text = files::read_text(&path, MAX_NOTE_BYTES, files::Links::Refuse).ok()?;
-        serde_json::from_str(&text).ok()
+        read_note(&self.project_state())
     }
 
     /// The project that a run belongs to, if the run lies in the state directory.
@@ -213,9 +217,7 @@ impl Layout {
         if directory.parent() != Some(&projects) || run.parent()?.file_name()? != "runs" {
             return None;
         }
-        let text =
-            files::read_text(&directory.join("project.json"), MAX_NOTE_BYTES, files::Links::Refuse).ok()?;
-        serde_json::from_str::<ProjectNote>(&text).ok().map(|note| PathBuf::from(note.path))
+        read_note(directory).map(|note| PathBuf::from(note.path))
     }
 
     /// Does a run's directory lie where Marvin keeps runs? What lies elsewhere, a repository may have brought: it can

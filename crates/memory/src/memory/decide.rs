@@ -6,7 +6,9 @@ use crate::decision::{EditedCandidate, Line, Word};
 use crate::error::MemoryError;
 use crate::index::{Document, Kind};
 use crate::person::{Person, record};
-use crate::proposal::Proposal;
+use crate::places::Places;
+use crate::proposal::{Origin, Proposal};
+use crate::stm::{self, Promotion};
 use crate::vault::{Change, Entry, Provenance, short};
 use jiff::Timestamp;
 use marvin_base::clock;
@@ -73,6 +75,7 @@ impl Memory {
                 let text = self.vault.text(&line);
                 self.vault.commit(|_| Ok(Change { lines: vec![text], ..Change::default() }))?;
                 self.keep_index(before.as_deref(), &[], &[]);
+                self.follow_promotion(proposal, Promotion::Rejected);
                 return Ok(DecisionOutcome {
                     candidate_fingerprint: fingerprint,
                     id: None,
@@ -107,7 +110,17 @@ impl Memory {
         let extra = serde_json::to_value(provenance).unwrap_or_default();
         let stored_at_utc = line.decided_at_utc.clone();
         self.store(&Entry { id: id.clone(), stored_at_utc, candidate, extra }, &line)?;
+        self.follow_promotion(proposal, Promotion::Approved);
         Ok(DecisionOutcome { candidate_fingerprint: fingerprint, id: Some(id), word })
+    }
+
+    /// Records a decision in the short-term entry that was proposed.
+    fn follow_promotion(&self, proposal: &Proposal, status: Promotion) {
+        if proposal.origin == Origin::StmPromotion {
+            let Places { stm, .. } = &self.vault.places;
+            // The decision stands in the ledger; the entry's status only repeats it.
+            stm::record_promotion(stm, &self.vault.redactor, &proposal.fingerprint, status).ok();
+        }
     }
 
     /// The long-term memories that answer a query best.

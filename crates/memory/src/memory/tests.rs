@@ -568,3 +568,28 @@ fn an_embedder_joins_without_letting_anything_in() {
     assert_eq!(found.first().map(String::as_str), Some("My cat is called Ada"), "{found:?}");
     assert!(!found.contains(&"The cat of another person".to_string()));
 }
+
+#[test]
+fn b5_a_promoted_trace_follows_the_decision() {
+    use crate::stm::{Bounds, Promotion, Trace};
+    let scene = Scene::new();
+    let mut memory = scene.memory();
+    let bounds = Bounds { accesses: 1, sessions: 1, ..Bounds::default() };
+    let stm = Stm::at(&scene.places().stm, bounds, Arc::new(Redactor::patterns_only()));
+    for (intent, decision, status) in [
+        ("elephants", Decision::Approve, Promotion::Approved),
+        ("tigers", Decision::Reject, Promotion::Rejected),
+    ] {
+        let trace = Trace { intent: intent.into(), resolution: "counted".into(), ..Trace::default() };
+        stm.write(&trace, "s", 1, false).unwrap();
+        let id = memory.traces().unwrap().pop().unwrap().id;
+        stm.inject(&[id], "s", clock::now()).unwrap();
+        let (_, promoted) = stm.promote(clock::now()).unwrap().remove(0);
+        let outcomes =
+            memory.propose(vec![promoted], Origin::StmPromotion, &CandidateOrigin::default()).unwrap();
+        let ProposalOutcome::Pending(fingerprint) = &outcomes[0] else { panic!("{outcomes:?}") };
+        let proposal = memory.waiting(fingerprint).unwrap();
+        memory.decide(&proposal, decision, None, "", &ann()).unwrap();
+        assert_eq!(memory.traces().unwrap().pop().unwrap().metadata.promotion_status, status);
+    }
+}

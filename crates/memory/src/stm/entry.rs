@@ -71,7 +71,6 @@ pub enum Promotion {
     #[default]
     None,
     Attempted,
-    /// Written by other programs, as is `Rejected`: here the ledger of approvals has the decision.
     Approved,
     Rejected,
 }
@@ -124,10 +123,13 @@ impl Metadata {
     }
 
     /// Records an injection, which is an access.
+    pub(super) fn count_injection(&mut self, session_id: &str, now: Timestamp) {
+        self.last_injected_at_utc = Some(clock::stamp(now));
+        self.count_access(session_id, now);
+    }
+
     pub(super) fn count_access(&mut self, session_id: &str, now: Timestamp) {
-        let stamp = clock::stamp(now);
-        self.last_injected_at_utc = Some(stamp.clone());
-        self.last_accessed_utc = Some(stamp);
+        self.last_accessed_utc = Some(clock::stamp(now));
         self.access_count += 1;
         if !self.sessions.iter().any(|known| known == session_id) && self.sessions.len() < MAX_SESSIONS {
             self.sessions.push(session_id.to_string());

@@ -111,3 +111,16 @@ fn a_damaged_file_is_read_as_far_as_it_goes() {
     std::fs::write(&path, bytes).unwrap();
     assert_eq!(stm.entries(clock::now()).unwrap().len(), 1);
 }
+
+#[test]
+fn b5_a_query_of_a_model_is_an_access_and_no_injection() {
+    let directory = tempfile::tempdir().unwrap();
+    let stm = stm(directory.path(), Bounds::default());
+    let id = kept(&stm, "elephants", "s");
+    let asked = [id.clone(), "stm_unknown".to_string()];
+    stm.count_accesses(&asked, "t", clock::now()).unwrap();
+    let entry = stm.entries(clock::now()).unwrap().remove(0);
+    assert_eq!((entry.metadata.access_count, entry.metadata.sessions_seen), (1, 1));
+    assert!(entry.metadata.last_accessed_utc.is_some() && entry.metadata.last_injected_at_utc.is_none());
+    assert_eq!(stm.inject(&[id], "t", clock::now()).unwrap().len(), 1, "it may still be injected");
+}

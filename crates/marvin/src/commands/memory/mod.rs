@@ -214,7 +214,10 @@ fn parse_kind(word: &str) -> Result<Kind, InvalidValue> {
 
 pub(crate) fn run(command: MemoryCommand) -> Result<Exit, Failure> {
     match command {
-        MemoryCommand::List { all, place } => show::list(&open_memory(&place)?.0, all, place.json),
+        MemoryCommand::List { all, place } => {
+            let (memory, context) = open_memory(&place)?;
+            show::list(&memory, &context.layout, all, place.json)
+        }
         MemoryCommand::Pending(reviewer) => review::pending(&mut open_memory(&reviewer.place)?.0, &reviewer),
         MemoryCommand::Approve { ids, supersedes, reviewer } => {
             if supersedes.is_some() && ids.len() > 1 {
@@ -392,9 +395,14 @@ fn show_proposals(proposed: &[(Candidate, ProposalOutcome)], as_json: bool) -> R
 }
 
 fn audit(adopt: bool, reviewer: &Reviewer) -> Result<Exit, Failure> {
-    let (mut memory, _) = open_memory(&reviewer.place)?;
+    let (mut memory, context) = open_memory(&reviewer.place)?;
+    let mut stayed = Vec::new();
+    let moved = context.layout.moved_state();
     if adopt {
         let person = reviewer.person()?;
+        if let Some(moved) = &moved {
+            stayed = context.layout.take_over(moved).map_err(|error| Failure::failed(error.to_string()))?;
+        }
         memory.adopt(&person)?;
     }
     let audit = memory.audit()?;
@@ -410,11 +418,23 @@ fn audit(adopt: bool, reviewer: &Reviewer) -> Result<Exit, Failure> {
     for finding in &audit.findings {
         text.push_str(&format!("{}: {}\n", finding.kind, output::visible(&finding.what)));
     }
+    if let Some(moved) = moved {
+        let fate = if adopt { "its records were taken over" } else { "its records are not used here" };
+        text.push_str(&format!("This project was at {}; {fate}.\n", moved.old_path));
+    }
+    if !stayed.is_empty() {
+        text.push_str(&format!("Left there, since this project has its own: {}\n", stayed.join(", ")));
+    }
     text.push_str(if audit.ok {
         "The ledger and the memory agree.\n"
     } else {
         "The ledger and the memory do not agree.\n"
     });
+    let can_adopt =
+        context.layout.moved_state().is_some() || audit.findings.iter().any(|finding| finding.blocks);
+    if can_adopt {
+        text.push_str("If they are yours, `marvin memory audit --adopt` takes them over.\n");
+    }
     output::line(&text)?;
     Ok(exit)
 }

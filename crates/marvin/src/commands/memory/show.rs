@@ -2,11 +2,14 @@
 
 use crate::failure::Failure;
 use crate::output;
+use marvin_base::layout::Layout;
 use marvin_base::{Exit, truncate};
 use marvin_memory::candidate::Candidate;
 use marvin_memory::decision::Fate;
+use marvin_memory::index::Kind;
 use marvin_memory::memory::{Memory, MemoryRecord, RecalledMemory};
 use marvin_memory::proposal::Proposal;
+use marvin_memory::stm::StmEntry;
 use marvin_memory::turns::Turns;
 use serde::Serialize;
 use serde_json::Value;
@@ -27,6 +30,9 @@ struct InjectedMemory<'a> {
     kind: &'a str,
     id: &'a str,
     memory: Option<&'a MemoryRecord>,
+    /// The entry of the short-term memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<&'a StmEntry>,
 }
 
 /// The beginning of a fingerprint, which identifies it; other ids stay whole.
@@ -71,9 +77,12 @@ fn state(remembered: &MemoryRecord) -> String {
 }
 
 /// Shows what is remembered.
-pub(super) fn list(memory: &Memory, all: bool, as_json: bool) -> Result<Exit, Failure> {
+pub(super) fn list(memory: &Memory, layout: &Layout, all: bool, as_json: bool) -> Result<Exit, Failure> {
     let remembered: Vec<MemoryRecord> =
         memory.list()?.into_iter().filter(|remembered| all || remembered.is_active()).collect();
+    for reason in unused(memory, layout)? {
+        output::talk(&reason);
+    }
     if as_json {
         return output::json(&remembered);
     }
@@ -89,6 +98,24 @@ pub(super) fn list(memory: &Memory, all: bool, as_json: bool) -> Result<Exit, Fa
         text.push('\n');
     }
     output::line(&text)
+}
+
+/// Why memories that exist are not used, with what to do about it.
+pub(super) fn unused(memory: &Memory, layout: &Layout) -> Result<Vec<String>, Failure> {
+    let moved = layout.moved_state().map(|moved| {
+        format!(
+            "this project was at {}; its memory is not used here\n  hint: `marvin memory audit --adopt` takes it over, with its runs",
+            moved.old_path
+        )
+    });
+    let audit = memory.audit()?;
+    let blocked = audit.findings.iter().find(|finding| finding.blocks).map(|finding| {
+        format!(
+            "{}\n  hint: `marvin memory audit` shows it all; `marvin memory audit --adopt` takes it over",
+            finding.what
+        )
+    });
+    Ok(moved.into_iter().chain(blocked).collect())
 }
 
 /// Shows what was found.
@@ -128,11 +155,14 @@ pub(super) fn why(memory: &Memory, turn: &str, as_json: bool) -> Result<Exit, Fa
     }
     let known = memory.list()?;
     let one = |id: &str| known.iter().find(|remembered| remembered.entry.id == id);
+    let traces = memory.traces()?;
+    let trace = |id: &str| traces.iter().find(|entry| entry.id == id);
     if as_json {
         let memories = injected.iter().map(|injected| InjectedMemory {
             kind: &injected.kind,
             id: &injected.id,
             memory: one(&injected.id),
+            trace: trace(&injected.id),
         });
         return output::json(&WhyReport {
             session_id: session,
@@ -153,8 +183,8 @@ pub(super) fn why(memory: &Memory, turn: &str, as_json: bool) -> Result<Exit, Fa
         shown.push_str("No memory went into it.\n");
     }
     for injected in &injected {
-        match one(&injected.id) {
-            Some(remembered) => {
+        match (one(&injected.id), trace(&injected.id)) {
+            (Some(remembered), _) => {
                 let extra = |key: &str| remembered.entry.extra.get(key).cloned().unwrap_or_default();
                 shown.push_str(&format!(
                     "{}\n  agreed to by {} at {}; from turn {}:{}\n",
@@ -165,11 +195,21 @@ pub(super) fn why(memory: &Memory, turn: &str, as_json: bool) -> Result<Exit, Fa
                     extra("turn_number"),
                 ));
             }
-            None => shown.push_str(&format!(
-                "{}  {}  (not remembered any longer)\n",
-                short(&injected.id),
-                injected.kind
+            (None, Some(entry)) => shown.push_str(&format!(
+                "{}  {}  {}\n  from turn {}:{}; kept until {}\n",
+                entry.id,
+                injected.kind,
+                truncate::line(&entry.searchable_text(), 200),
+                entry.metadata.session_id,
+                entry.metadata.turn_number,
+                entry.metadata.expires_at_utc,
             )),
+            (None, None) => {
+                // Lessons and artifacts have files of their own.
+                let is_memory = [Kind::Ltm.word(), Kind::Stm.word()].contains(&injected.kind.as_str());
+                let fate = if is_memory { "  (not remembered any longer)" } else { "" };
+                shown.push_str(&format!("{}  {}{fate}\n", short(&injected.id), injected.kind));
+            }
         }
     }
     output::line(&output::visible(&shown))

@@ -179,6 +179,9 @@ fn damaged_memory() {
     world.write_state("memory/ltm.jsonl", "{\"id\":\n");
     assert_snapshot!(screen(&world, "memory list"), @"
     Nothing is remembered here.
+    --- stderr ---
+    [STATE]/memory/memory_approvals.jsonl was not made here, or its seal is lost; what it says does not count
+      hint: `marvin memory audit` shows it all; `marvin memory audit --adopt` takes it over
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "memory audit"), @"
@@ -186,6 +189,7 @@ fn damaged_memory() {
     unsealed: [STATE]/memory/memory_approvals.jsonl was not made here, or its seal is lost; what it says does not count
     damaged: line 1 of [STATE]/memory/ltm.jsonl does not count: EOF while parsing a value at line 1 column 6
     The ledger and the memory do not agree.
+    If they are yours, `marvin memory audit --adopt` takes them over.
     [exit code 1]
     ");
 }
