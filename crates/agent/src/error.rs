@@ -88,13 +88,17 @@ impl SessionError {
             | SessionError::Unpriced { .. }
             | SessionError::Resume(..)
             | SessionError::Schema(_)
-            | SessionError::Servitors(RegistryError::Usage(_))
+            | SessionError::Servitors(
+                RegistryError::Usage(_) | RegistryError::Commitment(ChangeError::Usage(_)),
+            )
             | SessionError::Commitment(ChangeError::Usage(_)) => Exit::Usage,
             SessionError::Workspace(_)
             | SessionError::LinkedRecord(_)
             | SessionError::State(_)
             | SessionError::TooDeep { .. }
-            | SessionError::Servitors(RegistryError::Refused(_))
+            | SessionError::Servitors(
+                RegistryError::Refused(_) | RegistryError::Commitment(ChangeError::Refused(_)),
+            )
             | SessionError::Commitment(ChangeError::Refused(_)) => Exit::Refused,
             // Decisions depend on it, so a person must look.
             SessionError::Record(LedgerError::Broken { .. }) => Exit::Blocked,

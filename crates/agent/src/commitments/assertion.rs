@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `shell` | a command line for bash, in the grammar of [`shell::check_assertion`] |
 //! | `file_exists` | `PATH`; with `/` at its end it must be a directory |
-//! | `file_contains` | `PATH: TEXT`, or `{"path", "text"}` |
+//! | `file_contains` | `PATH: TEXT`, `PATH:TEXT`, or `{"path", "text"}` |
 //! | `json_equals` | `PATH: /POINTER = VALUE`, or `{"path", "pointer", "value"}`; the value is JSON |
 //! | `tests_pass` | `RUNNER WORDS…`, `auto`, or `command LINE` |
 
@@ -106,16 +106,23 @@ impl Assertion {
     }
 }
 
-/// Refuses a path that cannot be the work of an agent: the project's directory always exists, and Marvin and git write their own files.
-/// Absolute paths are left to the gate.
+/// Refuses a path that cannot be the work of an agent: one outside the project, the project's directory itself, which always exists,
+/// and the files of Marvin and git.
 fn check_is_work(path: &str) -> Result<(), InvalidCommitment> {
+    let outside = || {
+        InvalidCommitment::new(
+            "its path lies outside the project, so that it can never hold",
+            "name a file of the project, relative to its directory",
+        )
+    };
+    if path.starts_with('/') && path.contains(|char| char != '/') || path.starts_with("~/") {
+        return Err(outside());
+    }
     let always = |reason: &str| Err(InvalidCommitment::new(reason, "name a file of the work itself"));
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
         match part {
-            // Outside the project: left to the gate, too.
-            ".." if parts.last().is_none_or(|last| *last == "..") => parts.push(part),
-            ".." => drop(parts.pop()),
+            ".." => drop(parts.pop().ok_or_else(outside)?),
             part => parts.push(part),
         }
     }
@@ -127,6 +134,11 @@ fn check_is_work(path: &str) -> Result<(), InvalidCommitment> {
         }
         _ => Ok(()),
     }
+}
+
+/// Splits `PATH: REST`, or `PATH:REST` where no colon has a space behind it.
+fn split_path(text: &str) -> Option<(&str, &str)> {
+    text.split_once(": ").or_else(|| text.split_once(':'))
 }
 
 #[derive(Deserialize)]
@@ -142,7 +154,7 @@ fn contains(text: &str) -> Result<Assertion, InvalidCommitment> {
     let Contains { path, text } = if text.starts_with('{') {
         serde_json::from_str(text).map_err(|error| wrong(format!("it cannot be parsed: {error}")))?
     } else {
-        let (path, text) = text.split_once(": ").ok_or_else(|| wrong("it names no text".into()))?;
+        let (path, text) = split_path(text).ok_or_else(|| wrong("it names no text".into()))?;
         Contains { path: path.trim().to_string(), text: text.to_string() }
     };
     if path.is_empty() || text.is_empty() {
@@ -167,7 +179,7 @@ fn equals(text: &str) -> Result<Assertion, InvalidCommitment> {
     let Equals { path, pointer, value } = if text.starts_with('{') {
         serde_json::from_str(text).map_err(|error| wrong(format!("it cannot be parsed: {error}")))?
     } else {
-        let parts = text.split_once(": ").and_then(|(path, rest)| Some((path, rest.split_once(" = ")?)));
+        let parts = split_path(text).and_then(|(path, rest)| Some((path, rest.split_once(" = ")?)));
         let (path, (pointer, value)) = parts.ok_or_else(|| wrong("it cannot be parsed".into()))?;
         let value = serde_json::from_str(value.trim())
             .map_err(|error| wrong(format!("its value is not JSON: {error}")))?;
@@ -256,6 +268,8 @@ mod tests {
         assert_eq!(parse("file_exists:build/").unwrap(), directory);
         let contains = Assertion::FileContains { path: "a b.txt".into(), text: "c: d".into() };
         assert_eq!(parse("file_contains:a b.txt: c: d").unwrap(), contains);
+        let short = Assertion::FileContains { path: "a.txt".into(), text: "c".into() };
+        assert_eq!(parse("file_contains:a.txt:c").unwrap(), short);
         assert_eq!(parse(r#"file_contains:{"path":"a b.txt","text":"c: d"}"#).unwrap(), contains);
         let equals = |value| Assertion::JsonEquals { path: "p.json".into(), pointer: "/a/0".into(), value };
         assert_eq!(parse(r#"json_equals:p.json: /a/0 = "x = y""#).unwrap(), equals(json!("x = y")));
@@ -305,6 +319,10 @@ mod tests {
             "file_exists:././.",
             "file_exists:.//",
             "file_exists:src/..",
+            "file_exists:/etc/passwd",
+            "file_exists:../x",
+            "file_exists:src/../../x",
+            "file_contains:~/notes.txt: x",
             "file_exists:./src/./../",
             "file_exists:.marvin",
             "file_exists:./.marvin/",
@@ -315,6 +333,7 @@ mod tests {
             "json_equals:.marvin/runs/a/run.json: /version = 1",
             "file_contains:a.txt",
             "file_contains:a.txt: ",
+            "file_contains:a.txt:",
             "file_contains:{\"path\":\"a\"}",
             "file_contains:{\"path\":\"a\",\"text\":\"\"}",
             "json_equals:a.json",

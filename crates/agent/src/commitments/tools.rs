@@ -5,7 +5,7 @@
 
 use super::{
     AddedCommitment, ChangeError, Commitment, CommitmentResult, Draft, Kind, Report, Source, TurnBaseline,
-    add, all, find, verify, verify_documents,
+    add, all, assertion, find, verify, verify_documents,
 };
 use crate::project_context::ProjectContext;
 use async_trait::async_trait;
@@ -67,8 +67,9 @@ pub struct AddCommitment(Keeper);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddInput {
-    /// How it is verified.
-    kind: Kind,
+    /// How it is verified; not needed where `assertion` begins with it (`shell:pytest -q`).
+    #[serde(default)]
+    kind: Option<Kind>,
     /// What is verified: a command line; PATH; `PATH: TEXT`; `PATH: /POINTER = VALUE`; or a test runner and its words.
     assertion: String,
     /// What it means, for people.
@@ -109,10 +110,18 @@ impl Tool for AddCommitment {
     const TOUCHES: Touches = Touches::STORES;
 
     async fn call(&self, input: AddInput, context: &ToolContext) -> Result<Output<AddedFact>, ToolError> {
+        let (kind, assertion) = match input.kind {
+            Some(kind) => (kind, input.assertion),
+            None => {
+                let (kind, assertion) = assertion::split(&input.assertion)
+                    .map_err(|invalid| ToolError::Usage(invalid.to_string()))?;
+                (kind, assertion.to_string())
+            }
+        };
         let draft = Draft {
             document: self.0.document(context),
-            kind: input.kind,
-            assertion: input.assertion,
+            kind,
+            assertion,
             description: input.description,
             timeout_s: input.timeout_s,
             oracles: input.oracles,

@@ -363,6 +363,12 @@ impl Registry {
                 "`{}` cannot be a name: it needs letters or digits",
                 truncate::line(name, 40)
             ))),
+            Some(name) if name.contains(['/', '\\']) || name.contains(char::is_control) => {
+                Err(RegistryError::Usage(format!(
+                    "`{}` cannot be a name: it has a slash or a control character",
+                    truncate::line(name, 40)
+                )))
+            }
             Some(name) if taken(name) => Err(RegistryError::Usage(format!(
                 "there is a servitor `{}` already\n  hint: take another name, or none",
                 truncate::line(name, 60)

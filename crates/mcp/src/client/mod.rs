@@ -1,6 +1,6 @@
 //! Marvin as a client: servers from the settings offer their tools to agents.
 //!
-//! Servers start in parallel, each with its own timeout; one that does not start, hangs or violates the protocol is reported
+//! Servers start in parallel, each with its own timeout; one that does not start, does not respond or violates the protocol is reported
 //! and left out, and the turn continues without it. Descriptions of tools are untrusted input: names, texts, schemas and
 //! their number are bounded and cleaned ([`remote_tool`], [`schema`]).
 //!

@@ -377,3 +377,41 @@ fn malformed_messages_do_not_stop_the_server() {
     drop(pipe.stdin.take());
     pipe.running.end().exits(0);
 }
+
+#[test]
+fn d7_every_line_gets_an_answer_with_its_id() {
+    let world = World::new();
+    let mut pipe = Pipe::open(&world, &[]);
+    let mut answer = |line: &[u8]| {
+        let stdin = pipe.stdin.as_mut().unwrap();
+        stdin.write_all(line).unwrap();
+        stdin.write_all(b"\n").unwrap();
+        let answer = pipe.message();
+        (answer["id"].clone(), answer["error"]["code"].clone())
+    };
+    assert_eq!(answer(b"not json"), (Value::Null, json!(-32700)));
+    assert_eq!(answer(&vec![b'x'; 6 * 1024 * 1024]), (Value::Null, json!(-32600)));
+    assert_eq!(answer(br#"{"jsonrpc":"2.0","id":7,"method":5}"#), (json!(7), json!(-32600)));
+    assert_eq!(answer(br#"{"id":"a","method":"ping"}"#), (json!("a"), json!(-32600)));
+    assert_eq!(answer(b"[1,2]"), (Value::Null, json!(-32600)));
+    assert_eq!(answer(br#"{"jsonrpc":"2.0","id":9,"method":"nope"}"#), (json!(9), json!(-32601)));
+    assert_eq!(answer(br#"{"jsonrpc":"2.0","id":10,"method":"ping"}"#), (json!(10), Value::Null));
+}
+
+#[test]
+fn d7_commitments_have_one_notation() {
+    let world = World::new();
+    let mut pipe = Pipe::open(&world, &[]);
+    for arguments in [
+        json!({"assertion": "file_exists:a.txt"}),
+        json!({"kind": "file_exists", "assertion": "b.txt"}),
+        json!({"assertion": "file_contains:a.txt:hello"}),
+    ] {
+        let answer = pipe.call("add_commitment", arguments);
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    }
+    for path in ["/etc/passwd", "../x"] {
+        let answer = pipe.call("add_commitment", json!({"assertion": format!("file_exists:{path}")}));
+        assert!(answer.to_string().contains("outside the project"), "{answer}");
+    }
+}

@@ -78,7 +78,7 @@ fn commitments() {
     ");
     assert_snapshot!(screen(&world, "commitments add 'file_contains:a.txt: '"), @r#"
     --- stderr ---
-    marvin: this commitment is refused: it names no text
+    marvin: this commitment is refused: every file holds the empty text
       hint: write `PATH: TEXT`, or {"path": "…", "text": "…"}
     [exit code 2]
     "#);
