@@ -43,8 +43,11 @@ impl WordList {
         while !rest.is_empty() {
             let middle = rest.as_bytes().get(..rest.len() / 2)?.iter().rposition(|byte| *byte == b'\n');
             let (before, from) = rest.split_at_checked(middle.map_or(0, |at| at + 1))?;
-            let (line, after) = from.split_once('\n')?;
-            let (own, value) = line.split_once('\t').unwrap_or((line, ""));
+            // Lines are short: a plain loop is faster than a search for a character.
+            let end = from.bytes().position(|byte| byte == b'\n')?;
+            let (line, after) = (from.get(..end)?, from.get(end + 1..)?);
+            let own = line.get(..line.bytes().position(|byte| byte == b'\t').unwrap_or(end))?;
+            let value = line.get(own.len() + 1..).unwrap_or_default();
             match key.cmp(own) {
                 Ordering::Equal => return Some(value),
                 Ordering::Less => rest = before,

@@ -44,7 +44,10 @@ fn whole(pattern: &[char], text: &[char]) -> bool {
 /// Does a pattern of files, directory by directory, find this path? Hidden names are found only by patterns that begin with a
 /// dot. A pattern that finds everything does not count: it must say something of the name.
 pub(crate) fn finds(pattern: &str, path: &str) -> bool {
-    let wild = |part: &str| part.contains(['*', '?', '[']);
+    let wild = |part: &str| part.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['));
+    if !wild(pattern) {
+        return false;
+    }
     let says = |part: &str| wild(part) && part.contains(|char: char| char.is_alphanumeric());
     let (patterns, parts) = (pattern.split('/'), path.split('/'));
     patterns.clone().count() == parts.clone().count()
