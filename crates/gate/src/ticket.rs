@@ -20,7 +20,7 @@ pub const NEEDED: &str = "ticket.needed";
 pub const FIRST: &str = "ticket.first";
 /// The refusal of the first attempt.
 pub const SENT_BACK: &str = "the first ticket of an agent is always sent back once, to be made better";
-/// The rule that refuses a ticket that hangs below another one.
+/// The rule that refuses a ticket below another ticket.
 pub const PARENT: &str = "ticket.parent";
 
 /// The ticket that this process works on, if any, and what it has done about it. One for the life of a process.

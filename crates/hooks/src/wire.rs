@@ -1,7 +1,7 @@
 //! The protocol between a hook and the daemon of its project, and the files of a daemon.
 //!
 //! The hook sends one line of JSON, the daemon answers with one line and closes. While it works on an answer the daemon
-//! sends an empty line every [`PULSE`], which distinguishes a slow answer from a daemon that hangs.
+//! sends an empty line every [`PULSE`], which distinguishes a slow answer from a daemon that does not respond.
 
 use crate::event::{Client, Event};
 use marvin_base::atomic::WriteError;

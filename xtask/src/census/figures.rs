@@ -177,7 +177,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Records a decision that hangs on a string literal with a space in it.
+    /// Records a decision that depends on a string literal with a space in it.
     fn count_sentence(&mut self, literal: &TokenTree, comparison: &str) {
         let text = literal.to_string();
         if is_string(literal) && text.contains(' ') && self.source.path.starts_with("crates/") {

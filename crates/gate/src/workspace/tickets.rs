@@ -104,7 +104,7 @@ impl Workspace {
                 let refusal = Refusal::new(
                     RefusalKind::System,
                     format!("others have held `{shown}` for {} s", patience.as_secs()),
-                    "Try again; if it stays, tell the person that a process hangs.",
+                    "Try again; if it stays, tell the person that a process holds the lock.",
                 );
                 Err((None, refusal))
             }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A call that takes this long hangs, however busy the machine is.
+/// A program that takes this long does not end, however busy the machine is.
 pub(crate) const PROGRAM_TIMEOUT: Duration = Duration::from_secs(300);
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_marvin");
@@ -362,8 +362,12 @@ impl RunningProgram {
         let stdout = rest.map(|rest| rest.join().unwrap()).unwrap_or_default();
         let stderr = self.stderr.take().unwrap().join().unwrap();
         let stderr = String::from_utf8_lossy(&stderr).into_owned();
-        let status =
-            status.unwrap_or_else(|| panic!("hangs\n{}\n{stderr}", String::from_utf8_lossy(&stdout)));
+        let status = status.unwrap_or_else(|| {
+            panic!(
+                "the program did not end within {PROGRAM_TIMEOUT:?}\n{}\n{stderr}",
+                String::from_utf8_lossy(&stdout)
+            )
+        });
         ProgramOutput { code: status.code(), signal: status.signal(), stdout, stderr }
     }
 }

@@ -1,6 +1,6 @@
 //! Gemini's own wire, `models/{model}:streamGenerateContent?alt=sse`.
 //!
-//! Calls come whole and mostly without ids; results go back by name. Signatures of thoughts hang on single parts: on a
+//! Calls come whole and mostly without ids; results go back by name. Signatures of thoughts belong to single parts: on a
 //! call they are kept with the call, on text with the message, and both go back where they were. The wire has no
 //! terminal marker but the `finishReason` of the last chunk.
 

@@ -214,7 +214,7 @@ async fn cancelled(provider: Provider) {
     }
     let started = Instant::now();
     server.stop().await;
-    assert!(started.elapsed() < Duration::from_secs(1), "the hanging connections do not hold the server");
+    assert!(started.elapsed() < Duration::from_secs(1), "silent connections do not hold the server");
 }
 
 async fn silent(provider: Provider) {

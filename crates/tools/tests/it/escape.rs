@@ -53,7 +53,9 @@ fn fixture() -> Fixture {
 impl Fixture {
     async fn call(&self, tool: &str, arguments: Value) -> CallOutcome {
         let called = self.inner.call(tool, arguments);
-        tokio::time::timeout(Duration::from_secs(20), called).await.unwrap_or_else(|_| panic!("{tool} hangs"))
+        tokio::time::timeout(Duration::from_secs(20), called)
+            .await
+            .unwrap_or_else(|_| panic!("{tool} did not end"))
     }
 
     /// All files outside and all blocked ones inside: path, kind and text.
