@@ -139,7 +139,7 @@ pub(crate) fn design_first(arguments: &TurnArguments) -> Result<Exit, Failure> {
         }
         failure.exit
     });
-    output::talk(&format!("MARVIN_COST:{}", totals.marvin_cost()));
+    turn::report_cost(&totals);
     Ok(exit)
 }
 

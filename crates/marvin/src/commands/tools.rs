@@ -9,6 +9,7 @@ use marvin_agent::launch;
 use marvin_agent::servitors::{self, Servitors};
 use marvin_agent::tool_caller::record_call;
 use marvin_base::Exit;
+use marvin_base::settings::table;
 use marvin_gate::{Access, Verdict};
 use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{Mode, Toolbox};
@@ -91,7 +92,15 @@ fn offered(context: ProjectContext, access: &Access) -> Toolbox {
 fn list(as_json: bool) -> Result<Exit, Failure> {
     let context = project::context(None, true, Vec::new())?;
     let access = Access::from_settings(&context.settings);
+    let (in_workspace, depth) = (context.workspace.is_some(), context.settings.whole(&table::DEPTH));
     let toolbox = offered(context, &access);
+    if !in_workspace {
+        output::talk(
+            "note: servitors and commitments are not listed, because this directory is not a project\n  hint: run it in the directory that agents work in",
+        );
+    } else if depth > 0 || access != Access::Full {
+        output::talk("note: tools that this process may not use are not listed, because an agent started it");
+    }
     if as_json {
         return output::json(&toolbox.specs());
     }

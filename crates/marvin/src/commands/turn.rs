@@ -166,8 +166,20 @@ pub(crate) fn non_interactive(arguments: &TurnArguments) -> Result<Exit, Failure
         turn(arguments, context, &prompt, Manner::Unattended, &mut totals)
     });
     let exit = finish(arguments, result, &totals);
-    output::talk(&format!("MARVIN_COST:{}", totals.marvin_cost()));
+    report_cost(&totals);
     Ok(exit)
+}
+
+/// Writes the cost as the last line of standard error, after a note on models whose cost is not in it.
+pub(crate) fn report_cost(totals: &Totals) {
+    if !totals.unpriced.is_empty() {
+        let models: Vec<&str> = totals.unpriced.iter().map(String::as_str).collect();
+        output::talk(&format!(
+            "note: the cost of {} is not counted, because its price is not known\n  hint: put it into prices.toml (docs/models.md)",
+            models.join(", ")
+        ));
+    }
+    output::talk(&format!("MARVIN_COST:{}", totals.marvin_cost()));
 }
 
 /// Reads the prompt of an unattended run, within its deadline.

@@ -284,6 +284,8 @@ impl Pipeline {
         self.trace.sync()?;
         self.push(stop.status.name(), &stop.message).await;
         let run = self.run.path().to_path_buf();
+        // The record has the cost of the whole run; the caller of this process pays for this process.
+        let totals = self.agents.cost().totals()?;
         Ok(PipelineOutcome {
             status: stop.status,
             reason: stop.reason,

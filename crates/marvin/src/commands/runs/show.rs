@@ -7,8 +7,10 @@ use crate::output;
 use crate::project::run_directories;
 use clap::Args;
 use marvin_base::run_record::RunStatus;
+use marvin_base::trace_event::HookVerification;
 use marvin_base::{Exit, truncate};
 use marvin_hooks::inspect::{self, Inspection};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,7 +26,7 @@ const MAX_LISTED_ITEMS: usize = 12;
 pub(crate) struct ShowRunArguments {
     #[command(flatten)]
     name: RunName,
-    /// Of a workflow: every transition, in order
+    /// Every event in order; of a workflow, every transition
     #[arg(long)]
     timeline: bool,
     /// The project's directory (default: the project around this directory)
@@ -45,7 +47,45 @@ pub(crate) fn run(arguments: &ShowRunArguments) -> Result<Exit, Failure> {
     if arguments.json {
         return output::json(&inspection);
     }
-    output::line(&output::visible(&summary(&inspection)))
+    let text = if arguments.timeline { timeline(&inspection) } else { summary(&inspection) };
+    output::line(&output::visible(&text))
+}
+
+/// The events of a run, one per line.
+fn timeline(run: &Inspection) -> String {
+    let mut shown = format!("run          {}\nwhen         {}\n\n", run.path.display(), when(run));
+    for event in &run.trace {
+        let detail = truncate::line(&detail(event), 160);
+        let line = format!("{}  {:24}  {detail}", text(event, "timestamp"), text(event, "type"));
+        shown.push_str(line.trim_end());
+        shown.push('\n');
+    }
+    shown
+}
+
+/// What an event is about: a call with its outcome, a text, or a reason.
+fn detail(event: &Value) -> String {
+    let holder = event.get("item").unwrap_or(event);
+    let called = [text(holder, "name"), text(holder, "tool")].into_iter().find(|name| !name.is_empty());
+    let Some(name) = called else {
+        let keys = ["text", "summary", "reason", "message", "status", "prompt", "model"];
+        return keys
+            .iter()
+            .map(|key| text(holder, key))
+            .find(|found| !found.is_empty())
+            .unwrap_or_default()
+            .to_string();
+    };
+    let arguments = match holder.get("arguments") {
+        Some(arguments) => arguments.to_string(),
+        None => text(holder, "input_summary").to_string(),
+    };
+    let outcome = match (holder.get("verdict").map(|verdict| text(verdict, "decision")), holder.get("ok")) {
+        (Some(decision @ ("ask" | "deny")), _) => format!(" ({decision})"),
+        (_, Some(Value::Bool(false))) => " (failed)".to_string(),
+        _ => String::new(),
+    };
+    format!("{name}{outcome} {arguments}")
 }
 
 fn summary(run: &Inspection) -> String {
@@ -99,18 +139,7 @@ fn summary(run: &Inspection) -> String {
     ));
     rows.push(("snapshots", joined(run.snapshots.clone())));
     rows.push(("verification", verification(run)));
-    rows.push((
-        "cost",
-        run.cost
-            .iter()
-            .map(|(model, cost)| {
-                format!(
-                    "{model}: {} replies, {} tokens in, {} out, ${:.4}",
-                    cost.replies, cost.input, cost.output, cost.usd
-                )
-            })
-            .collect(),
-    ));
+    rows.push(("cost", costs(run)));
     rows.push((
         "damaged",
         some(run.problems.iter().map(|problem| {
@@ -126,6 +155,26 @@ fn summary(run: &Inspection) -> String {
         }
     }
     shown
+}
+
+/// The cost of each model, and of all.
+fn costs(run: &Inspection) -> Vec<String> {
+    let line = |name: &str, cost: &inspect::Cost| {
+        let replies = if cost.replies == 1 { "1 reply".into() } else { format!("{} replies", cost.replies) };
+        format!("{name}: {replies}, {} tokens in, {} out, ${:.4}", cost.input, cost.output, cost.usd)
+    };
+    let mut lines: Vec<String> = run.cost.iter().map(|(model, cost)| line(model, cost)).collect();
+    if run.cost.len() > 1 {
+        let mut total = inspect::Cost::default();
+        for cost in run.cost.values() {
+            total.replies += cost.replies;
+            total.input = total.input.saturating_add(cost.input);
+            total.output = total.output.saturating_add(cost.output);
+            total.usd += cost.usd;
+        }
+        lines.push(line("total", &total));
+    }
+    lines
 }
 
 fn what(run: &Inspection) -> String {
@@ -147,6 +196,7 @@ fn what(run: &Inspection) -> String {
 
 fn when(run: &Inspection) -> String {
     let begin = Some(run.record.started_at.as_str()).filter(|stamp| !stamp.is_empty()).unwrap_or("?");
+    let until = run.record.ended_at.as_ref().map(|stamp| format!(" to {stamp}")).unwrap_or_default();
     let lasted = run.seconds.map(|seconds| format!(", {}", duration(seconds))).unwrap_or_default();
     let end = match (run.ended, &run.record.end_reason, run.record.status.map(RunStatus::word)) {
         (true, Some(reason), _) => format!(", ended: {reason}"),
@@ -155,7 +205,7 @@ fn when(run: &Inspection) -> String {
         }
         (false, _, _) => ", not ended (it is running, or was interrupted)".to_string(),
     };
-    format!("{begin}{lasted}{end}")
+    format!("{begin}{until}{lasted}{end}")
 }
 
 fn duration(seconds: f64) -> String {
@@ -169,6 +219,19 @@ fn duration(seconds: f64) -> String {
 
 fn verification(run: &Inspection) -> Vec<String> {
     let Some(verification) = &run.verification else { return Vec::new() };
+    // What a client's session records.
+    let recorded =
+        verification.get("verified").and_then(|_| HookVerification::deserialize(verification).ok());
+    if let Some(checked) = recorded {
+        let outcome = if checked.verified { "verified" } else { "not verified" };
+        let sent_back = match checked.sent_back {
+            0 => String::new(),
+            1 => ", sent back once".to_string(),
+            times => format!(", sent back {times} times"),
+        };
+        let summary = checked.summary.lines().take(MAX_LISTED_ITEMS).map(|line| truncate::line(line, 160));
+        return std::iter::once(format!("{outcome}{sent_back}")).chain(summary).collect();
+    }
     let commitments = verification.get("commitments").and_then(Value::as_array);
     let mut lines = vec![text(verification, "status").to_string()];
     lines.extend(commitments.into_iter().flatten().take(MAX_LISTED_ITEMS).map(|one| {

@@ -165,10 +165,16 @@ fn runs_that_are_not_workflows() {
     ");
     assert_snapshot!(screen(&world, "runs show --timeline"), @"
     run          [STATE]/runs/[RUN]
-    what         a run of Marvin's own with mock: go
-    when         [TIME], [DURATION], ended: answered
-    verification none
-    cost         mock: 1 replies, [N] tokens in, [N] out, $0.0000
+    when         [TIME] to [TIME], [DURATION], ended: answered
+
+    [TIME]  run.started               mock
+    [TIME]  turn.started              go
+    [TIME]  prompt.composed           turn
+    [TIME]  item.started              mock
+    [TIME]  item.completed            done
+    [TIME]  item.completed            done
+    [TIME]  turn.completed            success
+    [TIME]  result                    done
     [exit code 0]
     ");
 }

@@ -45,7 +45,7 @@ fn runs() {
 
     Options:
           --run-path <PATH>     The directory of the run, or its id
-          --timeline            Of a workflow: every transition, in order
+          --timeline            Every event in order; of a workflow, every transition
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON, with everything
       -h, --help                Print help
@@ -189,7 +189,7 @@ fn older_names_of_the_runs_commands() {
 
     Options:
           --run-path <PATH>     The directory of the run, or its id
-          --timeline            Of a workflow: every transition, in order
+          --timeline            Every event in order; of a workflow, every transition
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON, with everything
       -h, --help                Print help

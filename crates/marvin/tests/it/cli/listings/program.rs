@@ -116,6 +116,8 @@ fn tools() {
     wait_for_servitor      Wait until a servitor is done, failed or waits for an answer, or until the time is up; tells how it stands
     web_fetch              Fetch an address (http or https) and read it as text
     web_search             Search the web; gives titles, addresses and a few words of each result
+    --- stderr ---
+    note: tools that this process may not use are not listed, because an agent started it
     [exit code 0]
     ");
 }

@@ -36,7 +36,7 @@ fn a_run_of_the_mock() {
     assert_snapshot!(screen(&world, "runs show"), @"
     run          [STATE]/runs/[RUN]
     what         a run of Marvin's own with mock: go
-    when         [TIME], [DURATION], ended: answered
+    when         [TIME] to [TIME], [DURATION], ended: answered
     tool calls   3 in all
                       2  read_file, 1 failed
                       1  run_command, 1 refused
@@ -96,7 +96,7 @@ fn a_session_of_hooks_with_damage() {
     assert_snapshot!(screen(&world, "runs show"), @r"
     run          [STATE]/runs/run_20260203_040506_1a2b
     what         a session of Codex (session s-1)
-    when         [TIME], 1 h 1 min, ended: other
+    when         [TIME] to [TIME], 1 h 1 min, ended: other
     packs        testing 1.2.0
     tool calls   1 in all
                       1  Bash, 1 refused
