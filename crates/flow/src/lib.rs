@@ -3,7 +3,8 @@
 //! The [`engine`] runs a [`spec::Workflow`] step by step; a transition counts once it is in the [`record`]. A step is a
 //! [`worker::Order`] to a worker: a deterministic one ([`deterministic`]), or a role that runs the agent loop of `marvin-agent`
 //! ([`workers`]). [`retry`] decides whether another attempt may follow a failed one. [`manager`] plans a workflow for a goal.
-//! [`drive`] runs a workflow with its workers; [`tools`] offer that to other programs. [`view`] and [`draw`] show runs.
+//! [`drive`] runs a workflow with its workers; [`tools`] offer that to other programs. [`view`] and [`draw`] show runs,
+//! [`waiting`] lists the steps that wait for a person.
 
 pub mod deterministic;
 pub mod draw;
@@ -15,5 +16,6 @@ pub mod retry;
 pub mod spec;
 pub mod tools;
 pub mod view;
+pub mod waiting;
 pub mod worker;
 pub mod workers;

@@ -199,7 +199,7 @@ impl App {
                 let number = |key: &str| data.get(key).and_then(Value::as_u64);
                 self.reading = number("done").zip(number("total"));
             }
-            "status" | "approval.asked" | "approval.answered" | "queued" | "gap" => return true,
+            "status" | "approval.asked" | "approval.answered" | "waiting" | "queued" | "gap" => return true,
             _ => {}
         }
         false

@@ -5,7 +5,7 @@ use crate::keys::KEYS;
 use crate::text::{Kind, Layout, one_line};
 use crate::theme::Theme;
 use crossterm::event::{KeyCode, KeyEvent};
-use marvin_agent::chat::{Answer, Approval, RunRow, ServitorRow, help};
+use marvin_agent::chat::{Answer, AnswerWord, Approval, Kind as ApprovalKind, RunRow, ServitorRow, help};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -46,7 +46,7 @@ impl Panel {
 
     pub(crate) fn hint(&self) -> &'static str {
         match self {
-            Panel::Approvals { .. } => " y yes  n no  e change  s next  Esc close ",
+            Panel::Approvals { .. } => " s next  Esc close ",
             _ => " PgUp PgDn  Esc close ",
         }
     }
@@ -123,6 +123,7 @@ fn approval_lines(approvals: &[Approval], at: usize, width: usize, theme: &Theme
             text(&mut lines, &approval.text, 4, width, theme.code, theme);
             text(&mut lines, &format!("from: {}", approval.source), 4, width, theme.time, theme);
             text(&mut lines, &format!("why: {}", approval.why), 4, width, theme.time, theme);
+            text(&mut lines, &keys_of(approval), 4, width, theme.tool, theme);
         } else {
             lines.push(Line::styled(
                 format!("    {}", one_line(&approval.text, width.saturating_sub(4))),
@@ -131,6 +132,21 @@ fn approval_lines(approvals: &[Approval], at: usize, width: usize, theme: &Theme
         }
     }
     lines
+}
+
+/// The keys that answer it.
+fn keys_of(approval: &Approval) -> String {
+    let keys = approval.choices.iter().map(|choice| format!("{}: {}", key_of(choice.answer), choice.label));
+    keys.collect::<Vec<_>>().join("   ")
+}
+
+fn key_of(answer: AnswerWord) -> char {
+    match answer {
+        AnswerWord::Yes => 'y',
+        AnswerWord::No => 'n',
+        AnswerWord::Edit => 'e',
+        AnswerWord::Again => 'a',
+    }
 }
 
 fn servitor_lines(rows: &[ServitorRow], width: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -219,12 +235,21 @@ pub(crate) fn panel_key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
         _ => {}
     }
     let Some(approval) = app.approvals.get(*at) else { return Vec::new() };
+    let offered = |key: char| approval.choices.iter().any(|choice| key_of(choice.answer) == key);
+    if let KeyCode::Char(key @ ('y' | 'n' | 'e' | 'a')) = key.code
+        && !offered(key)
+    {
+        app.flash = Some(format!("{key} is not an answer to this; {}", keys_of(approval)));
+        return Vec::new();
+    }
     match key.code {
+        KeyCode::Char('a') => vec![Effect::Answer(approval.id.clone(), Answer::Again)],
         KeyCode::Char('y') => vec![Effect::Answer(approval.id.clone(), Answer::Yes)],
         KeyCode::Char('n') => vec![Effect::Answer(approval.id.clone(), Answer::No)],
         KeyCode::Char('e') => {
             app.answering = Some(approval.id.clone());
-            if !approval.id.starts_with("command:") && !approval.id.starts_with("servitor:") {
+            // What is typed replaces these; to the others it is an answer.
+            if approval.kind == ApprovalKind::Memory || approval.id.starts_with("turn:") {
                 let text = approval.text.clone();
                 app.editor.set(&text);
             }

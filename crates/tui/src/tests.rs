@@ -6,7 +6,9 @@ use crate::panel::Panel;
 use crate::theme::Theme;
 use crate::view;
 use crossterm::event::{Event as Key, KeyCode, KeyEvent, KeyModifiers};
-use marvin_agent::chat::{Answer, Approval, Event, Kind, Message, ServitorRow, Status};
+use marvin_agent::chat::{
+    Answer, AnswerWord, Approval, Choice, Event, Kind, Message, ServitorRow, Status, choice,
+};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
@@ -157,6 +159,9 @@ fn a_turn_with_a_tool_and_a_change() {
     assert_eq!(shown.matches("fix it").count(), 1, "{shown}");
 }
 
+const CHOICES: [Choice; 3] =
+    [choice(AnswerWord::Yes, "Yes"), choice(AnswerWord::No, "No"), choice(AnswerWord::Edit, "This instead")];
+
 fn asked() -> Approval {
     Approval {
         id: "command:1".into(),
@@ -165,6 +170,7 @@ fn asked() -> Approval {
         text: "npm publish \u{1b}]52;c;AAAA\u{7}".into(),
         source: "the conversation".into(),
         why: "it sends something out [effect]".into(),
+        choices: &CHOICES,
     }
 }
 
@@ -196,6 +202,7 @@ fn panels() {
         text: "tests need a database".into(),
         source: "user_said, proposed by think".into(),
         why: "it failed twice".into(),
+        choices: &CHOICES,
     };
     app.stands(
         Status { approvals: 2, ..status() },

@@ -33,20 +33,35 @@ function candidate(proposal, again) {
       h("p", {}, h("button", { type: "button", onclick: change }, "Remember the edited text"))), says);
 }
 
+/** Elements by key; one whose value is the same stays, with what is typed in it. */
+function keyed(known, list, key, make) {
+  return list.map((one) => {
+    const [id, text] = [key(one), JSON.stringify(one)];
+    if (known.get(id)?.text !== text) known.set(id, { text, element: make(one) });
+    return known.get(id).element;
+  });
+}
+
 export async function approvals(page) {
+  const [asked, pending, kept] = [new Map(), new Map(), new Map()];
+  let shown;
   const again = async () => {
     const [{ approvals: waiting }, memory] = await Promise.all([get("/api/approvals"), get("/api/memory")]);
+    const text = JSON.stringify([waiting, memory]);
+    if (text === shown) return;
+    shown = text;
     const forget = (id) => async () => { await post(`/api/memory/${encodeURIComponent(id)}`, { decision: "forget" }); await again(); };
+    const remembered = (one) => h("div", { class: "card" }, pre(one.candidate.text),
+      h("div", { class: "row" }, h("span", { class: "dim grow" }, `${one.candidate.type} · approved by ${one.approval.reviewer}, ${when(one.approval.decided_at_utc)}`),
+        h("button", { type: "button", onclick: forget(one.id) }, "Forget it")));
+    const others = waiting.filter((one) => one.kind !== "memory");
     show(page, h("h1", {}, "Approvals"),
-      h("h2", {}, "Commands and questions"),
-      waiting.length ? waiting.map((one) => approval(one, again)) : notice("Nothing is waiting for you."),
+      h("h2", {}, "Commands, steps and questions"),
+      others.length ? keyed(asked, others, (one) => one.id, (one) => approval(one, again)) : notice("Nothing is waiting for you."),
       h("h2", {}, "Memory"),
-      memory.pending.length ? memory.pending.map((one) => candidate(one, again)) : notice("No candidates. What agents propose to remember is listed here first."),
-      h("h2", {}, `Remembered (${memory.remembered.length})`),
-      memory.remembered.map((one) => h("div", { class: "card" }, pre(one.candidate.text),
-        h("div", { class: "row" }, h("span", { class: "dim grow" }, `${one.candidate.type} · approved by ${one.approval.reviewer}, ${when(one.approval.decided_at_utc)}`),
-          h("button", { type: "button", onclick: forget(one.id) }, "Forget it")))));
+      memory.pending.length ? keyed(pending, memory.pending, (one) => one.fingerprint, (one) => candidate(one, again)) : notice("No candidates. What agents propose to remember is listed here first."),
+      h("h2", {}, `Remembered (${memory.remembered.length})`), keyed(kept, memory.remembered, (one) => one.id, remembered));
   };
   await again();
-  return { hear: (event) => (event.kind.startsWith("approval.") ? again() : undefined) };
+  return { again, hear: (event) => (event.kind.startsWith("approval.") || event.kind === "waiting" ? again() : undefined) };
 }

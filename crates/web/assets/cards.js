@@ -4,7 +4,7 @@ import { diff, isDiff, nodes, pre } from "./text.js";
 import { post } from "./api.js";
 
 /** What a call is about, in one line. */
-function gist(args) {
+export function gist(args) {
   if (!args || typeof args !== "object") return "";
   const value = args.command ?? args.command_line ?? args.path ?? args.query ?? args.url ?? args.text ?? Object.values(args)[0];
   return value === undefined ? "" : String(typeof value === "string" ? value : JSON.stringify(value)).split("\n")[0].slice(0, 200);
@@ -51,11 +51,9 @@ export class Card {
   }
 }
 
-/** Something that waits for the person. `done` is called when it was answered. */
+/** Something that waits for the person, with the answers that it takes. `done` is called when it was answered. */
 export function approval(one, done) {
-  const says = h("p", { class: "dim", role: "status" });
-  const other = h("input", { type: "text", "aria-label": "Something else" });
-  const question = one.kind === "question";
+  const says = h("p", { class: "bad", role: "alert", hidden: true });
   const answer = async (word, text) => {
     for (const button of card.querySelectorAll("button")) button.disabled = true;
     try {
@@ -63,17 +61,23 @@ export function approval(one, done) {
       tell(`Answered: ${word}`);
       done?.(word);
     } catch (error) {
+      says.hidden = false;
       show(says, error.message);
       for (const button of card.querySelectorAll("button")) button.disabled = false;
+      if (error.status === 404) done?.();
     }
+  };
+  const button = ({ answer: word, label }, at) => {
+    if (word !== "edit") return h("button", { class: at === 0 && "main", type: "button", onclick: () => answer(word) }, label);
+    const other = h("input", { type: "text", "aria-label": label });
+    if (one.kind === "memory") other.value = one.text;
+    const send = () => other.value.trim() && answer("edit", other.value);
+    other.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.isComposing) send(); });
+    return h("span", { class: "row grow" }, other, h("button", { class: at === 0 && "main", type: "button", onclick: send }, label));
   };
   const card = h("section", { class: "approval", "aria-label": one.title, "data-approval": one.id },
     h("h3", {}, "! ", nodes(one.title)), pre(one.text),
     h("p", { class: "dim" }, "From ", nodes(one.source), ". ", nodes(one.why)),
-    h("div", { class: "row" },
-      h("button", { class: "main", type: "button", onclick: () => answer("yes") }, question ? "Yes, continue" : "Yes, once"),
-      h("button", { type: "button", onclick: () => answer("no") }, "No"),
-      h("span", { class: "row grow" }, other, h("button", { type: "button", onclick: () => other.value.trim() && answer("edit", other.value) }, question ? "Send this answer" : "No, with this reason"))),
-    says);
+    h("div", { class: "row" }, one.choices.map(button)), says);
   return card;
 }

@@ -2,7 +2,7 @@
 import { h, show, tell } from "./dom.js";
 import { nodes } from "./text.js";
 import { Arriving, render } from "./markdown.js";
-import { Card, approval } from "./cards.js";
+import { Card, gist } from "./cards.js";
 import { get, post } from "./api.js";
 
 const NAMES = { you: "You", assistant: "Marvin", system: "Note" };
@@ -48,7 +48,7 @@ export class Chat {
   /** Shows what is stored. */
   async load() {
     const { messages, total } = await get("/api/messages", { limit: PAGE });
-    for (const old of [...this.log.querySelectorAll(".said, .approval")]) old.remove();
+    for (const old of [...this.log.querySelectorAll(".said")]) old.remove();
     this.live = null;
     this.first = Infinity;
     this.last = -1;
@@ -132,17 +132,15 @@ export class Chat {
     else if (result?.error) tell(result.error);
   }
 
+  /** A call waits; the bar above asks about it. */
   asked(one) {
-    if (document.querySelector(`.chat [data-approval="${CSS.escape(one.id)}"]`)) return;
-    const card = approval(one);
-    (this.live?.element ?? this.log).append(card);
-    tell(`${one.title} ${one.text}`);
-    this.follow();
+    this.live?.element.append(h("p", { class: "warn", "data-asked": one.id }, "! ", nodes(`${one.title} ${gist({ text: one.text })}`)));
   }
 
   answered(data) {
-    const card = this.log.querySelector(`[data-approval="${CSS.escape(data.id)}"]`);
-    card?.replaceWith(h("p", { class: "dim" }, `Answered: ${data.answer}`));
+    const line = this.log.querySelector(`[data-asked="${CSS.escape(data.id)}"]`);
+    const words = { late: "no answer in time", broken_off: "interrupted" };
+    line?.replaceWith(h("p", { class: "dim" }, `Answered: ${words[data.answer] || data.answer}`));
   }
 
   say(text, bad) {

@@ -3,6 +3,7 @@ import { h, money, notice, show } from "./dom.js";
 import { nodes } from "./text.js";
 import { get, listen, takeToken } from "./api.js";
 import { Chat } from "./chat.js";
+import { Waiting } from "./waiting.js";
 
 const PARTS = [["chat", "Chat"], ["approvals", "Approvals"], ["runs", "Runs"], ["servitors", "Servitors"], ["gate", "Gate"], ["packs", "Packs"], ["settings", "Settings"]];
 const LOAD = {
@@ -16,11 +17,20 @@ const LOAD = {
 };
 
 const main = document.getElementById("main");
-const app = { turbotime: [], part: null, chat: null };
+const app = { turbotime: [], part: null, chat: null, waiting: null };
+const links = new Map(PARTS.map(([id, name]) => [id, h("a", { href: `#/${id}` }, h("span", { "data-name": name }, name))]));
+const count = h("span", { class: "count" });
 
-function drawNav(current) {
-  const waiting = app.status?.approvals ? ` (${app.status.approvals})` : "";
-  show(document.getElementById("nav"), PARTS.map(([id, name]) => h("a", { href: `#/${id}`, "aria-current": id === current ? "page" : undefined }, name, id === "approvals" && waiting)));
+/** Navigation and title: where the person is, and how much waits. */
+function drawNav() {
+  const waiting = app.waiting?.all.length || 0;
+  count.textContent = waiting ? ` (${waiting})` : "";
+  for (const [id, link] of links) {
+    if (id === app.current) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const name = (PARTS.find(([part]) => part === app.current) || [, "Marvin"])[1];
+  document.title = `${waiting ? `(${waiting}) ` : ""}${name} · Marvin`;
 }
 
 function drawStatus(status) {
@@ -29,13 +39,19 @@ function drawStatus(status) {
   const cost = status.budget_usd ? `${money(status.cost_usd)} of ${money(status.budget_usd)}` : money(status.cost_usd);
   show(document.getElementById("status"),
     h("span", {}, h("b", {}, app.lost ? "✕ not connected" : status.busy ? "● answering" : "○ ready")),
-    some("model", `${status.provider} / ${status.model}`), some("profile", status.profile), some("mode", status.mode), some("cost", cost), some("sandbox", status.sandbox),
-    some("servitors", status.servitors), some("waiting", status.approvals), some("in", status.workspace));
+    some("waiting for you", app.waiting?.all.length), some("model", `${status.provider} / ${status.model}`), some("profile", status.profile), some("mode", status.mode), some("cost", cost), some("sandbox", status.sandbox),
+    some("servitors", status.servitors), some("in", status.workspace));
   const banner = document.getElementById("banner");
   banner.hidden = !status.turbotime;
   if (status.turbotime) show(banner, h("b", {}, "TURBOTIME is on. "), status.turbotime.length ? `Tools: ${status.turbotime.join(", ")}` : "No tools are chosen.");
   app.chat?.status(status);
-  drawNav(app.current);
+  drawNav();
+}
+
+/** The list of what waits is another one: every count follows it. */
+function waits() {
+  if (app.status) drawStatus(app.status);
+  else drawNav();
 }
 
 /** Shows the part that the address names. */
@@ -43,8 +59,9 @@ async function route() {
   const [, id = "chat", more] = /^#\/(\w+)(?:\/(.+))?$/.exec(location.hash) || [];
   app.current = id;
   app.part = null;
-  drawNav(id);
-  document.title = `${(PARTS.find(([part]) => part === id) || [, "Marvin"])[1]} · Marvin`;
+  drawNav();
+  links.get(id)?.scrollIntoView({ block: "nearest", inline: "center" });
+  app.waiting.draw(id);
   if (id === "chat" || !LOAD[id]) {
     show(main, app.chat.element);
     app.chat.toEnd();
@@ -66,6 +83,7 @@ async function route() {
 
 function hear(event) {
   if (event.kind === "status") drawStatus(event.data);
+  if (event.kind.startsWith("approval.") || event.kind === "waiting" || event.kind === "gap" || (event.kind === "status" && event.data.approvals !== app.waiting.all.length)) app.waiting.again();
   app.chat.hear(event);
   app.part?.hear?.(event);
 }
@@ -78,6 +96,8 @@ function connection(there, why) {
 }
 
 async function start() {
+  show(document.getElementById("nav"), [...links.values()]);
+  links.get("approvals").append(count);
   drawNav();
   let known = false;
   try {
@@ -92,16 +112,16 @@ async function start() {
   }
   try {
     app.chat = new Chat(app);
+    app.waiting = new Waiting(waits);
     const status = await get("/api/status");
     app.turbotime = status.turbotime_tools;
     await app.chat.load();
     drawStatus(status);
     await route();
     addEventListener("hashchange", route);
-    const { approvals } = await get("/api/approvals");
+    await app.waiting.again();
     const after = status.busy ? status.turn_after ?? status.seq : status.seq;
     listen(after, hear, connection);
-    for (const one of approvals) if (one.kind !== "command" || status.busy) app.chat.asked(one);
   } catch (error) {
     show(main, h("div", { class: "page" }, notice(error.message, true)));
   }

@@ -1,14 +1,18 @@
-//! Approvals: calls that the gate asks about, candidates for memory, servitors that need an answer, and interrupted questions.
+//! Approvals: everything that waits for a person, in one list for every front end.
 //!
-//! A call waits in this process and no longer than `interface.approval_s`; no answer is a no. Everything else waits on disk
-//! without a time limit.
+//! These are calls that the gate asks about, steps of workflows, candidates for memory, servitors that need an answer, and
+//! interrupted questions. A call waits in this process and no longer than `interface.approval_s`; no answer is a no.
+//! Everything else waits on disk without a time limit.
 
+use super::ChatError;
 use super::events::{AnsweredEvent, Log};
 use crate::commitments::TURN;
 use async_trait::async_trait;
+use marvin_memory::Person;
 use marvin_tools::{ApprovalAnswer, Approver, Question};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -30,7 +34,51 @@ pub struct Approval {
     pub source: String,
     /// Why a person is asked.
     pub why: String,
+    /// The answers that it takes, in the order in which a front end offers them.
+    pub choices: &'static [Choice],
 }
+
+impl Approval {
+    /// Whether it takes this answer.
+    #[must_use]
+    pub fn takes(&self, answer: &Answer) -> bool {
+        self.choices.iter().any(|choice| choice.answer == answer.word())
+    }
+}
+
+/// An answer that can be given, with the words for a button.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Choice {
+    pub answer: AnswerWord,
+    pub label: &'static str,
+}
+
+/// Offers an answer.
+#[must_use]
+pub const fn choice(answer: AnswerWord, label: &'static str) -> Choice {
+    Choice { answer, label }
+}
+
+const COMMAND: &[Choice] = &[
+    choice(AnswerWord::Yes, "Yes, once"),
+    choice(AnswerWord::No, "No"),
+    choice(AnswerWord::Edit, "No, with this reason"),
+];
+pub(super) const MEMORY: &[Choice] = &[
+    choice(AnswerWord::Yes, "Remember it"),
+    choice(AnswerWord::No, "No"),
+    choice(AnswerWord::Edit, "Remember this instead"),
+];
+pub(super) const SERVITOR: &[Choice] = &[
+    choice(AnswerWord::Yes, "Yes"),
+    choice(AnswerWord::No, "No"),
+    choice(AnswerWord::Edit, "Send this answer"),
+];
+pub(super) const INTERRUPTED: &[Choice] = &[
+    choice(AnswerWord::Yes, "Yes, continue"),
+    choice(AnswerWord::No, "No, close it"),
+    choice(AnswerWord::Edit, "Ask this instead"),
+];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,15 +89,70 @@ pub enum Kind {
     Memory,
     /// A servitor that needs an answer, or an interrupted question.
     Question,
+    /// A step of a workflow that only a person can settle.
+    Step,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// The kind of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+pub enum AnswerWord {
+    Yes,
+    No,
+    Edit,
+    Again,
+}
+
+impl AnswerWord {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            AnswerWord::Yes => "yes",
+            AnswerWord::No => "no",
+            AnswerWord::Edit => "edit",
+            AnswerWord::Again => "again",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     Yes,
     No,
-    /// This instead: the text of a memory, the answer to a servitor; of a command, no with a reason.
+    /// This instead: the text of a memory, the answer to a servitor or a step; of a command, no with a reason.
     Edit(String),
+    /// Run a step again whose outcome is unknown.
+    Again,
+}
+
+impl Answer {
+    #[must_use]
+    pub fn word(&self) -> AnswerWord {
+        match self {
+            Answer::Yes => AnswerWord::Yes,
+            Answer::No => AnswerWord::No,
+            Answer::Edit(_) => AnswerWord::Edit,
+            Answer::Again => AnswerWord::Again,
+        }
+    }
+}
+
+/// Steps of workflows that wait for a person; a higher layer has them.
+pub trait StepSource: Send + Sync {
+    /// Waiting steps of the runs in these directories, oldest first.
+    fn waiting(&self, runs: &[PathBuf]) -> Vec<Approval>;
+
+    /// Records the answer to a step, and says what happens next.
+    ///
+    /// # Errors
+    /// When the step does not wait, takes another answer, or the record cannot be written.
+    fn answer(
+        &self,
+        runs: &[PathBuf],
+        id: &str,
+        answer: &Answer,
+        person: &Person,
+    ) -> Result<String, ChatError>;
 }
 
 /// Calls that wait for an answer.
@@ -89,7 +192,7 @@ impl ApprovalQueue {
         drop(waiting);
         let answer = match answer {
             Answer::Yes => ApprovalAnswer::Yes,
-            Answer::No => ApprovalAnswer::No("the person said no".into()),
+            Answer::No | Answer::Again => ApprovalAnswer::No("the person said no".into()),
             Answer::Edit(text) => ApprovalAnswer::No(format!("the person said no: {}", text.trim())),
         };
         sender.send(answer).is_ok()
@@ -135,6 +238,7 @@ impl Approver for ApprovalQueue {
                     .filter(|agent| !agent.starts_with(TURN))
                     .unwrap_or_else(|| CONVERSATION.into()),
                 why: format!("{} [{}]", question.verdict.reason, question.verdict.rule),
+                choices: COMMAND,
             };
             waiting.all.insert(number, (approval.clone(), sender));
             (approval, number)

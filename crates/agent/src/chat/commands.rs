@@ -27,7 +27,7 @@ const fn command(name: &'static str, words: &'static str, meaning: &'static str)
 }
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [Command; 31] = [
+pub const COMMANDS: [Command; 32] = [
     command("!shell", "", "shell mode on or off: every line is a command"),
     command("!sh", "", "the same"),
     command("!code", "", "file and command tools on or off"),
@@ -61,8 +61,9 @@ pub const COMMANDS: [Command; 31] = [
     command(
         "/edit",
         "ID TEXT",
-        "change it: another memory, an answer to a servitor, a refusal with a reason",
+        "change it: another memory, an answer to a servitor or a step, a refusal with a reason",
     ),
+    command("/again", "[ID]", "run a step again whose outcome is unknown"),
     command("/cancel", "", "interrupt the answer"),
     command("/status", "", "status of the conversation"),
     command("/cost", "", "the same as usage"),
@@ -170,6 +171,7 @@ impl Chat {
             "/cancel" => Reply::Text("nothing is being answered".into()),
             "/yes" => self.decide(rest, &Answer::Yes),
             "/no" => self.decide(rest, &Answer::No),
+            "/again" => self.decide(rest, &Answer::Again),
             "/edit" => match rest.split_once(char::is_whitespace) {
                 Some((id, text)) => self.decide(id, &Answer::Edit(text.trim().to_string())),
                 None => {

@@ -21,7 +21,7 @@ const GATHER: usize = 8 * 1024;
 pub struct Event {
     /// Its number; it only grows, by one each.
     pub seq: u64,
-    /// Its kind: one of the trace, or `message`, `approval.asked`, `approval.answered`, `queued`, `status`, `gap`.
+    /// Its kind: one of the trace, or `message`, `approval.asked`, `approval.answered`, `waiting`, `queued`, `status`, `gap`.
     pub kind: String,
     pub data: Value,
 }
@@ -37,6 +37,12 @@ pub(super) struct TextEvent<'a> {
 pub(super) struct AnsweredEvent<'a> {
     pub(super) id: &'a str,
     pub(super) answer: &'a str,
+}
+
+/// Payload of `waiting`: how many things wait for the person.
+#[derive(Serialize)]
+pub(super) struct WaitingEvent {
+    pub(super) count: usize,
 }
 
 /// Payload of `turn.failed`.
@@ -133,6 +139,10 @@ impl Log {
 
     pub(super) fn last(&self) -> u64 {
         self.held().last
+    }
+
+    pub(super) fn has_readers(&self) -> bool {
+        self.shared.last.receiver_count() > 0
     }
 
     /// A reader that begins after this event; none: after the last.

@@ -1,12 +1,14 @@
 //! Lists beside a conversation (approvals on disk, servitors, runs), and what a person does to their entries.
 
-use super::approvals::TypedCommandApprover;
-use super::{Answer, Approval, Chat, ChatError, Kind};
+use super::approvals::{INTERRUPTED, MEMORY, SERVITOR, TypedCommandApprover};
+use super::events::WaitingEvent;
+use super::{Answer, Approval, Chat, ChatError, Inner, Kind};
 use crate::commitments::Store;
 use crate::error::SessionError;
 use crate::project_context::ProjectContext;
 use crate::servitors::{self, Registry, Servitor, ServitorState};
 use crate::tool_caller::ToolCaller;
+use marvin_base::layout::Layout;
 use marvin_base::run_record::{self, RunKind, RunRecord, RunStatus};
 use marvin_base::truncate;
 use marvin_gate::{Access, Workspace};
@@ -25,6 +27,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How long the approvals on disk are cached.
 const FRESH: Duration = Duration::from_secs(1);
+/// How often other processes' changes to what waits are looked for, while a front end reads the events.
+const WATCH_INTERVAL: Duration = Duration::from_millis(1_500);
 /// Seconds that a command of the person may take.
 const COMMAND_SECONDS: u64 = 120;
 
@@ -89,7 +93,44 @@ fn living(project: &ProjectContext) -> Vec<Servitor> {
     servitors.into_iter().filter(|servitor| !servitor.dismissed).collect()
 }
 
+/// Directories of the runs of a project, and of no project.
+pub(super) fn run_directories(layout: &Layout) -> Vec<PathBuf> {
+    let mut all = vec![layout.runs()];
+    if layout.user_runs() != layout.runs() {
+        all.push(layout.user_runs());
+    }
+    all
+}
+
 impl Chat {
+    /// Tells the front ends when something begins or ceases to wait that another process wrote: a step of a workflow, a
+    /// candidate for memory, a servitor. Ends with the conversation.
+    pub(super) fn watch(&self) {
+        let inner = Arc::downgrade(&self.inner);
+        let ids = |inner: &Arc<Inner>| -> Vec<String> {
+            let chat = Chat { inner: inner.clone() };
+            chat.approvals().into_iter().map(|approval| approval.id).collect()
+        };
+        self.inner.handle.spawn(async move {
+            let mut known: Option<Vec<String>> = None;
+            loop {
+                tokio::time::sleep(WATCH_INTERVAL).await;
+                let Some(inner) = inner.upgrade() else { return };
+                if !inner.log.has_readers() {
+                    known = None;
+                    continue;
+                }
+                let reader = inner.clone();
+                let Ok(now) = tokio::task::spawn_blocking(move || ids(&reader)).await else { continue };
+                if known.as_ref() != Some(&now) {
+                    inner.log.push("waiting", &WaitingEvent { count: now.len() });
+                    Chat { inner }.tell_status();
+                }
+                known = Some(now);
+            }
+        });
+    }
+
     /// Approvals that wait on disk.
     pub(super) fn waiting(&self) -> Vec<Approval> {
         let (project, broken) = {
@@ -110,8 +151,12 @@ impl Chat {
                 text: broken.prompt.clone(),
                 source: broken.run.clone().unwrap_or_else(|| "it had not begun".into()),
                 why: "what it did is on record and is not done again; no closes it".into(),
+                choices: INTERRUPTED,
             })
             .collect();
+        if let Some(steps) = &self.inner.steps {
+            all.extend(steps.waiting(&run_directories(&project.layout)));
+        }
         let places = Places::from_settings(&project.layout, &project.settings);
         if places.candidates.exists() {
             all.extend(memory(&project).pending().unwrap_or_default().iter().map(of_memory));
@@ -184,6 +229,7 @@ fn of_memory(proposal: &Proposal) -> Approval {
         text: candidate.text.clone(),
         source: format!("{}, proposed by {}", candidate.source.word(), proposal.origin.word()),
         why: candidate.reason.clone(),
+        choices: MEMORY,
     }
 }
 
@@ -195,6 +241,7 @@ fn of_servitor(servitor: &Servitor) -> Approval {
         text: if servitor.answer.is_empty() { servitor.reason.clone() } else { servitor.answer.clone() },
         source: servitor.name.clone(),
         why: servitor.reason.clone(),
+        choices: SERVITOR,
     }
 }
 
@@ -210,7 +257,7 @@ pub(super) fn decide(
     let proposal = memory.waiting(name).map_err(failed)?;
     let decision = match answer {
         Answer::Yes => Decision::Approve,
-        Answer::No => Decision::Reject,
+        Answer::No | Answer::Again => Decision::Reject,
         Answer::Edit(text) => {
             let changed = match serde_json::from_str(text) {
                 Ok(whole @ Value::Object(_)) => Candidate::read(&whole, &project.redactor),
@@ -229,7 +276,7 @@ pub(super) fn decide(
 pub(super) fn tell(project: &ProjectContext, name: &str, answer: &Answer) -> Result<(), ChatError> {
     let text = match answer {
         Answer::Yes => "yes",
-        Answer::No => "no",
+        Answer::No | Answer::Again => "no",
         Answer::Edit(text) => text,
     };
     let failed = |error: servitors::RegistryError| ChatError::Failed(error.to_string());

@@ -19,7 +19,7 @@ mod turn;
 mod typed;
 mod voice;
 
-pub use approvals::{Answer, Approval, Kind};
+pub use approvals::{Answer, AnswerWord, Approval, Choice, Kind, StepSource, choice};
 pub use commands::{COMMANDS, Command, help};
 pub use complete::Completion;
 pub use events::{Event, Events};
@@ -59,6 +59,8 @@ pub struct ChatOptions {
     pub person: Option<Person>,
     /// Additions of higher layers to its turns.
     pub brings: Option<ExtraContextProvider>,
+    /// Steps of workflows that wait for the person.
+    pub steps: Option<Arc<dyn StepSource>>,
 }
 
 debug_fields!(ChatOptions, project);
@@ -121,6 +123,7 @@ struct Inner {
     handle: Handle,
     person: Option<Person>,
     brings: Option<ExtraContextProvider>,
+    steps: Option<Arc<dyn StepSource>>,
     log: Log,
     asking: Arc<ApprovalQueue>,
     state: Mutex<ChatState>,
@@ -172,7 +175,7 @@ impl Chat {
     /// # Errors
     /// When the person's directory cannot be used.
     pub async fn open(options: ChatOptions) -> Result<Chat, SessionError> {
-        let ChatOptions { project, person, brings } = options;
+        let ChatOptions { project, person, brings, steps } = options;
         let log = Log::new();
         let asking = Arc::new(ApprovalQueue::new(log.clone(), project.settings.seconds(&table::APPROVAL)));
         let (provider, model) = status::model_of(&project);
@@ -195,9 +198,10 @@ impl Chat {
             project,
         };
         let handle = Handle::current();
-        let inner = Inner { handle, person, brings, log, asking, state: Mutex::new(state) };
+        let inner = Inner { handle, person, brings, steps, log, asking, state: Mutex::new(state) };
         let chat = Chat { inner: Arc::new(inner) };
         chat.take_profile(&name);
+        chat.watch();
         Ok(chat)
     }
 
@@ -323,28 +327,42 @@ impl Chat {
             ChatError::Refused("no person is here who may decide\n  hint: start Marvin in a terminal".into())
         };
         let person = self.inner.person.as_ref().ok_or_else(refused)?;
-        if id.starts_with("command:") {
-            return if self.inner.asking.answer(id, answer) {
-                Ok(())
-            } else {
-                Err(ChatError::NotWaiting(truncate::line(id, 80)))
-            };
+        let missing = || ChatError::NotWaiting(truncate::line(id, 80));
+        self.state().waiting = None;
+        let waiting = self.approvals().into_iter().find(|approval| approval.id == id).ok_or_else(missing)?;
+        if !waiting.takes(answer) {
+            let words = waiting.choices.iter().map(|choice| format!("`{}`", choice.answer.word()));
+            let why = format!(
+                "`{}` is not an answer to this\n  hint: answer with {}",
+                answer.word().word(),
+                words.collect::<Vec<_>>().join(" or ")
+            );
+            return Err(ChatError::Failed(why));
+        }
+        if waiting.kind == Kind::Command {
+            return if self.inner.asking.answer(id, answer) { Ok(()) } else { Err(missing()) };
         }
         let done = match id.split_once(':') {
             Some(("memory", name)) => lists::decide(&self.project(), name, answer, person),
             Some(("servitor", name)) => lists::tell(&self.project(), name, answer),
             Some(("turn", _)) => self.settle_broken(id, answer),
-            _ => Err(ChatError::NotWaiting(truncate::line(id, 80))),
+            Some(("step", _)) => self.answer_step(id, answer, person),
+            _ => Err(missing()),
         };
         self.state().waiting = None;
         done?;
-        let word = match answer {
-            Answer::Yes => "yes",
-            Answer::No => "no",
-            Answer::Edit(_) => "edit",
-        };
+        let word = answer.word().word();
         self.inner.log.push("approval.answered", &AnsweredEvent { id, answer: word });
         self.tell_status();
+        Ok(())
+    }
+
+    /// Records the answer to a step of a workflow.
+    fn answer_step(&self, id: &str, answer: &Answer, person: &Person) -> Result<(), ChatError> {
+        let missing = || ChatError::NotWaiting(truncate::line(id, 80));
+        let steps = self.inner.steps.as_ref().ok_or_else(missing)?;
+        let next = steps.answer(&lists::run_directories(&self.project().layout), id, answer, person)?;
+        self.say(&next);
         Ok(())
     }
 
@@ -357,7 +375,7 @@ impl Chat {
         // A run that ended after all, or never began, cannot be resumed; its prompt can still be sent.
         let run = found.run.as_deref().filter(|run| session::prompt_of(&layout, run).is_ok());
         let (prompt, kind) = match (answer, run) {
-            (Answer::No, run) => {
+            (Answer::No | Answer::Again, run) => {
                 let closed = run.map(|run| session::close_broken(&layout, run));
                 closed.transpose().map_err(|error| ChatError::Failed(error.to_string()))?;
                 (None, turn::Kind::Prompt)

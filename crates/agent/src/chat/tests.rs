@@ -37,7 +37,7 @@ impl World {
         let person = marvin_base::person::testing::person("ann", &self.path().join("home")).ok();
         let project =
             ProjectContext::find(environment, self.path().join("project"), None, coding, flags).unwrap();
-        Chat::open(ChatOptions { project, person, brings: None }).await.unwrap()
+        Chat::open(ChatOptions { project, person, brings: None, steps: None }).await.unwrap()
     }
 
     fn log(&self) -> Value {

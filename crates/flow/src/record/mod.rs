@@ -92,6 +92,16 @@ pub struct Answer {
     pub answer: Value,
 }
 
+/// A step that waits for a person.
+#[derive(Debug, Clone)]
+pub struct WaitingStep {
+    pub step_id: String,
+    /// Milliseconds since 1970.
+    pub since_ms: i64,
+    /// Of its last transition.
+    pub data: Data,
+}
+
 /// An open record.
 #[derive(Debug)]
 pub struct Record {
@@ -506,6 +516,43 @@ impl Record {
             rows.collect()
         };
         read().map_err(|source| self.wrap("read", source))
+    }
+
+    /// The steps that wait for a person and have no answer yet, with the data of their last transition and its time.
+    ///
+    /// Cheap enough to be asked again and again while another process writes: the marks are not checked. A decision about a
+    /// step opens the record with [`Record::look`], which does.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn waiting(directory: &Path) -> Result<Vec<WaitingStep>, RecordError> {
+        let path = directory.join(FILE);
+        let wrap = |source| RecordError::sql(&path, "read", source);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(&path, flags).map_err(wrap)?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(wrap)?;
+        let read = || -> rusqlite::Result<Vec<WaitingStep>> {
+            let mut select = connection.prepare(
+                "SELECT json_extract(steps.spec, '$.id'), log.at, log.data FROM log \
+                 JOIN (SELECT max(seq) AS last FROM log GROUP BY step) ON log.seq = last \
+                 JOIN steps ON steps.step = log.step \
+                 WHERE log.status = ?1 AND NOT EXISTS (SELECT 1 FROM answers WHERE answers.step = log.step AND answers.id > \
+                   (SELECT coalesce(max(json_extract(data, '$.answer')), 0) FROM log WHERE json_valid(data))) \
+                 ORDER BY log.seq",
+            )?;
+            let rows = select.query_map([StepStatus::Blocked.word()], |row| {
+                let data: Option<String> = row.get(2)?;
+                Ok(WaitingStep {
+                    step_id: row.get(0)?,
+                    since_ms: row.get(1)?,
+                    data: Data::parse(data.as_deref().unwrap_or_default()),
+                })
+            })?;
+            rows.collect()
+        };
+        read().map_err(wrap)
     }
 
     /// Commits, syncs, and moves the write-ahead log into the file.

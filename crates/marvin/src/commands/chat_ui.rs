@@ -11,6 +11,7 @@ use marvin_base::environment::Environment;
 use marvin_base::person::decisions::state_dir;
 use marvin_base::person::{DecisionChannel, Person};
 use marvin_base::{Exit, ids};
+use marvin_flow::waiting::WaitingSteps;
 use marvin_web::{Setup, StartError, serve};
 use serde::Serialize;
 use std::io::Write;
@@ -129,6 +130,7 @@ fn serve_until_interrupted(mut context: ProjectContext, options: &ServeOptions) 
             project: context.clone(),
             person: person(&environment),
             brings: Some(Arc::new(pack_context::extra_context)),
+            steps: Some(Arc::new(WaitingSteps::default())),
         })
         .await?;
         let token = ids::short(32);

@@ -202,13 +202,48 @@ scene("a servitor at work", async () => {
 scene("an approval", async (world) => {
   const { page } = world;
   await say(page, "fetch it");
-  const card = page.locator(".chat .approval");
-  await card.waitFor();
-  assert.match(await card.innerText(), /git push x/);
+  const card = page.locator("#waiting .approval");
+  await card.getByText("git push x").waitFor();
+  assert.ok(await card.getByRole("button", { name: "No", exact: true }).isVisible());
+  await page.waitForFunction(() => document.title === "(3) Chat · Marvin");
   await picture(page, "approval");
   await card.getByRole("button", { name: "No", exact: true }).click();
   await page.getByText("Answered: no").waitFor();
   await idle(page);
+  await page.waitForFunction(() => document.title === "(2) Chat · Marvin");
+});
+
+scene("e1 what waits is on every page", async () => {
+  const world = new World("waits");
+  const { link: url } = await world.serve([{ reply: { text: "hi" } }]);
+  const page = await open(url);
+  await page.locator("#box").waitFor();
+  assert.ok(await page.locator("#waiting").isHidden());
+  writeFileSync(join(world.project, "w.json"), JSON.stringify({ workflow_id: "release", goal: "Release it", steps: [
+    { id: "publish", worker: "approve", inputs: { question: "Publish version 1.2 to the registry?" } }, { id: "name", worker: "answer", inputs: { question: "What is the name of the release?" } },
+    { id: "end", worker: "Echo", inputs: { text: "done" }, depends_on: ["publish", "name"] }] }));
+  world.marvin("run-workflow", "w.json");
+  await page.locator("#waiting").getByText("! 2 waiting for you").waitFor();
+  assert.equal(await page.title(), "(2) Chat · Marvin");
+  assert.equal(await page.locator('nav a[href="#/approvals"]').innerText(), "Approvals (2)");
+  assert.match(await page.locator("#status").innerText(), /waiting for you 2/);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await picture(page, "waiting-narrow");
+  await page.setViewportSize({ width: 1100, height: 760 });
+  for (const part of ["runs", "gate", "settings"]) {
+    await page.evaluate((hash) => { location.hash = hash; }, `#/${part}`);
+    await page.locator(".page h1").waitFor();
+    assert.ok(await page.locator("#waiting .approval").getByText("Publish version 1.2").isVisible(), part);
+  }
+  await picture(page, "waiting");
+  await page.locator("#waiting").getByRole("button", { name: "Approve" }).click();
+  await page.locator("#waiting .approval").getByText("What is the name").waitFor();
+  await page.locator("#waiting").getByLabel("Send this answer").fill("Deep Thought");
+  await page.locator("#waiting").getByRole("button", { name: "Send this answer" }).click();
+  await page.locator("#waiting").waitFor({ state: "hidden" });
+  assert.equal(await page.title(), "Settings · Marvin");
+  await page.context().close();
+  await world.end();
 });
 
 scene("cancel, and one that waits", async (world) => {
@@ -258,7 +293,7 @@ scene("injections", async (world) => {
     controls: document.querySelectorAll(".log .control").length,
     wide: document.documentElement.scrollWidth > innerWidth,
   }));
-  assert.deepEqual(found, { ran: undefined, title: "Chat · Marvin", elements: 0, links: [], handlers: 0, bare: 0, controls: found.controls, wide: false });
+  assert.deepEqual(found, { ran: undefined, title: "(2) Chat · Marvin", elements: 0, links: [], handlers: 0, bare: 0, controls: found.controls, wide: false });
   assert.ok(found.controls >= 12, `${found.controls} hidden characters are shown`);
   await picture(page, "injections");
 });
@@ -358,7 +393,7 @@ scene("a crash, and going on", async () => {
   await page.getByText("✕ not connected").waitFor();
   await page.context().close();
   const again = await open((await world.serve([{ reply: { text: "It was this." } }])).link);
-  const card = again.locator(".chat .approval");
+  const card = again.locator("#waiting .approval");
   await card.waitFor();
   assert.match(await card.innerText(), /what was it\?/);
   await picture(again, "resume");

@@ -3,7 +3,7 @@
 use super::{MAX_SAFE_INTEGER, MAX_TEXT_CHARS, PageHandler, Query};
 use crate::answer::{Answer, Refusal, json, within};
 use axum::http::StatusCode;
-use marvin_agent::chat::{self, ChatError, Submission};
+use marvin_agent::chat::{self, AnswerWord, ChatError, Submission};
 use marvin_tools::turbotime::TOOLS;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -39,16 +39,8 @@ pub(super) struct Line {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Word {
-    answer: ApprovalDecision,
+    answer: AnswerWord,
     text: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum ApprovalDecision {
-    Yes,
-    No,
-    Edit,
 }
 
 #[derive(Serialize)]
@@ -134,19 +126,19 @@ impl PageHandler {
         }
     }
 
-    /// Everything that waits, besides candidates for memory, which have a page of their own.
+    /// Everything that waits for the person.
     pub(super) fn approvals(&self) -> Answer {
-        let waiting = self.chat.approvals().into_iter().filter(|one| one.kind != chat::Kind::Memory);
-        json(&ApprovalList { approvals: waiting.collect() })
+        json(&ApprovalList { approvals: self.chat.approvals() })
     }
 
     /// Hands the person's word over.
     pub(super) fn approve(&self, id: &str, word: Word) -> Answer {
         let answer = match (word.answer, word.text) {
-            (ApprovalDecision::Yes, None) => chat::Answer::Yes,
-            (ApprovalDecision::No, None) => chat::Answer::No,
-            (ApprovalDecision::Edit, Some(text)) => chat::Answer::Edit(text),
-            (ApprovalDecision::Edit, None) => return Err(Refusal::bad("an edit needs a text")),
+            (AnswerWord::Yes, None) => chat::Answer::Yes,
+            (AnswerWord::No, None) => chat::Answer::No,
+            (AnswerWord::Again, None) => chat::Answer::Again,
+            (AnswerWord::Edit, Some(text)) => chat::Answer::Edit(text),
+            (AnswerWord::Edit, None) => return Err(Refusal::bad("an edit needs a text")),
             (_, Some(_)) => return Err(Refusal::bad("only an edit has a text")),
         };
         self.chat.answer(id, &answer).map_err(|error| match error {

@@ -8,11 +8,12 @@ use crate::failure::Failure;
 use crate::pack_context;
 use crate::runtime::start_mcp_servers;
 use marvin_agent::ProjectContext;
-use marvin_agent::chat::{Chat, ChatOptions, ExtraContextProvider};
+use marvin_agent::chat::{Chat, ChatOptions, ExtraContextProvider, StepSource};
 use marvin_base::environment::Environment;
 use marvin_base::person::{DecisionChannel, Person};
 use marvin_base::settings::table;
 use marvin_base::{Exit, resolver};
+use marvin_flow::waiting::WaitingSteps;
 use marvin_mcp::client::Servers;
 use marvin_tui::{OpenedChat, Options};
 use std::io::IsTerminal;
@@ -73,7 +74,8 @@ async fn open(
     let found = at_terminal.then(|| Person::identify(&context.environment, DecisionChannel::Screen, None));
     let person = found.and_then(Result::ok);
     let brings: ExtraContextProvider = Arc::new(pack_context::extra_context);
-    let chat = Chat::open(ChatOptions { project: context, person, brings: Some(brings) }).await?;
+    let steps = Some(Arc::new(WaitingSteps::default()) as Arc<dyn StepSource>);
+    let chat = Chat::open(ChatOptions { project: context, person, brings: Some(brings), steps }).await?;
     if let Some(selection) = &arguments.turbotime {
         chat.select(Some(selection.clone()));
     }

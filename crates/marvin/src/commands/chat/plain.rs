@@ -9,7 +9,7 @@ use crate::commands::welcome;
 use crate::failure::Failure;
 use crate::output;
 use crate::runtime::runtime;
-use marvin_agent::chat::{Answer, Approval, Chat, Event, InputHistory, Kind, Reply};
+use marvin_agent::chat::{Answer, Approval, Chat, Event, InputHistory, Reply};
 use marvin_base::{Exit, truncate};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -188,9 +188,11 @@ impl PlainFrontEnd {
                 output::talk("  `/yes` resumes it, `/no` closes it");
             }
         }
-        let waiting = self.chat.approvals().iter().filter(|approval| approval.kind == Kind::Memory).count();
-        if waiting > 0 {
-            output::talk(&format!("{waiting} things may be remembered; `/memory` shows them"));
+        let waiting = self.chat.approvals().iter().filter(|one| !one.id.starts_with("turn:")).count();
+        match waiting {
+            0 => {}
+            1 => output::talk("1 thing waits for you; `/approvals` shows it"),
+            more => output::talk(&format!("{more} things wait for you; `/approvals` shows them")),
         }
     }
 

@@ -255,6 +255,37 @@ fn end_at_once(process: i32) -> i32 {
 }
 
 #[test]
+fn e1_a_step_that_waits_is_listed_and_answered_in_the_same_panel() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    world.write(".marvin/config.toml", "");
+    let flow = json!({"workflow_id": "w", "goal": "try", "steps": [
+        {"id": "ok", "worker": "approve", "inputs": {"question": "Publish 1.2?"}},
+        {"id": "name", "worker": "answer", "inputs": {"question": "What is its name?"}}]});
+    world.write("w.json", &flow.to_string());
+    let screen = Screen::start(&world, (90, 24), &[]);
+    screen.wait("0 messages");
+    world.marvin(["run-workflow", "w.json"]).run().exits(4);
+    screen.wait("2 waiting (F2)");
+    screen.press(&["F2"]);
+    screen.wait("Publish 1.2?");
+    screen.wait("y: Approve   n: Refuse   e: Refuse, with this reason");
+    screen.keep("steps");
+    screen.press(&["y"]);
+    screen.wait("e: Send this answer");
+    screen.press(&["y"]);
+    screen.wait("y is not an answer to this");
+    screen.press(&["e"]);
+    screen.write("Marvin");
+    screen.press(&["Enter"]);
+    screen.wait_until("nothing waits", |text| !text.contains("waiting (F2)"));
+    world.marvin(["resume-run"]).run().exits(0);
+    assert!(world.trace().iter().any(|event| event["decided_by"]["via"] == "screen"), "{:#?}", world.trace());
+}
+
+#[test]
 fn memory_is_decided_in_its_panel() {
     if !is_there() {
         return;
@@ -268,7 +299,7 @@ fn memory_is_decided_in_its_panel() {
     screen.wait("1 waiting (F2)");
     screen.press(&["F2"]);
     let text = screen.wait("tests need a database");
-    assert!(text.contains("y yes  n no  e change  s next"), "{text}");
+    assert!(text.contains("y: Remember it   n: No   e: Remember this instead"), "{text}");
     screen.keep("memory");
     screen.press(&["e"]);
     screen.wait("remember instead> tests need a database");

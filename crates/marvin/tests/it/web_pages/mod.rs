@@ -1,6 +1,7 @@
 //! The web front end over real sockets: its answers, its refusals, and that it stays up.
 
 mod attacks;
+mod audit;
 mod client;
 mod described;
 

@@ -1,0 +1,81 @@
+//! Findings about the page (E), as far as its server decides them; the page itself is tested in a browser.
+
+use super::client::WebFrontEnd;
+use crate::support::{World, put, until};
+use serde_json::{Value, json};
+
+/// A workflow with a step that needs approval and one that needs an answer.
+fn asking_flow(world: &World) {
+    let flow = json!({"workflow_id": "release", "goal": "release it", "steps": [
+        {"id": "ok", "worker": "approve", "inputs": {"question": "Publish 1.2?"}},
+        {"id": "size", "worker": "answer", "inputs": {"question": "How many?"},
+         "outputs_schema": {"type": "object", "properties": {"answer": {"type": "integer"}}}},
+        {"id": "end", "worker": "Echo", "inputs": {"text": "${steps.size.outputs.answer}"}, "depends_on": ["ok", "size"]}]});
+    put(&world.project().join("flow.json"), &flow.to_string());
+}
+
+fn waiting(server: &WebFrontEnd) -> Vec<Value> {
+    server.get("/api/approvals").ok()["approvals"].as_array().unwrap().clone()
+}
+
+#[test]
+fn e1_everything_that_waits_is_in_one_list_and_is_answered_there() {
+    let world = World::new();
+    // A project, so that its memory is not the person's.
+    put(&world.project().join(".marvin/config.toml"), "");
+    asking_flow(&world);
+    let candidate = json!({"text": "tests need a database", "type": "fact", "tags": [], "source": "user_said", "why_store": "said"});
+    put(&world.project().join("c.jsonl"), &format!("{candidate}\n"));
+    world.marvin(["memory", "import", "c.jsonl"]).run().exits(0);
+    let server = WebFrontEnd::start(&world, &[]);
+    let stream = server.stream("/api/events?after=0");
+    // Another process begins to wait; the page hears of it.
+    world.marvin(["run-workflow", "flow.json"]).run().exits(4);
+    let events = stream.until(|event| event["kind"] == "status" && event["data"]["approvals"] == 3);
+    assert!(
+        events.iter().any(|event| event["kind"] == "waiting" && event["data"]["count"] == 3),
+        "{events:#?}"
+    );
+    let all = waiting(&server);
+    let kinds: Vec<&Value> = all.iter().map(|one| &one["kind"]).collect();
+    assert_eq!(kinds, [&json!("step"), &json!("step"), &json!("memory")], "{all:#?}");
+    assert_eq!((&all[0]["title"], &all[0]["text"]), (&json!("Approve step ok?"), &json!("Publish 1.2?")));
+    let (ok, size) = (all[0]["id"].as_str().unwrap(), all[1]["id"].as_str().unwrap());
+    let post = |id: &str, body: Value| server.post(&format!("/api/approvals/{id}"), &body);
+    let refused = post(size, json!({"answer": "yes"}));
+    assert_eq!(refused.status, 409, "a question is not answered by yes");
+    assert!(refused.json()["error"].as_str().unwrap().contains("answer with `edit`"), "{refused:?}");
+    let refused = post(size, json!({"answer": "edit", "text": "many"}));
+    assert_eq!(refused.status, 409, "the step wants a number: {refused:?}");
+    post(size, json!({"answer": "edit", "text": "7"})).ok();
+    post(ok, json!({"answer": "yes"})).ok();
+    assert_eq!(post(ok, json!({"answer": "no"})).status, 404, "it was answered");
+    assert_eq!(waiting(&server).len(), 1);
+    assert_eq!(server.get("/api/status").ok()["approvals"], 1);
+    world.marvin(["resume-run"]).run().exits(0);
+    let trace = world.trace();
+    let decided = trace.iter().find(|event| event["type"] == "step.succeeded" && event["step_id"] == "ok");
+    assert_eq!(decided.unwrap()["decided_by"]["via"], "page", "{trace:#?}");
+    let decisions = world.home().join(".local/state/marvin/decisions.jsonl");
+    let decisions = std::fs::read_to_string(decisions).unwrap();
+    assert!(decisions.contains("workflow approve") && decisions.contains("workflow answer"), "{decisions}");
+}
+
+#[test]
+fn e1_a_step_of_a_running_workflow_is_answered_while_it_runs() {
+    let world = World::new();
+    asking_flow(&world);
+    let slow = json!({"workflow_id": "slow", "goal": "wait", "steps": [
+        {"id": "ok", "worker": "approve"},
+        {"id": "long", "worker": "Command", "inputs": {"command": "while [ ! -e go ]; do sleep 0.1; done"}}]});
+    put(&world.project().join("slow.json"), &slow.to_string());
+    let server = WebFrontEnd::start(&world, &[]);
+    let run = world.marvin(["run-workflow", "slow.json"]).start();
+    until("the step is listed", || !waiting(&server).is_empty());
+    let id = waiting(&server)[0]["id"].as_str().unwrap().to_string();
+    server.post(&format!("/api/approvals/{id}"), &json!({"answer": "yes"})).ok();
+    assert_eq!(waiting(&server), Vec::<Value>::new());
+    put(&world.project().join("go"), "");
+    until("the run succeeds", || server.get("/api/runs").ok()["runs"][0]["status"] == "SUCCEEDED");
+    drop(run);
+}
