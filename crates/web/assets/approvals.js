@@ -1,5 +1,5 @@
 // Everything that waits for the user's decision: commands, questions, and memory candidates.
-import { h, notice, show, tag, when } from "./dom.js";
+import { follow, h, keyed, notice, show, tag, when } from "./dom.js";
 import { nodes, pre } from "./text.js";
 import { approval } from "./cards.js";
 import { get, post } from "./api.js";
@@ -33,23 +33,9 @@ function candidate(proposal, again) {
       h("p", {}, h("button", { type: "button", onclick: change }, "Remember the edited text"))), says);
 }
 
-/** Elements by key; one whose value is the same stays, with what is typed in it. */
-function keyed(known, list, key, make) {
-  return list.map((one) => {
-    const [id, text] = [key(one), JSON.stringify(one)];
-    if (known.get(id)?.text !== text) known.set(id, { text, element: make(one) });
-    return known.get(id).element;
-  });
-}
-
 export async function approvals(page) {
   const [asked, pending, kept] = [new Map(), new Map(), new Map()];
-  let shown;
-  const again = async () => {
-    const [{ approvals: waiting }, memory] = await Promise.all([get("/api/approvals"), get("/api/memory")]);
-    const text = JSON.stringify([waiting, memory]);
-    if (text === shown) return;
-    shown = text;
+  const again = follow(() => Promise.all([get("/api/approvals"), get("/api/memory")]), ([{ approvals: waiting }, memory]) => {
     const forget = (id) => async () => { await post(`/api/memory/${encodeURIComponent(id)}`, { decision: "forget" }); await again(); };
     const remembered = (one) => h("div", { class: "card" }, pre(one.candidate.text),
       h("div", { class: "row" }, h("span", { class: "dim grow" }, `${one.candidate.type} · approved by ${one.approval.reviewer}, ${when(one.approval.decided_at_utc)}`),
@@ -61,7 +47,7 @@ export async function approvals(page) {
       h("h2", {}, "Memory"),
       memory.pending.length ? keyed(pending, memory.pending, (one) => one.fingerprint, (one) => candidate(one, again)) : notice("No candidates. What agents propose to remember is listed here first."),
       h("h2", {}, `Remembered (${memory.remembered.length})`), keyed(kept, memory.remembered, (one) => one.id, remembered));
-  };
+  });
   await again();
   return { again, hear: (event) => (event.kind.startsWith("approval.") || event.kind === "waiting" ? again() : undefined) };
 }

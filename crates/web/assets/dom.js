@@ -36,6 +36,36 @@ export function show(element, ...children) {
   add(element, children);
 }
 
+/** The same for something that follows its data: the link that had the focus has it again, and parts stay scrolled as they were. */
+export function redraw(element, ...children) {
+  const focused = element.contains(document.activeElement) && document.activeElement.getAttribute("href");
+  const scrolled = [...element.querySelectorAll(".graph, .scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
+  show(element, ...children);
+  for (const [at, one] of [...element.querySelectorAll(".graph, .scroll")].entries()) [one.scrollLeft, one.scrollTop] = scrolled[at] || [0, 0];
+  if (focused) element.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+}
+
+/** Reads something, and draws it when it is another than before. */
+export function follow(read, draw) {
+  let shown;
+  return async () => {
+    const value = await read();
+    const text = JSON.stringify(value);
+    if (text === shown) return;
+    shown = text;
+    draw(value);
+  };
+}
+
+/** Elements by key; one whose value is the same stays, with what is typed or opened in it. */
+export function keyed(known, list, key, make) {
+  return list.map((one) => {
+    const [id, text] = [key(one), JSON.stringify(one)];
+    if (known.get(id)?.text !== text) known.set(id, { text, element: make(one) });
+    return known.get(id).element;
+  });
+}
+
 /** Words for a state, with a sign: the colour says nothing that the words do not. */
 const GOOD = new Set(["success", "succeeded", "allow", "passed", "done", "active", "verified", "yes"]);
 const BAD = new Set(["failed", "failure", "deny", "not_verified", "could_not_run", "broken_off", "budget_spent", "refused"]);

@@ -1,5 +1,5 @@
 // Decisions of the gate, and verdicts on command lines.
-import { h, notice, show, table, tag, when } from "./dom.js";
+import { follow, h, notice, redraw, show, table, tag, when } from "./dom.js";
 import { nodes, pre } from "./text.js";
 import { bars } from "./plot.js";
 import { get, post } from "./api.js";
@@ -18,7 +18,6 @@ function explained(one) {
 }
 
 export async function gate(page) {
-  const { decisions, stats } = await get("/api/gate/decisions", { limit: 200 });
   const line = h("input", { type: "text", id: "command", autocomplete: "off", spellcheck: "false", placeholder: "rm -rf build && make" });
   const answer = h("div", {});
   const ask = async (command) => {
@@ -28,13 +27,18 @@ export async function gate(page) {
   };
   line.addEventListener("keydown", (event) => { if (event.key === "Enter") ask(line.value); });
   const why = (one) => h("button", { class: "plain", type: "button", onclick: () => ask(one.command) }, "Explain");
-  const counts = Object.entries(stats.decisions).map(([name, value]) => ({ name, value, label: String(value) }));
+  const list = h("div", {});
+  const again = follow(() => get("/api/gate/decisions", { limit: 200 }), ({ decisions, stats }) => {
+    const counts = Object.entries(stats.decisions).map(([name, value]) => ({ name, value, label: String(value) }));
+    redraw(list, h("h2", {}, `Decisions (${stats.total})`),
+      stats.total > 0 && [bars("Decisions by verdict", counts), h("p", { class: "dim" }, `p50 ${stats.p50_ms.toFixed(2)} ms, p99 ${stats.p99_ms.toFixed(2)} ms.`)],
+      decisions.length ? table([{ name: "Verdict" }, { name: "Command" }, { name: "Why" }, { name: "Rule" }, { name: "When", fixed: true }, { name: "" }],
+        decisions.map((one) => [tag(one.decision), h("code", {}, nodes(String(one.command ?? "").slice(0, 400))), h("span", {}, nodes(String(one.reasoning ?? ""))), h("span", { class: "dim" }, `${one.layer}: ${one.rule}`), when(one.timestamp), why(one)]), "Decisions, newest first")
+        : notice("No command was judged here yet."));
+  });
   show(page, h("h1", {}, "Gate"),
     h("h2", {}, "Try a command line"), h("p", { class: "dim" }, "Nothing is run."),
-    h("div", { class: "row low" }, h("label", { class: "grow" }, "Command line", line), h("button", { type: "button", onclick: () => ask(line.value) }, "Explain")), answer,
-    h("h2", {}, `Decisions (${stats.total})`),
-    stats.total > 0 && [bars("Decisions by verdict", counts), h("p", { class: "dim" }, `p50 ${stats.p50_ms.toFixed(2)} ms, p99 ${stats.p99_ms.toFixed(2)} ms.`)],
-    decisions.length ? table([{ name: "Verdict" }, { name: "Command" }, { name: "Why" }, { name: "Rule" }, { name: "When", fixed: true }, { name: "" }],
-      decisions.map((one) => [tag(one.decision), h("code", {}, nodes(String(one.command ?? "").slice(0, 400))), h("span", {}, nodes(String(one.reasoning ?? ""))), h("span", { class: "dim" }, `${one.layer}: ${one.rule}`), when(one.timestamp), why(one)]), "Decisions, newest first")
-      : notice("No command was judged here yet."));
+    h("div", { class: "row low" }, h("label", { class: "grow" }, "Command line", line), h("button", { type: "button", onclick: () => ask(line.value) }, "Explain")), answer, list);
+  await again();
+  return { again };
 }

@@ -81,6 +81,15 @@ async function route() {
   }
 }
 
+/** Lists follow what they list: the visible part is read again, more seldom where that takes long. */
+async function followPart() {
+  for (;;) {
+    const begun = performance.now();
+    if (app.part?.again && !document.hidden && !app.lost) await app.part.again().catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, Math.max(1500, (performance.now() - begun) * 10)));
+  }
+}
+
 function hear(event) {
   if (event.kind === "status") drawStatus(event.data);
   if (event.kind.startsWith("approval.") || event.kind === "waiting" || event.kind === "gap" || (event.kind === "status" && event.data.approvals !== app.waiting.all.length)) app.waiting.again();
@@ -122,6 +131,7 @@ async function start() {
     await app.waiting.again();
     const after = status.busy ? status.turn_after ?? status.seq : status.seq;
     listen(after, hear, connection);
+    followPart();
   } catch (error) {
     show(main, h("div", { class: "page" }, notice(error.message, true)));
   }

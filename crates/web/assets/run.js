@@ -1,11 +1,14 @@
 // One run: summary, graph, timeline, trace, files, cost and lessons.
-import { bytes, facts, h, money, notice, show, table, tag, when } from "./dom.js";
+import { bytes, facts, follow, h, keyed, money, notice, redraw, show, table, tag, when } from "./dom.js";
 import { diff, isDiff, nodes, pre } from "./text.js";
 import { render } from "./markdown.js";
 import { bars, graph } from "./plot.js";
 import { get } from "./api.js";
 
 const PAGE = 100;
+
+/** Statuses of runs that may change at any moment. */
+const OPEN = new Set(["RUNNING", "BLOCKED", "BROKEN_OFF"]);
 
 /** A part that is read when it is opened. */
 function lazy(title, fill) {
@@ -36,6 +39,7 @@ async function trace(path, inner) {
   };
   show(inner, list, button);
   await more();
+  return () => (button.hidden ? more() : undefined);
 }
 
 async function timeline(path, inner) {
@@ -46,11 +50,15 @@ async function timeline(path, inner) {
   const more = async () => {
     const { moments } = await get(`${path}/timeline`, { after, limit: 500 });
     if (moments.length) after = moments.at(-1).seq;
-    if (moments.length) body.append(table(heads, moments.map((one) => [when(one.at), one.step_id, tag(one.status), one.attempt || "", h("span", {}, nodes(one.detail))]), "Timeline"));
+    const rows = table(heads, moments.map((one) => [when(one.at), one.step_id, tag(one.status), one.attempt || "", h("span", {}, nodes(one.detail))]), "Timeline");
+    const there = body.querySelector("tbody");
+    if (there) there.append(...rows.querySelectorAll("tbody > tr"));
+    else if (moments.length) body.append(rows);
     button.hidden = moments.length < 500;
   };
   show(inner, body, button);
   await more();
+  return () => (button.hidden ? more() : undefined);
 }
 
 function file(path, one) {
@@ -90,25 +98,43 @@ function workflow(flow) {
 
 export async function run(page, id) {
   const path = `/api/runs/${encodeURIComponent(id)}`;
-  const one = await get(path);
-  const fact = one.facts || {};
-  const tools = Object.entries(one.tools);
-  const lessons = one.files.filter((file) => file.path.startsWith("lessons/"));
-  const others = one.files.filter((file) => !file.path.startsWith("lessons/"));
-  show(page,
-    h("p", {}, h("a", { href: "#/runs" }, "← Runs")),
-    h("h1", {}, one.run_id, " ", tag(one.status)),
-    facts([["Goal", (one.workflow?.goal || fact.goal) && h("span", {}, nodes(String(one.workflow?.goal || fact.goal).slice(0, 2000)))], ["Kind", one.kind], ["Model", fact.model], ["Started", when(fact.startedAt)], ["Took", one.seconds === null ? "" : `${one.seconds.toFixed(1)} s`],
-      ["Directory", one.run_path], ["Sandbox", fact.sandbox], ["Verified", one.verification?.status]]),
-    workflow(one.workflow),
-    fact.result && [h("h2", {}, "Answer"), h("div", { class: "card body md" }, render(String(fact.result)))],
-    tools.length > 0 && [h("h2", {}, "Tools"), table([{ name: "Tool" }, { name: "Calls", number: true }, { name: "Failed", number: true }, { name: "Refused", number: true }], tools.map(([name, tool]) => [h("span", {}, nodes(name)), tool.calls, tool.failures, tool.refused]), "Tools")],
-    one.refused.length > 0 && [h("h2", {}, "Asked about or refused"), table([{ name: "Verdict" }, { name: "Tool" }, { name: "What" }, { name: "Why" }], one.refused.map((no) => [tag(no.decision), no.tool, h("code", {}, nodes(no.what.slice(0, 300))), h("span", {}, nodes(no.reason))]), "Refused")],
-    cost(one),
-    h("h2", {}, "Record"),
-    one.workflow && lazy(`Timeline (${one.workflow.transitions} transitions)`, (inner) => timeline(path, inner)),
-    lazy("Trace", (inner) => trace(path, inner)),
-    lessons.length > 0 && [h("h2", {}, "Lessons"), lessons.map((file_) => file(path, file_))],
-    h("h2", {}, `Artifacts and other files (${others.length})`), others.length ? others.map((file_) => file(path, file_)) : notice("No files."),
-    one.problems.length > 0 && [h("h2", {}, "Unreadable files"), one.problems.map((problem) => notice(`${problem.file}: ${problem.reason}`, true))]);
+  const [head, record, files] = [h("div", {}), h("div", {}), h("div", {})];
+  // Parts that were opened, each with what reads the rest of it.
+  const opened = new Set(), known = new Map();
+  const grows = (title, fill) => lazy(title, async (inner) => opened.add(await fill(inner)));
+  let one;
+  const draw = (next) => {
+    one = next;
+    const fact = one.facts || {};
+    const tools = Object.entries(one.tools);
+    redraw(head,
+      h("h1", {}, one.run_id, " ", tag(one.status)),
+      facts([["Goal", (one.workflow?.goal || fact.goal) && h("span", {}, nodes(String(one.workflow?.goal || fact.goal).slice(0, 2000)))], ["Kind", one.kind], ["Model", fact.model], ["Started", when(fact.startedAt)], ["Took", one.seconds === null ? "" : `${one.seconds.toFixed(1)} s`],
+        ["Directory", one.run_path], ["Sandbox", fact.sandbox], ["Verified", one.verification?.status]]),
+      workflow(one.workflow),
+      fact.result && [h("h2", {}, "Answer"), h("div", { class: "card body md" }, render(String(fact.result)))],
+      tools.length > 0 && [h("h2", {}, "Tools"), table([{ name: "Tool" }, { name: "Calls", number: true }, { name: "Failed", number: true }, { name: "Refused", number: true }], tools.map(([name, tool]) => [h("span", {}, nodes(name)), tool.calls, tool.failures, tool.refused]), "Tools")],
+      one.refused.length > 0 && [h("h2", {}, "Asked about or refused"), table([{ name: "Verdict" }, { name: "Tool" }, { name: "What" }, { name: "Why" }], one.refused.map((no) => [tag(no.decision), no.tool, h("code", {}, nodes(no.what.slice(0, 300))), h("span", {}, nodes(no.reason))]), "Refused")],
+      cost(one));
+    const lessons = one.files.filter((file_) => file_.path.startsWith("lessons/"));
+    const others = one.files.filter((file_) => !file_.path.startsWith("lessons/"));
+    const shown = (list) => keyed(known, list, (file_) => file_.path, (file_) => file(path, file_));
+    show(files, lessons.length > 0 && [h("h2", {}, "Lessons"), shown(lessons)],
+      h("h2", {}, `Artifacts and other files (${others.length})`), others.length ? shown(others) : notice("No files."),
+      one.problems.length > 0 && [h("h2", {}, "Unreadable files"), one.problems.map((problem) => notice(`${problem.file}: ${problem.reason}`, true))]);
+  };
+  const read = follow(() => get(path), draw);
+  await read();
+  show(record, h("h2", {}, "Record"),
+    one.workflow && grows("Timeline", (inner) => timeline(path, inner)),
+    grows("Trace", (inner) => trace(path, inner)));
+  show(page, h("p", {}, h("a", { href: "#/runs" }, "← Runs")), head, record, files);
+  let rounds = 0;
+  return { again: async () => {
+    rounds += 1;
+    // One that is over changes only if it is resumed.
+    if (!OPEN.has(one.status) && rounds % 10) return;
+    await read();
+    for (const rest of opened) await rest();
+  } };
 }

@@ -1,5 +1,5 @@
 // The list of runs, and what they cost.
-import { h, money, notice, show, table, tag, when } from "./dom.js";
+import { follow, h, money, notice, redraw, table, tag, when } from "./dom.js";
 import { nodes } from "./text.js";
 import { bars } from "./plot.js";
 import { get } from "./api.js";
@@ -13,17 +13,23 @@ function row(run) {
 }
 
 export async function runs(page) {
-  const first = await get("/api/runs", { limit: 50 });
-  const all = first.runs;
-  const draw = () => {
+  let most = 50, older = [];
+  const again = follow(() => get("/api/runs", { limit: most }), ({ runs: newest, total }) => draw(newest, total));
+  const draw = (newest, total) => {
+    older = newest.length ? older.filter((run) => run.run_id < newest.at(-1).run_id) : [];
+    const all = [...newest, ...older];
     const priced = all.filter((run) => run.cost_usd > 0).slice(0, 30);
-    const more = all.length < first.total && h("button", { type: "button", onclick: async () => {
-      all.push(...(await get("/api/runs", { limit: 50, before: all.at(-1).run_id })).runs);
-      draw();
-    } }, `Show more of ${first.total}`);
-    show(page, h("h1", {}, `Runs (${first.total})`),
+    const more = all.length < total && h("button", { type: "button", onclick: async () => {
+      // The newest are followed; those before them are read once.
+      if (most < 500) most += 50;
+      else older.push(...(await get("/api/runs", { limit: 50, before: all.at(-1).run_id })).runs);
+      if (older.length) draw(newest, total);
+      else await again();
+    } }, `Show more of ${total}`);
+    redraw(page, h("h1", {}, `Runs (${total})`),
       all.length ? table(HEADS, all.map(row), "Runs, newest first") : notice("No runs yet. A question in the chat makes a run, and so does `marvin run-workflow`."), more,
       priced.length > 0 && [h("h2", {}, "Cost of the last runs"), bars("US dollars by run", priced.map((run) => ({ name: run.run_id, value: run.cost_usd, label: money(run.cost_usd) })))]);
   };
-  draw();
+  await again();
+  return { again };
 }

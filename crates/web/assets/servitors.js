@@ -1,5 +1,5 @@
 // Servitors, and commitments of servitors and of the project.
-import { facts, h, money, notice, show, table, tag, when } from "./dom.js";
+import { facts, follow, h, money, notice, redraw, table, tag } from "./dom.js";
 import { nodes, pre } from "./text.js";
 import { get } from "./api.js";
 
@@ -18,17 +18,15 @@ function servitor(one) {
 }
 
 export async function servitors(page) {
-  const again = async () => {
-    const all = await get("/api/servitors");
+  const again = follow(() => get("/api/servitors"), (all) => {
     const [here, gone] = [all.servitors.filter((one) => !one.dismissed), all.servitors.filter((one) => one.dismissed)];
-    show(page, h("h1", {}, "Servitors and commitments"),
+    redraw(page, h("h1", {}, "Servitors and commitments"),
       all.problems.map((problem) => notice(problem, true)),
       here.length ? here.map(servitor) : notice("No servitors. `marvin servitors summon` creates one, and agents summon them too."),
       h("h2", {}, "Other commitments"),
       all.documents.length ? all.documents.map((one) => h("section", { class: "card" }, h("h3", {}, nodes(one.title || one.id)), promised(one.commitments))) : h("p", { class: "dim" }, "Neither the project nor a run has promised anything."),
-      gone.length > 0 && h("details", {}, h("summary", {}, `Dismissed (${gone.length})`), gone.map(servitor)),
-      h("p", { class: "dim" }, `Updated ${when(new Date())}`));
-  };
+      gone.length > 0 && h("details", {}, h("summary", {}, `Dismissed (${gone.length})`), gone.map(servitor)));
+  });
   await again();
-  return { hear: (event) => (event.kind.startsWith("servitor.") ? again() : undefined) };
+  return { again, hear: (event) => (event.kind.startsWith("servitor.") ? again() : undefined) };
 }

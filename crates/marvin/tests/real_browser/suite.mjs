@@ -246,6 +246,37 @@ scene("e1 what waits is on every page", async () => {
   await world.end();
 });
 
+scene("e2 runs follow their run", async () => {
+  const world = new World("follows");
+  const page = await open((await world.serve([{ reply: { text: "hi" } }])).link);
+  await page.locator("#box").waitFor();
+  await page.evaluate(() => { location.hash = "#/runs"; });
+  await page.getByText("No runs yet").waitFor();
+  const wait = (name) => ({ command: `while [ ! -e ${name} ]; do sleep 0.1; done` });
+  writeFileSync(join(world.project, "w.json"), JSON.stringify({ workflow_id: "slow", goal: "Take a while", steps: [
+    { id: "one", worker: "Command", inputs: wait("first") }, { id: "two", worker: "Command", inputs: wait("second"), depends_on: ["one"] }] }));
+  const run = spawn(MARVIN, ["run-workflow", "w.json"], { cwd: world.project, env: world.env, stdio: "ignore" });
+  servers.push(run);
+  await page.locator("tbody tr").filter({ hasText: "running" }).waitFor();
+  await page.locator("tbody a").click();
+  const row = (step) => page.locator("tbody tr").filter({ hasText: step }).first();
+  await row("one").getByText("running").waitFor();
+  await page.locator("summary").filter({ hasText: "Timeline" }).click();
+  await page.locator("details[open] tbody tr").first().waitFor();
+  const before = await page.locator("details[open] tbody tr").count();
+  writeFileSync(join(world.project, "first"), "");
+  await row("two").getByText("running").waitFor();
+  await page.waitForFunction((count) => document.querySelectorAll("details[open] tbody tr").length > count, before);
+  writeFileSync(join(world.project, "second"), "");
+  await page.locator("h1 .tag.good").waitFor();
+  assert.equal(await page.locator("h1 .tag").innerText(), "✓ succeeded");
+  await picture(page, "follows");
+  await page.evaluate(() => { location.hash = "#/runs"; });
+  await page.locator("tbody tr").filter({ hasText: "✓ succeeded" }).waitFor();
+  await page.context().close();
+  await world.end();
+});
+
 scene("cancel, and one that waits", async (world) => {
   const { page } = world;
   await say(page, "take your time");
@@ -327,7 +358,7 @@ scene("every page, light and dark, wide and narrow", async (world) => {
       }
       if (part.startsWith("runs/")) {
         await page.locator("svg.dag rect").first().waitFor();
-        await page.getByText("Timeline (").click();
+        await page.locator("summary").filter({ hasText: "Timeline" }).click();
         await page.locator("details[open] table").waitFor();
       }
       await page.waitForTimeout(60);
