@@ -169,6 +169,7 @@ impl App {
                     role: "you".into(),
                     text: text("prompt").into(),
                     time: String::new(),
+                    run: None,
                 };
                 self.turn = Some(self.transcript.push(Content::Said(Arc::new(message))));
                 self.transcript.go_to_end();
@@ -268,7 +269,7 @@ impl App {
         let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
         let number = data.get("number").and_then(Value::as_u64).unwrap_or(0);
         let message =
-            Arc::new(Message { number, role: text("role"), text: text("text"), time: text("time") });
+            Arc::new(Message { number, role: text("role"), text: text("text"), time: text("time"), run: None });
         let from = self.turn;
         let place = match (message.role.as_str(), from) {
             ("you", Some(at)) => matches!(self.transcript.content(at), Some(Content::Said(_))).then_some(at),
@@ -304,12 +305,21 @@ impl App {
                 self.flash = Some("undone: the last prompt is back in the input".into());
                 return vec![Effect::Look("messages")];
             }
+            Reply::Returned(text) => self.take_back(&text),
             Reply::Panel("help", _) => self.panel = Some(Panel::help()),
             Reply::Panel(name, _) => return vec![Effect::Look(name)],
             Reply::Voice(seconds) => return vec![Effect::Voice(seconds)],
             Reply::Quit => return vec![Effect::Quit],
         }
         Vec::new()
+    }
+
+    /// Puts a prompt that waited back into the input, before what is typed there.
+    pub(crate) fn take_back(&mut self, text: &str) {
+        let typed = self.editor.take();
+        let whole = if typed.trim().is_empty() { text.to_string() } else { format!("{text}\n{typed}") };
+        self.editor.set(&whole);
+        self.flash = Some("interrupted: the prompt that waited is back in the input".into());
     }
 
     pub(crate) fn show_servitors(&mut self, rows: Vec<ServitorRow>) {

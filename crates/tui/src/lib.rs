@@ -287,8 +287,8 @@ impl TerminalFrontEnd {
                 self.jobs.send(Job::Voice(seconds)).ok();
             }
             Effect::Cancel => {
-                if let Some(chat) = &self.chat {
-                    chat.cancel();
+                if let Some(text) = self.chat.as_ref().and_then(|chat| chat.cancel().queued) {
+                    self.app.take_back(&text);
                 }
             }
             Effect::Answer(id, answer) => {
@@ -422,7 +422,7 @@ where
             }
         }
         // The running turn is interrupted, and its record closed.
-        if chat.cancel() {
+        if chat.cancel().cancelled {
             let quiet = async {
                 while chat.status().busy {
                     tokio::time::sleep(Duration::from_millis(10)).await;

@@ -39,7 +39,7 @@ fn status() -> Status {
 }
 
 fn message(role: &str, text: &str) -> Arc<Message> {
-    Arc::new(Message { number: 0, role: role.into(), text: text.into(), time: "12:30".into() })
+    Arc::new(Message { number: 0, role: role.into(), text: text.into(), time: "12:30".into(), run: None })
 }
 
 fn notify(app: &mut App, kind: &str, data: Value) {

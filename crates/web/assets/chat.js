@@ -16,7 +16,7 @@ function said(message) {
     raw.setAttribute("aria-pressed", String(plain));
     show(body, plain ? nodes(message.text) : render(message.text));
   } }, "As stored");
-  return h("article", { class: `said ${message.role}`, "data-number": message.number, "aria-label": `${NAMES[message.role] || message.role}, ${message.time}` },
+  return h("article", { class: `said ${message.role}`, "data-number": message.number, "data-run": message.run, "aria-label": `${NAMES[message.role] || message.role}, ${message.time}` },
     h("div", { class: "who" }, h("b", {}, NAMES[message.role] || message.role), h("span", {}, message.time), message.role === "assistant" && raw), body);
 }
 
@@ -42,6 +42,8 @@ export class Chat {
       h("div", { class: "ask" }, this.now, this.box, h("div", { class: "row" }, this.sendButton, this.stopButton, h("span", { class: "grow" }), this.turbo)));
     this.log.addEventListener("scroll", () => { this.below = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < 90; }, { passive: true });
     this.below = true;
+    // The tool calls of stored answers are read when the answer comes into view.
+    this.views = new IntersectionObserver((seen) => { for (const one of seen) if (one.isIntersecting) { this.views.unobserve(one.target); this.calls(one.target); } }, { root: this.log, rootMargin: "400px" });
     new ResizeObserver(() => this.follow()).observe(this.log);
   }
 
@@ -74,13 +76,32 @@ export class Chat {
       drawn.querySelector(".who span").textContent = message.time;
       return;
     }
-    this.log.append(said(message));
+    // A live answer has shown its calls.
+    this.log.append(this.live ? said(message) : this.seen(said(message)));
+  }
+
+  /** Has the tool calls of a stored answer shown. */
+  seen(element) {
+    if (element.dataset.run) this.views.observe(element);
+    return element;
+  }
+
+  async calls(element) {
+    const { calls, total } = await get(`/api/runs/${encodeURIComponent(element.dataset.run)}/calls`).catch(() => ({ calls: [], total: 0 }));
+    const cards = calls.map((item) => {
+      const card = new Card(item);
+      if (item.ok === undefined) card.state.textContent = "interrupted";
+      else card.finish(item);
+      return card.element;
+    });
+    element.querySelector(".who").after(...cards, total > calls.length ? h("p", { class: "dim" }, `and ${total - calls.length} more`) : "");
+    this.follow();
   }
 
   async earlier() {
     const height = this.log.scrollHeight;
     const { messages, total } = await get("/api/messages", { before: this.first, limit: PAGE * 10 });
-    const all = messages.map(said);
+    const all = messages.map((message) => this.seen(said(message)));
     this.older.after(...all);
     if (messages.length) this.first = messages[0].number;
     this.count(total);
@@ -187,8 +208,15 @@ export class Chat {
   }
 
   async stop() {
-    await post("/api/cancel", {}).catch((error) => this.say(error.message, true));
+    try { this.takeBack((await post("/api/cancel", {})).queued); } catch (error) { this.say(error.message, true); }
     this.box.focus();
+  }
+
+  /** Puts a prompt that waited back into the input, before what is typed there. */
+  takeBack(text) {
+    if (!text) return;
+    this.box.value = this.box.value.trim() ? `${text}\n${this.box.value}` : text;
+    this.say("Interrupted. The prompt that waited was not sent; it is back in the input.");
   }
 
   /** Does a command; gives false when it was none. */
@@ -203,6 +231,7 @@ export class Chat {
     else if (reply === "panel" && known[data[0]]) location.hash = known[data[0]];
     else if (reply === "panel") this.say(data[1]);
     else if (reply === "input") this.box.value = data;
+    else if (reply === "returned") this.takeBack(data);
     else if (reply === "voice") this.say("Speech is recorded in the terminal only.");
     else if (reply === "quit") this.say("Close this page to leave; Ctrl+C ends the server.");
     return true;
@@ -293,7 +322,7 @@ class Live {
       arriving.element.classList.remove("now");
       if (!arriving.over) arriving.finish(arriving.text);
     }
-    for (const card of this.cards.values()) if (card.state.isConnected && card.state.textContent === "running") card.state.textContent = "broken off";
+    for (const card of this.cards.values()) if (card.state.isConnected && card.state.textContent === "running") card.state.textContent = "interrupted";
   }
 }
 

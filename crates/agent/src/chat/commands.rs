@@ -1,7 +1,7 @@
 //! The commands of a conversation, the same for every front end: `!…`, `/…`, and a few bare words.
 
 use super::turn::Kind;
-use super::{Answer, Approval, Chat, Refusal, Reply, Submission, status};
+use super::{Answer, Approval, Chat, Interruption, Refusal, Reply, Submission, status};
 use crate::history::History;
 use crate::profile::{self, Profile};
 use marvin_base::layout::Layout;
@@ -64,7 +64,7 @@ pub const COMMANDS: [Command; 32] = [
         "change it: another memory, an answer to a servitor or a step, a refusal with a reason",
     ),
     command("/again", "[ID]", "run a step again whose outcome is unknown"),
-    command("/cancel", "", "interrupt the answer"),
+    command("/cancel", "", "interrupt the answer; the prompt that waits goes back to the input"),
     command("/status", "", "status of the conversation"),
     command("/cost", "", "the same as usage"),
     command("/quit", "", "leave"),
@@ -167,8 +167,11 @@ impl Chat {
             "/undo" => self.undo(),
             "/compact" => self.compact(rest),
             "/search" => self.search(rest),
-            "/cancel" if self.cancel() => Reply::Changed("interrupted".into()),
-            "/cancel" => Reply::Text("nothing is being answered".into()),
+            "/cancel" => match self.cancel() {
+                Interruption { queued: Some(text), .. } => Reply::Returned(text),
+                Interruption { cancelled: true, .. } => Reply::Changed("interrupted".into()),
+                Interruption { .. } => Reply::Text("nothing is being answered".into()),
+            },
             "/yes" => self.decide(rest, &Answer::Yes),
             "/no" => self.decide(rest, &Answer::No),
             "/again" => self.decide(rest, &Answer::Again),

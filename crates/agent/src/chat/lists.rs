@@ -10,7 +10,7 @@ use crate::servitors::{self, Registry, Servitor, ServitorState};
 use crate::tool_caller::ToolCaller;
 use marvin_base::layout::Layout;
 use marvin_base::run_record::{self, RunKind, RunRecord, RunStatus};
-use marvin_base::truncate;
+use marvin_base::{signature, truncate};
 use marvin_gate::{Access, Workspace};
 use marvin_memory::candidate::{Candidate, CandidateEdit};
 use marvin_memory::memory::Decision;
@@ -20,7 +20,8 @@ use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{Mode, Toolbox};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -29,6 +30,8 @@ use tokio_util::sync::CancellationToken;
 const FRESH: Duration = Duration::from_secs(1);
 /// How often other processes' changes to what waits are looked for, while a front end reads the events.
 const WATCH_INTERVAL: Duration = Duration::from_millis(1_500);
+/// Runs in which the tool calls of stored answers are looked for.
+const MAX_SEARCHED_RUNS: usize = 200;
 /// Seconds that a command of the person may take.
 const COMMAND_SECONDS: u64 = 120;
 
@@ -216,6 +219,25 @@ impl Chat {
         };
         run_record::list(&runs).iter().filter_map(read).take(most).collect()
     }
+}
+
+/// The runs that called tools, by the hash of their answer; of several with one answer, the last.
+///
+/// The chat log has no runs, so that other programs can read it; this finds them again after a restart.
+pub(super) fn answers_with_calls(runs: &Path) -> BTreeMap<String, String> {
+    let read = |run: &PathBuf| {
+        let record = RunRecord::read(run).ok().filter(|record| record.tool_call_count > Some(0))?;
+        Some((record.turn?.result_signature?, run.file_name()?.to_str()?.to_string()))
+    };
+    let mut found: Vec<(String, String)> =
+        run_record::list(runs).iter().take(MAX_SEARCHED_RUNS).filter_map(read).collect();
+    found.reverse();
+    found.into_iter().collect()
+}
+
+/// The run that gave this answer.
+pub(super) fn run_of(runs: &BTreeMap<String, String>, text: &str) -> Option<String> {
+    runs.get(&signature::hash_bytes(text.as_bytes())).cloned()
 }
 
 fn of_memory(proposal: &Proposal) -> Approval {

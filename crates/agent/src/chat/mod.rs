@@ -76,6 +76,9 @@ pub struct Message {
     pub text: String,
     /// `HH:MM`.
     pub time: String,
+    /// The run that gave this answer, where it called tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 /// Result of sending a prompt.
@@ -86,6 +89,15 @@ pub enum Submission {
     Started(String),
     /// It is answered next.
     Queued,
+}
+
+/// Result of interrupting an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Interruption {
+    /// Whether something was being answered.
+    pub cancelled: bool,
+    /// The prompt that waited, for the input.
+    pub queued: Option<String>,
 }
 
 /// Why a prompt was not taken.
@@ -225,8 +237,10 @@ impl Chat {
         state.waiting = None;
         match history {
             Ok(history) => {
+                let runs = lists::answers_with_calls(&project.layout.runs());
                 for entry in history.entries() {
-                    state.keep(&entry.role, &entry.text, &entry.time);
+                    let run = (entry.role == "assistant").then(|| lists::run_of(&runs, &entry.text)).flatten();
+                    state.keep(&entry.role, &entry.text, &entry.time, run);
                 }
             }
             Err(error) => {
@@ -290,13 +304,20 @@ impl Chat {
         Ok(Submission::Started(id))
     }
 
-    /// Interrupts the answer and drops the prompt that waits; false when nothing is being answered.
-    pub fn cancel(&self) -> bool {
+    /// Interrupts the answer. The prompt that waited is not sent; it goes back to the person.
+    pub fn cancel(&self) -> Interruption {
         let mut state = self.state();
-        state.queued = None;
-        let Some(running) = &state.running else { return false };
-        running.cancel.cancel();
-        true
+        let queued = state.queued.take();
+        let queued = queued.map(|text| state.project.redactor.text(&text).into_owned());
+        if let Some(running) = &state.running {
+            running.cancel.cancel();
+        }
+        let cancelled = state.running.is_some();
+        drop(state);
+        if queued.is_some() {
+            self.tell_status();
+        }
+        Interruption { cancelled, queued }
     }
 
     /// Turns TURBOTIME on with these tools, or off.
@@ -411,9 +432,9 @@ impl Chat {
 
 impl ChatState {
     /// Stores a message.
-    fn keep(&mut self, role: &str, text: &str, time: &str) -> Arc<Message> {
+    fn keep(&mut self, role: &str, text: &str, time: &str, run: Option<String>) -> Arc<Message> {
         let (role, text, time) = (role.to_string(), text.to_string(), time.to_string());
-        let message = Arc::new(Message { number: self.next, role, text, time });
+        let message = Arc::new(Message { number: self.next, role, text, time, run });
         self.next += 1;
         self.messages.push_back(message.clone());
         message

@@ -114,13 +114,13 @@ async fn a_conversation_is_stored_and_resumed() {
 async fn an_answer_is_interrupted() {
     let world = World::new(&[json!({"reply": {"text": "slow answer"}, "delay_ms": 60_000}), say("quick")]);
     let chat = world.chat(false, &[]).await;
-    assert!(!chat.cancel(), "there is nothing to break off");
+    assert!(!chat.cancel().cancelled, "there is nothing to interrupt");
     chat.send("wait").unwrap();
     chat.send("never").unwrap();
     wait(&chat, |chat| chat.inner.log.last() > 6).await;
-    assert!(chat.cancel());
+    assert_eq!(chat.cancel(), Interruption { cancelled: true, queued: Some("never".into()) });
     idle(&chat).await;
-    assert_eq!(texts(&chat), ["you: wait", "system: interrupted"], "the one that waited is gone too");
+    assert_eq!(texts(&chat), ["you: wait", "system: interrupted"], "the one that waited is not sent");
     chat.send("now").unwrap();
     idle(&chat).await;
     assert_eq!(chat.messages().last().unwrap().text, "quick");

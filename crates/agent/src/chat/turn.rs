@@ -108,7 +108,7 @@ impl Chat {
         let totals = session.cost().totals().unwrap_or_default();
         self.state().spent += totals.cost;
         match outcome {
-            Ok(outcome) => self.keep(prompt, &outcome),
+            Ok(outcome) => self.keep(prompt, &outcome, session.run().id()),
             Err(error) => {
                 // The record failed; the error is shown with the prompt.
                 mark.done();
@@ -143,8 +143,9 @@ impl Chat {
     }
 
     /// Shows what the session stored, and records why it did not succeed.
-    fn keep(&self, prompt: &str, outcome: &Outcome) {
-        self.shown(&[("you", prompt), ("assistant", &outcome.text)]);
+    fn keep(&self, prompt: &str, outcome: &Outcome, run: &str) {
+        let run = (outcome.calls > 0).then_some(run);
+        self.shown(&[("you", prompt), ("assistant", &outcome.text)], run);
         if outcome.status != Status::Success {
             let why = match outcome.status {
                 Status::Interrupted => "interrupted".to_string(),
@@ -172,18 +173,19 @@ impl Chat {
         if let Err(error) = History::record(&path, &entries, limit, target) {
             self.say(&format!("{} was not updated: {error}", path.display()));
         }
-        self.shown(&entries);
+        self.shown(&entries, None);
     }
 
-    /// Shows what was added to the chat log.
-    fn shown(&self, entries: &[(&str, &str)]) {
+    /// Shows what was added to the chat log; `run` gave the answer.
+    fn shown(&self, entries: &[(&str, &str)], run: Option<&str>) {
         let mut state = self.state();
         let redactor = state.project.redactor.clone();
         let now = crate::history::time_now();
         let mut kept: Vec<Arc<Message>> = Vec::new();
         for (role, text) in entries {
             if !text.trim().is_empty() {
-                kept.push(state.keep(role, &redactor.text(text), &now));
+                let run = run.filter(|_| *role == "assistant").map(str::to_string);
+                kept.push(state.keep(role, &redactor.text(text), &now, run));
             }
         }
         drop(state);

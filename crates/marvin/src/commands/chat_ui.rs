@@ -159,7 +159,7 @@ fn serve_until_interrupted(mut context: ProjectContext, options: &ServeOptions) 
         }
         drop(redirect);
         // A running answer ends first, and its record is closed.
-        if chat.cancel() {
+        if chat.cancel().cancelled {
             let until = tokio::time::Instant::now() + ANSWER_TIMEOUT;
             while chat.status().busy && tokio::time::Instant::now() < until {
                 tokio::time::sleep(Duration::from_millis(20)).await;

@@ -176,6 +176,15 @@ scene("a tool call", async (world) => {
   await card.getByText("Gate: allow").waitFor();
   await idle(page);
   await picture(page, "tool");
+  // E8: they stay after a reload.
+  await page.reload();
+  await page.locator(".said.assistant .tool").nth(1).waitFor();
+  assert.equal(await last(page).locator(".tool").count(), 2);
+  await last(page).locator(".tool").first().locator(".tag.good").waitFor();
+  await last(page).locator(".tool").nth(1).locator(".tag.bad").waitFor();
+  await last(page).locator(".tool").first().locator("summary").click();
+  await last(page).getByText("Gate: allow").first().waitFor();
+  await picture(page, "tool-reloaded");
 });
 
 scene("a servitor at work", async () => {
@@ -286,6 +295,10 @@ scene("cancel, and one that waits", async (world) => {
   await page.press("#box", "Escape");
   await idle(page);
   assert.ok(await page.locator(".said").count() > 4);
+  // E8: what waited is not lost.
+  assert.equal(await page.inputValue("#box"), "and then this");
+  await page.getByText("it is back in the input").waitFor();
+  await page.fill("#box", "");
 });
 
 scene("TURBOTIME", async (world) => {

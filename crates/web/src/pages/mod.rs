@@ -43,11 +43,6 @@ struct SessionToken {
     token: String,
 }
 
-#[derive(Serialize)]
-struct Cancellation {
-    cancelled: bool,
-}
-
 /// Operation of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
@@ -70,6 +65,7 @@ pub(crate) enum Act {
     Runs,
     Run,
     Trace,
+    Calls,
     Timeline,
     File,
     Servitors,
@@ -103,7 +99,7 @@ const fn post(path: &'static str, act: Act) -> Route {
     Route { method: "POST", path, act, open: false }
 }
 
-pub(crate) static ROUTES: [Route; 27] = [
+pub(crate) static ROUTES: [Route; 28] = [
     open("/", Act::Page),
     open("/assets/{file}", Act::Asset),
     open("/healthz", Act::Health),
@@ -123,6 +119,7 @@ pub(crate) static ROUTES: [Route; 27] = [
     get("/api/runs", Act::Runs),
     get("/api/runs/{run}", Act::Run),
     get("/api/runs/{run}/trace", Act::Trace),
+    get("/api/runs/{run}/calls", Act::Calls),
     get("/api/runs/{run}/timeline", Act::Timeline),
     get("/api/runs/{run}/file", Act::File),
     get("/api/servitors", Act::Servitors),
@@ -188,7 +185,7 @@ impl PageHandler {
             Act::Send => self.send(read(body)?).await?,
             Act::Cancel => {
                 let chat::EmptyBody {} = read(body)?;
-                json(&Cancellation { cancelled: self.chat.cancel() })?
+                json(&self.chat.cancel())?
             }
             Act::Command => self.command(&read(body)?).await?,
             Act::Approvals => self.approvals()?,
@@ -214,6 +211,7 @@ impl PageHandler {
                     (query.number("limit", 100, 1, 500)?, query.number("from", 0, 0, MAX_SAFE_INTEGER)?);
                 self.reading(move |context| runs::trace(context, &part, from, most)).await?
             }
+            Act::Calls => self.reading(move |context| runs::calls(context, &part)).await?,
             Act::File => {
                 let path = query.text("path").ok_or_else(|| Refusal::bad("say which file: ?path=…"))?;
                 self.reading(move |context| files::show(context, &part, &path)).await?

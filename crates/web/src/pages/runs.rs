@@ -20,6 +20,8 @@ const MAX_TRACE_LINE_BYTES: usize = 256 * 1024;
 const MAX_TRACE_PAGE_BYTES: usize = 2 * 1024 * 1024;
 /// Steps, retries and refusals of one run that are shown.
 const MAX_LISTED_ROWS: usize = 2_000;
+/// Tool calls of one answer that are shown.
+const MAX_LISTED_CALLS: usize = 200;
 
 #[derive(Serialize)]
 struct RunList {
@@ -92,6 +94,12 @@ struct Transition<'a> {
     status: &'static str,
     attempt: u32,
     detail: &'a str,
+}
+
+#[derive(Serialize)]
+struct CallList {
+    calls: Vec<Value>,
+    total: usize,
 }
 
 #[derive(Serialize)]
@@ -254,6 +262,26 @@ pub(super) fn timeline(context: &ProjectContext, run: &str, after: u64, most: u6
             detail: &moment.detail,
         });
     redacted(context, &Timeline { moments: moments.collect() })
+}
+
+/// The tool calls of a run, each as its last event says, with the arguments of its first.
+pub(super) fn calls(context: &ProjectContext, run: &str) -> Answer {
+    let path = directory(context, run)?;
+    let inspection = inspect::read(&path);
+    let mut calls: Vec<Value> = Vec::new();
+    for item in inspection.trace.iter().filter_map(|event| event.get("item")) {
+        if item.get("type").is_none_or(|kind| kind != "tool_call") {
+            continue;
+        }
+        let same = |call: &&mut Value| call.get("id") == item.get("id");
+        match (calls.iter_mut().rev().find(same).and_then(Value::as_object_mut), item.as_object()) {
+            (Some(known), Some(item)) => known.extend(item.clone()),
+            _ => calls.push(item.clone()),
+        }
+    }
+    let total = calls.len();
+    calls.truncate(MAX_LISTED_CALLS);
+    redacted(context, &CallList { calls, total })
 }
 
 /// Lines of the trace from a place in the file on, and the place after them.

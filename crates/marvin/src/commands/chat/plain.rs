@@ -226,6 +226,10 @@ impl PlainFrontEnd {
                     output::talk("undone: the last prompt is back in the input");
                     begin = text;
                 }
+                Some(Reply::Returned(text)) => {
+                    output::talk("interrupted: the prompt that waited is back in the input");
+                    begin = text;
+                }
                 Some(Reply::Edit { what, path }) => self.edit(&what, &path),
                 Some(Reply::Voice(seconds)) => {
                     output::talk(&format!("speak: {seconds} seconds"));

@@ -1,7 +1,7 @@
 //! Findings about the page (E), as far as its server decides them; the page itself is tested in a browser.
 
 use super::client::WebFrontEnd;
-use crate::support::{World, put, until};
+use crate::support::{World, call, put, say, until};
 use serde_json::{Value, json};
 
 /// A workflow with a step that needs approval and one that needs an answer.
@@ -59,6 +59,32 @@ fn e1_everything_that_waits_is_in_one_list_and_is_answered_there() {
     let decisions = world.home().join(".local/state/marvin/decisions.jsonl");
     let decisions = std::fs::read_to_string(decisions).unwrap();
     assert!(decisions.contains("workflow approve") && decisions.contains("workflow answer"), "{decisions}");
+}
+
+#[test]
+fn e8_the_tool_calls_of_an_answer_are_found_again_and_stop_gives_the_waiting_prompt_back() {
+    let world = World::new();
+    let slow = json!({"delay_ms": 60_000, "reply": {"text": "never"}});
+    let script = [call("create_file", json!({"path": "a.txt", "content": "x"})), say("I made it."), slow];
+    let server = WebFrontEnd::start(&world, &script);
+    server.post("/api/send", &json!({"message": "make it"})).ok();
+    let calls = |server: &WebFrontEnd| {
+        let messages = server.get("/api/messages").ok();
+        let run = messages["messages"][1]["run"].as_str().unwrap_or_else(|| panic!("{messages}")).to_string();
+        server.get(&format!("/api/runs/{run}/calls")).ok()
+    };
+    let first = calls(&server);
+    let one = &first["calls"][0];
+    assert_eq!((&one["name"], &one["arguments"]["path"], &one["ok"]), (&json!("create_file"), &json!("a.txt"), &json!(true)));
+    assert_eq!(one["verdict"]["decision"], "allow", "{first}");
+    server.post("/api/prompt", &json!({"text": "one"})).ok();
+    server.post("/api/prompt", &json!({"text": "two"})).ok();
+    let stopped = server.post("/api/cancel", &json!({})).ok();
+    assert_eq!(stopped, json!({"cancelled": true, "queued": "two"}));
+    until("nothing is answered", || server.get("/api/status").ok()["busy"] == false);
+    assert_eq!(server.get("/api/status").ok()["queued"], Value::Null);
+    drop(server);
+    assert_eq!(calls(&WebFrontEnd::start(&world, &[])), first, "also after a restart");
 }
 
 #[test]

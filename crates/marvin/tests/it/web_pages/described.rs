@@ -79,6 +79,7 @@ fn every_answer_fits_its_description() {
         let one = get(&format!("/api/runs/{id}"), "/api/runs/{run}");
         kinds.push(one["kind"].as_str().unwrap().to_string());
         get(&format!("/api/runs/{id}/trace"), "/api/runs/{run}/trace");
+        get(&format!("/api/runs/{id}/calls"), "/api/runs/{run}/calls");
         get(&format!("/api/runs/{id}/timeline"), "/api/runs/{run}/timeline");
         for file in one["files"].as_array().unwrap() {
             let path = file["path"].as_str().unwrap();
