@@ -85,7 +85,7 @@ export function tag(word, title) {
 /** A table; on a phone every row becomes a block. Cells may be nodes. */
 export function table(heads, rows, caption) {
   const cell = (value, at) =>
-    h("td", { class: heads[at].number ? "number" : heads[at].fixed && "fixed", "data-label": heads[at].name }, value === "" ? null : value);
+    h("td", { class: heads[at].number ? "number" : heads[at].fixed ? "fixed" : heads[at].long && "long", "data-label": heads[at].name }, value === "" ? null : value);
   return h("div", { class: "scroll" }, h("table", { class: "wide" },
     caption && h("caption", { class: "unseen" }, caption),
     h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col", class: head.number && "number" }, head.name)))),

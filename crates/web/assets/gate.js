@@ -32,7 +32,7 @@ export async function gate(page) {
     const counts = Object.entries(stats.decisions).map(([name, value]) => ({ name, value, label: String(value) }));
     redraw(list, h("h2", {}, `Decisions (${stats.total})`),
       stats.total > 0 && [bars("Decisions by verdict", counts), h("p", { class: "dim" }, `p50 ${stats.p50_ms.toFixed(2)} ms, p99 ${stats.p99_ms.toFixed(2)} ms.`)],
-      decisions.length ? table([{ name: "Verdict" }, { name: "Command" }, { name: "Why" }, { name: "Rule" }, { name: "When", fixed: true }, { name: "" }],
+      decisions.length ? table([{ name: "Verdict" }, { name: "Command", long: true }, { name: "Why", long: true }, { name: "Rule" }, { name: "When", fixed: true }, { name: "", fixed: true }],
         decisions.map((one) => [tag(one.decision), h("code", {}, nodes(String(one.command ?? "").slice(0, 400))), h("span", {}, nodes(String(one.reasoning ?? ""))), h("span", { class: "dim" }, `${one.layer}: ${one.rule}`), when(one.timestamp), why(one)]), "Decisions, newest first")
         : notice("No command was judged here yet."));
   });

@@ -46,7 +46,7 @@ async function timeline(path, inner) {
   let after = 0;
   const body = h("div", {});
   const button = h("button", { type: "button", onclick: () => more() }, "Show more");
-  const heads = [{ name: "When", fixed: true }, { name: "Step" }, { name: "Became" }, { name: "Attempt", number: true }, { name: "Detail" }];
+  const heads = [{ name: "When", fixed: true }, { name: "Step" }, { name: "Became" }, { name: "Attempt", number: true }, { name: "Detail", long: true }];
   const more = async () => {
     const { moments } = await get(`${path}/timeline`, { after, limit: 500 });
     if (moments.length) after = moments.at(-1).seq;
@@ -87,12 +87,12 @@ function cost(run) {
 
 function workflow(flow) {
   if (!flow) return [];
-  const heads = [{ name: "Status" }, { name: "Step" }, { name: "Worker" }, { name: "Attempts", number: true }, { name: "Took", number: true }, { name: "Detail" }];
+  const heads = [{ name: "Status" }, { name: "Step" }, { name: "Worker" }, { name: "Attempts", number: true }, { name: "Took", number: true }, { name: "Detail", long: true }];
   const took = (step) => (step.begun_ms && step.at_ms > step.begun_ms ? `${((step.at_ms - step.begun_ms) / 1000).toFixed(1)} s` : "");
   return [h("h2", {}, "Steps"),
     flow.picture && flow.steps.length === flow.picture.boxes.length && h("div", { class: "graph", tabindex: "0", role: "group", "aria-label": "Graph of the workflow" }, graph(flow.picture, flow.steps, `Steps of ${flow.workflow_id}`)),
     table(heads, flow.steps.map((step) => [tag(step.status), step.step_id, step.worker, step.attempts, took(step), h("span", {}, nodes(step.detail))]), "Steps"),
-    flow.retries.length > 0 && [h("h2", {}, "Retries"), table([{ name: "Verdict" }, { name: "Step" }, { name: "Next" }, { name: "Why" }, { name: "Lesson" }],
+    flow.retries.length > 0 && [h("h2", {}, "Retries"), table([{ name: "Verdict" }, { name: "Step" }, { name: "Next" }, { name: "Why", long: true }, { name: "Lesson", long: true }],
       flow.retries.map((one) => [tag(one.allowed ? "allow" : "refused"), `${one.step_id}, after attempt ${one.attempt}`, one.strategy ?? "", h("span", {}, nodes(one.reason)), one.lesson ?? ""]), "Retries")]];
 }
 
@@ -114,7 +114,7 @@ export async function run(page, id) {
       workflow(one.workflow),
       fact.result && [h("h2", {}, "Answer"), h("div", { class: "card body md" }, render(String(fact.result)))],
       tools.length > 0 && [h("h2", {}, "Tools"), table([{ name: "Tool" }, { name: "Calls", number: true }, { name: "Failed", number: true }, { name: "Refused", number: true }], tools.map(([name, tool]) => [h("span", {}, nodes(name)), tool.calls, tool.failures, tool.refused]), "Tools")],
-      one.refused.length > 0 && [h("h2", {}, "Asked about or refused"), table([{ name: "Verdict" }, { name: "Tool" }, { name: "What" }, { name: "Why" }], one.refused.map((no) => [tag(no.decision), no.tool, h("code", {}, nodes(no.what.slice(0, 300))), h("span", {}, nodes(no.reason))]), "Refused")],
+      one.refused.length > 0 && [h("h2", {}, "Asked about or refused"), table([{ name: "Verdict" }, { name: "Tool" }, { name: "What", long: true }, { name: "Why", long: true }], one.refused.map((no) => [tag(no.decision), no.tool, h("code", {}, nodes(no.what.slice(0, 300))), h("span", {}, nodes(no.reason))]), "Refused")],
       cost(one));
     const lessons = one.files.filter((file_) => file_.path.startsWith("lessons/"));
     const others = one.files.filter((file_) => !file_.path.startsWith("lessons/"));

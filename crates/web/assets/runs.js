@@ -4,7 +4,7 @@ import { nodes } from "./text.js";
 import { bars } from "./plot.js";
 import { get } from "./api.js";
 
-const HEADS = [{ name: "Status" }, { name: "Run", fixed: true }, { name: "What" }, { name: "Started", fixed: true }, { name: "Steps" }, { name: "Tools", number: true }, { name: "Cost", number: true }];
+const HEADS = [{ name: "Status" }, { name: "Run", fixed: true }, { name: "What", long: true }, { name: "Started", fixed: true }, { name: "Steps" }, { name: "Tools", number: true }, { name: "Cost", number: true }];
 
 function row(run) {
   const what = String(run.workflow_id || run.goal || run.manner || "").slice(0, 160);

@@ -5,7 +5,7 @@ import { get } from "./api.js";
 
 function promised(list) {
   if (!list.length) return h("p", { class: "dim" }, "No commitments.");
-  return table([{ name: "State" }, { name: "Commitment" }, { name: "Check" }, { name: "Evidence" }],
+  return table([{ name: "State" }, { name: "Commitment" }, { name: "Check", long: true }, { name: "Evidence", long: true }],
     list.map((one) => [tag(one.status), h("span", {}, nodes(one.description || one.id)), h("code", {}, nodes(`${one.kind}: ${one.assertion ?? ""}`)), h("span", { class: "dim" }, nodes(String(one.evidence ?? "").slice(0, 400)))]), "Commitments");
 }
 

@@ -11,7 +11,7 @@ function pack(one) {
     facts([["Files", one.extensions.join(", ")], ["Categories", one.categories.join(", ")], ["Needs", one.depends_on.join(", ")]]),
     one.rules && h("details", {}, h("summary", {}, "Guardrails"), h("div", { class: "body md" }, render(one.rules))),
     one.taught.length > 0 && h("details", {}, h("summary", {}, `Lessons (${one.lessons})`),
-      table([{ name: "Lesson" }, { name: "Do" }, { name: "Category" }, { name: "Utility", number: true }], one.taught.map((lesson) => [h("span", {}, nodes(lesson.title)), h("span", {}, nodes(lesson.actionable)), lesson.category, lesson.utility.toFixed(2)]), "Lessons")));
+      table([{ name: "Lesson", long: true }, { name: "Do", long: true }, { name: "Category" }, { name: "Utility", number: true }], one.taught.map((lesson) => [h("span", {}, nodes(lesson.title)), h("span", {}, nodes(lesson.actionable)), lesson.category, lesson.utility.toFixed(2)]), "Lessons")));
 }
 
 function lesson(one) {
@@ -35,7 +35,7 @@ export async function settings(page) {
   const draw = () => {
     const word = find.value.toLowerCase();
     const rows = all.filter((one) => `${one.key} ${one.meaning} ${one.variables.join(" ")}`.toLowerCase().includes(word));
-    show(body, table([{ name: "Setting" }, { name: "Value" }, { name: "From" }, { name: "Meaning" }],
+    show(body, table([{ name: "Setting" }, { name: "Value", long: true }, { name: "From", fixed: true }, { name: "Meaning" }],
       rows.map((one) => [h("code", { title: one.variables.join(", ") }, one.key), one.value ? h("code", {}, nodes(one.value)) : h("span", { class: "dim" }, "(unset)"), h("span", { class: one.origin === "default" ? "dim" : "" }, one.origin), one.meaning]), "Settings"));
   };
   find.addEventListener("input", draw);

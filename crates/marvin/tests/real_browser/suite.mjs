@@ -361,6 +361,8 @@ scene("every page, light and dark, wide and narrow", async (world) => {
   for (const [look, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["narrow", { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }]]) {
     const page = await open(world.ready.link, options);
     await page.locator("#box").waitFor();
+    await page.locator("#waiting").waitFor();
+    let widths;
     for (const part of parts) {
       await page.evaluate((hash) => { location.hash = hash; }, `#/${part}`);
       await page.locator(part === "chat" ? ".chat" : ".page h1").first().waitFor();
@@ -377,6 +379,27 @@ scene("every page, light and dark, wide and narrow", async (world) => {
       await page.waitForTimeout(60);
       const wide = await page.evaluate(() => Math.max(document.documentElement.scrollWidth - innerWidth, document.getElementById("main").scrollWidth - document.getElementById("main").clientWidth));
       assert.ok(wide <= 0, `${look} ${part} is ${wide} px too wide`);
+      // E3: nothing scrolls into nothing, words stay whole, and the navigation does not move.
+      const found = await page.evaluate(() => {
+        const main = document.getElementById("main"), last = main.querySelector(".page")?.lastElementChild;
+        const words = [...document.querySelectorAll("td, button, .tag, th")].filter((one) => one.offsetParent && one.childElementCount === 0 && /^\S{1,12}$/.test(one.textContent));
+        return {
+          empty: last ? Math.round(main.scrollHeight - main.clientHeight > 0 ? main.scrollHeight - (last.getBoundingClientRect().bottom - main.getBoundingClientRect().top + main.scrollTop) : 0) : 0,
+          outside: document.documentElement.scrollHeight - innerHeight,
+          broken: words.filter((one) => { const range = document.createRange(); range.selectNodeContents(one); return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1; }).map((one) => one.textContent),
+          nav: [...document.querySelectorAll("nav a")].map((one) => one.getBoundingClientRect().width.toFixed(1)).join(),
+          current: (() => { const box = document.querySelector("nav a[aria-current]").getBoundingClientRect(); return box.left >= 0 && box.right <= innerWidth + 1; })(),
+          small: [...document.querySelectorAll(".plot *")].filter((one) => one.textContent && one.getBoundingClientRect().height > 0 && parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM?.().a ?? 1) < 11).length,
+        };
+      });
+      assert.ok(found.empty < 80, `${look} ${part} scrolls ${found.empty} px into nothing`);
+      assert.ok(found.outside <= 0, `${look} ${part}: the document is ${found.outside} px longer than the window`);
+      assert.deepEqual(found.broken, [], `${look} ${part} breaks words`);
+      widths ??= found.nav;
+      assert.equal(found.nav, widths, `${look} ${part}: the navigation moved`);
+      // E4
+      assert.ok(found.current, `${look} ${part}: the current page is outside of the navigation`);
+      assert.equal(found.small, 0, `${look} ${part}: the text of a chart is too small`);
       await picture(page, `${part.startsWith("runs/") ? "run" : part}-${look}`);
     }
     const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
