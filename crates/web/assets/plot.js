@@ -1,23 +1,15 @@
 // Charts: bars, and the graph of a workflow. Every bar and box has a label; colours only repeat it.
-import { kindOf, s } from "./dom.js";
+import { h, kindOf, s } from "./dom.js";
 
-const WIDTH = 720, LEFT = 190, RIGHT = 110, BAR = 18, GAP = 8;
-
-/** Horizontal bars: [{ name, value, label }]. */
+/** Horizontal bars: [{ name, value, label }]. The text has the size of the page at every width. */
 export function bars(title, rows) {
   const most = Math.max(...rows.map((row) => row.value), 0) || 1;
-  const height = rows.length * (BAR + GAP) + GAP;
-  const room = WIDTH - LEFT - RIGHT;
-  const one = (row, at) => {
-    const y = GAP + at * (BAR + GAP);
-    const name = row.name.length > 26 ? `${row.name.slice(0, 25)}…` : row.name;
-    return s("g", {}, s("title", {}, `${row.name}: ${row.label}`),
-      s("text", { class: "num", x: LEFT - 8, y: y + 14 }, name),
-      s("rect", { class: "bar", x: LEFT, y, width: Math.max((row.value / most) * room, row.value > 0 ? 1 : 0), height: BAR, rx: 3 }),
-      s("text", { x: LEFT + (row.value / most) * room + 6, y: y + 14 }, row.label));
+  const one = (row) => {
+    const bar = h("span", { class: "bar" });
+    bar.style.width = `${(row.value / most) * 100}%`;
+    return h("div", { title: `${row.name}: ${row.label}` }, h("span", { class: "name" }, row.name), h("span", { class: "track" }, bar), h("span", { class: "value" }, row.label));
   };
-  return s("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": title },
-    s("line", { class: "axis", x1: LEFT, x2: LEFT, y1: 0, y2: height }), rows.map(one));
+  return h("div", { class: "plot", role: "group", "aria-label": title }, rows.map(one));
 }
 
 const SIGNS = { good: "✓ ", bad: "✕ ", warn: "! " };

@@ -402,6 +402,12 @@ scene("every page, light and dark, wide and narrow", async (world) => {
       assert.equal(found.small, 0, `${look} ${part}: the text of a chart is too small`);
       await picture(page, `${part.startsWith("runs/") ? "run" : part}-${look}`);
     }
+    await page.evaluate(() => { location.hash = "#/chat"; });
+    await page.locator(".turbo summary").click();
+    const panel = await page.locator(".turbo fieldset").boundingBox();
+    const { width } = page.viewportSize();
+    assert.ok(panel.x >= 0 && panel.y >= 0 && panel.x + panel.width <= width, `${look}: the panel of TURBOTIME is cut off: ${JSON.stringify(panel)}`);
+    await picture(page, `turbo-panel-${look}`);
     const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     assert.equal(look === "dark", dark === "rgb(20, 24, 28)", dark);
     await page.context().close();
