@@ -3,6 +3,7 @@ import { h, show, tell } from "./dom.js";
 import { nodes } from "./text.js";
 import { Arriving, render } from "./markdown.js";
 import { Card, gist } from "./cards.js";
+import { Suggestions, help } from "./commands.js";
 import { get, post } from "./api.js";
 
 const NAMES = { you: "You", assistant: "Marvin", system: "Note" };
@@ -30,7 +31,9 @@ export class Chat {
     this.empty = h("div", { class: "empty", hidden: true }, h("h1", {}, "What can I do for you?"), h("p", {}, "Models propose, the shell decides. Type / for commands."));
     this.log = h("div", { class: "log", role: "log", "aria-live": "off", "aria-label": "Conversation", tabindex: "0" }, this.older, this.empty);
     this.box = h("textarea", { id: "box", rows: "1", placeholder: "Ask Marvin", "aria-label": "Your message", autocomplete: "off", maxlength: "200000" });
+    this.suggestions = new Suggestions(this.box);
     this.box.addEventListener("keydown", (event) => {
+      if (this.suggestions.key(event)) return;
       if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); this.send(); }
       if (event.key === "Escape" && this.busy) this.stop();
     });
@@ -39,7 +42,7 @@ export class Chat {
     this.stopButton = h("button", { type: "button", disabled: true, onclick: () => this.stop() }, "Stop");
     this.turbo = h("details", { class: "turbo", hidden: true });
     this.element = h("div", { class: "chat" }, this.log,
-      h("div", { class: "ask" }, this.now, this.box, h("div", { class: "row" }, this.sendButton, this.stopButton, h("span", { class: "grow" }), this.turbo)));
+      h("div", { class: "ask" }, this.now, this.suggestions.list, this.box, h("div", { class: "row" }, this.sendButton, this.stopButton, h("span", { class: "grow" }), this.turbo)));
     this.log.addEventListener("scroll", () => { this.below = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < 90; }, { passive: true });
     this.below = true;
     // The tool calls of stored answers are read when the answer comes into view.
@@ -164,7 +167,9 @@ export class Chat {
     line?.replaceWith(h("p", { class: "dim" }, `Answered: ${words[data.answer] || data.answer}`));
   }
 
+  /** Several lines are a table in plain text. */
   say(text, bad) {
+    this.now.classList.toggle("mono", !bad && text.includes("\n"));
     show(this.now, bad ? h("span", { class: "bad" }, "✕ ", nodes(text)) : nodes(text));
   }
 
@@ -229,6 +234,7 @@ export class Chat {
     else if (reply === "edit") this.say(`${data.what}: ${data.path}`);
     else if (reply === "again") { await this.load(); this.say(data); }
     else if (reply === "panel" && known[data[0]]) location.hash = known[data[0]];
+    else if (reply === "panel" && data[0] === "help") show(this.now, await help());
     else if (reply === "panel") this.say(data[1]);
     else if (reply === "input") this.box.value = data;
     else if (reply === "returned") this.takeBack(data);
@@ -241,6 +247,8 @@ export class Chat {
     const text = this.box.value;
     if (!text.trim() || this.sending) return;
     this.sending = true;
+    this.suggestions.hide();
+    this.now.classList.remove("mono");
     show(this.now);
     try {
       this.box.value = "";

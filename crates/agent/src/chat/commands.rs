@@ -12,10 +12,11 @@ use marvin_model::choose;
 use marvin_model::cost::Lifetime;
 use marvin_tools::Mode;
 use marvin_tools::turbotime::{Selection, TOOLS};
+use serde::Serialize;
 use std::sync::Arc;
 
 /// A command, for help and completion.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Command {
     pub name: &'static str,
     pub words: &'static str,

@@ -301,6 +301,33 @@ scene("cancel, and one that waits", async (world) => {
   await page.fill("#box", "");
 });
 
+scene("e5 commands are listed while one is typed, and the help is aligned", async (world) => {
+  const { page } = world;
+  await page.fill("#box", "/");
+  const list = page.getByRole("listbox", { name: "Commands" });
+  await list.getByText("/help").waitFor();
+  await picture(page, "commands");
+  await page.fill("#box", "/mo");
+  await page.waitForFunction(() => document.querySelectorAll("#suggestions li").length === 1);
+  await page.press("#box", "Tab");
+  assert.equal(await page.inputValue("#box"), "/model ");
+  await page.fill("#box", "/s");
+  await list.getByText("/search").waitFor();
+  await page.press("#box", "ArrowDown");
+  await page.press("#box", "ArrowDown");
+  await page.press("#box", "ArrowUp");
+  assert.equal(await list.locator("[aria-selected=true] .mono").innerText(), "/servitors");
+  await page.press("#box", "Escape");
+  await list.waitFor({ state: "hidden" });
+  await say(page, "/help");
+  await page.locator(".commands").getByText("every command", { exact: false }).or(page.locator(".commands").getByText("this list")).waitFor();
+  const lefts = await page.$$eval(".commands dd", (all) => [...new Set(all.map((one) => Math.round(one.getBoundingClientRect().left)))]);
+  assert.equal(lefts.length, 1, `the meanings begin at ${lefts}`);
+  await picture(page, "help");
+  await say(page, "/status");
+  await page.locator(".said-now.mono").waitFor();
+});
+
 scene("TURBOTIME", async (world) => {
   const { page } = world;
   await page.locator(".turbo summary").click();

@@ -69,6 +69,11 @@ struct NoReply {
 }
 
 #[derive(Serialize)]
+struct CommandList {
+    commands: &'static [chat::Command],
+}
+
+#[derive(Serialize)]
 struct ApprovalList {
     approvals: Vec<chat::Approval>,
 }
@@ -76,6 +81,11 @@ struct ApprovalList {
 #[derive(Serialize)]
 struct Answered<'a> {
     answered: &'a str,
+}
+
+/// Every command that the input takes.
+pub(super) fn commands() -> Answer {
+    json(&CommandList { commands: &chat::COMMANDS })
 }
 
 impl PageHandler {

@@ -58,6 +58,7 @@ pub(crate) enum Act {
     Send,
     Cancel,
     Command,
+    Commands,
     Approvals,
     Answer,
     Memory,
@@ -99,7 +100,7 @@ const fn post(path: &'static str, act: Act) -> Route {
     Route { method: "POST", path, act, open: false }
 }
 
-pub(crate) static ROUTES: [Route; 28] = [
+pub(crate) static ROUTES: [Route; 29] = [
     open("/", Act::Page),
     open("/assets/{file}", Act::Asset),
     open("/healthz", Act::Health),
@@ -112,6 +113,7 @@ pub(crate) static ROUTES: [Route; 28] = [
     post("/api/send", Act::Send),
     post("/api/cancel", Act::Cancel),
     post("/api/command", Act::Command),
+    get("/api/commands", Act::Commands),
     get("/api/approvals", Act::Approvals),
     post("/api/approvals/{id}", Act::Answer),
     get("/api/memory", Act::Memory),
@@ -188,6 +190,7 @@ impl PageHandler {
                 json(&self.chat.cancel())?
             }
             Act::Command => self.command(&read(body)?).await?,
+            Act::Commands => chat::commands()?,
             Act::Approvals => self.approvals()?,
             Act::Answer => self.approve(&part, read(body)?)?,
             Act::Memory => self.reading(memory::show).await?,

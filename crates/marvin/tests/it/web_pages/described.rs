@@ -68,6 +68,7 @@ fn every_answer_fits_its_description() {
     for line in ["/help", "/runs", "/nothing", "usage", "hello there", "!echo hi", "/status"] {
         post("/api/command", "/api/command", json!({"line": line}));
     }
+    get("/api/commands", "/api/commands");
     get("/api/approvals", "/api/approvals");
     post("/api/approvals/command:9", "/api/approvals/{id}", json!({"answer": "no"}));
     get("/api/memory", "/api/memory");
