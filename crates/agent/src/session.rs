@@ -35,6 +35,7 @@ use marvin_base::run_record::{PromptExtra, RunKind, RunRecord, RunStatus, TurnRe
 use marvin_base::settings::{Setting, Settings, table};
 use marvin_base::trace_event::{RunOpened, TraceEvent};
 use marvin_gate::{Layers, Workspace};
+use marvin_model::Message;
 use marvin_model::cost::CostLedger;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -84,6 +85,8 @@ pub struct Session {
     extras: Vec<PromptExtra>,
     /// Documents of higher layers that its turns can find.
     offers: Vec<Offer>,
+    /// The conversation before this prompt, where the caller has it.
+    earlier: Option<Vec<Message>>,
     /// Account of the run before this process resumed it.
     resumed: Option<Account>,
 }

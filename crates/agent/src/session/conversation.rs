@@ -29,6 +29,11 @@ impl Session {
         self.offers.extend(brought.offered);
     }
 
+    /// Continues a conversation that the caller has, instead of the one in the chat log.
+    pub fn continue_from(&mut self, earlier: Vec<Message>) {
+        self.earlier = Some(earlier);
+    }
+
     /// Adds prompt and answer to the chat log, redacted. A log that cannot be written does not undo the turn.
     pub(super) fn remember(&self, prompt: &str, answer: &str) -> Result<(), SessionError> {
         let (prompt, answer) = (self.redactor.text(prompt), self.redactor.text(answer));
@@ -71,6 +76,7 @@ impl Session {
     ) -> Result<Vec<Message>, SessionError> {
         let asked_before = self.replay.as_ref().filter(|replay| replay.attended);
         let (lines, earlier) = match (asked_before, history) {
+            (None, _) if self.earlier.is_some() => (Vec::new(), self.earlier.clone().unwrap_or_default()),
             (Some(replay), _) => (Vec::new(), replay.tape.said_before()),
             (None, Some(history)) => (Vec::new(), history.messages()),
             (None, None) => (

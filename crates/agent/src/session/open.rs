@@ -125,6 +125,7 @@ impl Session {
             coding: project.coding,
             role,
             offers: Vec::new(),
+            earlier: None,
             resumed,
             settings: settings.clone(),
             layout: project.layout.clone(),

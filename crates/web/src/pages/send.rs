@@ -9,6 +9,7 @@ use crate::answer::{Answer, Refusal, json, within};
 use marvin_agent::chat::Submission;
 use marvin_agent::session::Manner;
 use marvin_agent::{Session, SessionError, SessionOptions};
+use marvin_model::Message;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -103,7 +104,8 @@ impl PageHandler {
         };
         let mut session = Session::open(options).map_err(refused)?;
         session.arm_deadline();
-        session.turn(&prompt(message, history)).await.map_err(refused)?;
+        session.continue_from(earlier(history));
+        session.turn(message).await.map_err(refused)?;
         match events.try_recv() {
             Ok(result) => json(&Reply::from_result(&result)),
             Err(_) => json(&Reply::failed("the turn has no result", "no-result")),
@@ -111,15 +113,17 @@ impl PageHandler {
     }
 }
 
-/// The message, preceded by the earlier ones.
-fn prompt(message: &str, history: &[HistoryMessage]) -> String {
+/// The last messages of the caller's conversation, each in its role.
+fn earlier(history: &[HistoryMessage]) -> Vec<Message> {
     let skip = history.len().saturating_sub(MAX_HISTORY_MESSAGES);
-    let earlier = history.iter().skip(skip).map(|before| {
-        let who = if before.role == "user" || before.role == "you" { "User" } else { "Marvin" };
-        format!("{who}: {}\n\n", marvin_base::truncate::head(&before.content, MAX_HISTORY_MESSAGE_CHARS))
-    });
-    let earlier: String = earlier.collect();
-    if earlier.is_empty() { message.to_string() } else { format!("{earlier}User: {message}") }
+    let message = |before: &HistoryMessage| {
+        let text = marvin_base::truncate::head(&before.content, MAX_HISTORY_MESSAGE_CHARS);
+        match before.role.as_str() {
+            "user" | "you" => Message::user(text),
+            _ => Message::assistant(text),
+        }
+    };
+    history.iter().skip(skip).map(message).collect()
 }
 
 /// The answer, whose keys the description promises.
@@ -194,14 +198,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn earlier_messages_precede_the_prompt() {
+    fn e12_earlier_messages_keep_their_roles() {
         let before =
             |role: &str, content: &str| HistoryMessage { role: role.into(), content: content.into() };
-        assert_eq!(prompt("hi", &[]), "hi");
         let history = [before("user", "a"), before("assistant", "b")];
-        assert_eq!(prompt("c", &history), "User: a\n\nMarvin: b\n\nUser: c");
+        assert_eq!(earlier(&history), [Message::user("a"), Message::assistant("b")]);
         let long: Vec<HistoryMessage> = (0..50).map(|n| before("user", &n.to_string())).collect();
-        assert!(prompt("x", &long).starts_with("User: 30\n"));
+        assert_eq!(earlier(&long).first(), Some(&Message::user("30")));
     }
 
     #[test]

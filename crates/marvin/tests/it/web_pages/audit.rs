@@ -3,6 +3,8 @@
 use super::client::WebFrontEnd;
 use crate::support::{World, call, put, say, until};
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 
 /// A workflow with a step that needs approval and one that needs an answer.
 fn asking_flow(world: &World) {
@@ -75,7 +77,10 @@ fn e8_the_tool_calls_of_an_answer_are_found_again_and_stop_gives_the_waiting_pro
     };
     let first = calls(&server);
     let one = &first["calls"][0];
-    assert_eq!((&one["name"], &one["arguments"]["path"], &one["ok"]), (&json!("create_file"), &json!("a.txt"), &json!(true)));
+    assert_eq!(
+        (&one["name"], &one["arguments"]["path"], &one["ok"]),
+        (&json!("create_file"), &json!("a.txt"), &json!(true))
+    );
     assert_eq!(one["verdict"]["decision"], "allow", "{first}");
     server.post("/api/prompt", &json!({"text": "one"})).ok();
     server.post("/api/prompt", &json!({"text": "two"})).ok();
@@ -104,4 +109,53 @@ fn e1_a_step_of_a_running_workflow_is_answered_while_it_runs() {
     put(&world.project().join("go"), "");
     until("the run succeeds", || server.get("/api/runs").ok()["runs"][0]["status"] == "SUCCEEDED");
     drop(run);
+}
+
+/// Answers one request of the OpenAI wire format, and gives its body.
+fn answer_once(listener: &TcpListener) -> Value {
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(bytes) = line.to_lowercase().strip_prefix("content-length:") {
+            length = bytes.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let choice = json!({"index": 0, "delta": {"content": "Teal."}, "finish_reason": "stop"});
+    let frame = json!({"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [choice]});
+    let text = format!("data: {frame}\n\ndata: [DONE]\n\n");
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close";
+    write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+    serde_json::from_slice(&body).unwrap()
+}
+
+#[test]
+fn e12_the_callers_history_reaches_the_model_message_by_message() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let model = std::thread::spawn(move || answer_once(&listener));
+    let program = world.person(["chat-ui", "--port", "0", "--json"]);
+    let server = WebFrontEnd::from_program(
+        program.env("MARVIN_PROVIDER", "openai").env("OPENAI_API_KEY", "k").env("OPENAI_BASE_URL", url),
+    );
+    let history = json!([{"role": "user", "content": "My colour is teal."}, {"role": "assistant", "content": "Noted."}]);
+    let sent = server.post("/api/send", &json!({"message": "Which is it?", "history": history})).ok();
+    assert_eq!(sent["reply"], "Teal.", "{sent}");
+    let request = model.join().unwrap();
+    let messages = request["messages"].as_array().unwrap();
+    let said: Vec<(&str, &str)> = messages
+        .iter()
+        .skip(1)
+        .map(|one| (one["role"].as_str().unwrap(), one["content"].as_str().unwrap_or_default()))
+        .collect();
+    let expected = [("user", "My colour is teal."), ("assistant", "Noted."), ("user", "Which is it?")];
+    assert_eq!(said, expected, "{request:#}");
 }

@@ -54,7 +54,12 @@ impl WebFrontEnd {
         let marvin = world
             .person(["chat-ui", "--port", "0", "--json", "--script", &script])
             .env("MARVIN_PROVIDER", "mock");
-        let mut running = with(marvin).start();
+        WebFrontEnd::from_program(with(marvin))
+    }
+
+    /// Starts `chat-ui --port 0 --json` with whatever else the program was given.
+    pub(super) fn from_program(marvin: Marvin) -> WebFrontEnd {
+        let mut running = marvin.start();
         let line = running.line().unwrap_or_else(|| panic!("it ended before it was ready"));
         let ready: Value = serde_json::from_str(&line).unwrap();
         let text = |key: &str| ready[key].as_str().unwrap().to_string();
