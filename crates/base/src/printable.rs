@@ -5,6 +5,12 @@
 
 use std::borrow::Cow;
 
+/// A number of things: `1 rule`, `2 rules`.
+#[must_use]
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Whether a terminal would interpret this character. Line breaks and tabs are allowed.
 #[must_use]
 pub fn is_hidden(char: char) -> bool {

@@ -114,8 +114,8 @@ impl App {
         if messages.is_empty() {
             self.transcript.push(Content::Note(welcome.to_string(), Tone::Plain));
         } else {
-            let count = messages.len();
-            let text = format!("session resumed: {count} message{}", if count == 1 { "" } else { "s" });
+            let text =
+                format!("session resumed: {}", marvin_base::printable::count(messages.len(), "message"));
             self.transcript.push(Content::Note(text, Tone::Quiet));
         }
         self.transcript.go_to_end();
@@ -268,8 +268,13 @@ impl App {
     fn message(&mut self, data: &Value) {
         let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
         let number = data.get("number").and_then(Value::as_u64).unwrap_or(0);
-        let message =
-            Arc::new(Message { number, role: text("role"), text: text("text"), time: text("time"), run: None });
+        let message = Arc::new(Message {
+            number,
+            role: text("role"),
+            text: text("text"),
+            time: text("time"),
+            run: None,
+        });
         let from = self.turn;
         let place = match (message.role.as_str(), from) {
             ("you", Some(at)) => matches!(self.transcript.content(at), Some(Content::Said(_))).then_some(at),

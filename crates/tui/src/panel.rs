@@ -195,12 +195,14 @@ fn run_lines(rows: &[RunRow], width: usize, theme: &Theme) -> Vec<Line<'static>>
     let mut lines = Vec::new();
     for row in rows {
         let style = match row.status.as_str() {
-            "success" => theme.good,
-            "running" => theme.warn,
+            "success" | "succeeded" => theme.good,
+            "running" | "blocked" => theme.warn,
             _ => theme.bad,
         };
+        // Turns and workflows have two words for one state.
+        let status = if row.status == "success" { "succeeded" } else { &row.status };
         lines.push(Line::from(vec![
-            Span::styled(format!("{:12} ", row.status), style),
+            Span::styled(format!("{status:12} "), style),
             Span::styled(row.details(), theme.time),
         ]));
         lines.push(Line::from(format!("    {}", one_line(&row.goal, width.saturating_sub(4)))));

@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::text::{Kind, Layout, one_line};
 use marvin_agent::chat::Status;
+use marvin_base::printable::count;
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Rect};
 use ratatui::style::Style;
@@ -106,9 +107,9 @@ fn status_line(app: &App, width: usize) -> Line<'static> {
     parts.push(format!("${:.4}{budget}", status.cost_usd));
     parts.push(status.profile.clone());
     if status.servitors > 0 {
-        parts.push(format!("{} servitors", status.servitors));
+        parts.push(count(status.servitors, "servitor"));
     }
-    parts.push(format!("{} message{}", status.messages, if status.messages == 1 { "" } else { "s" }));
+    parts.push(count(status.messages, "message"));
     parts.push(format!("sandbox {}", status.sandbox));
     if !app.transcript.follows() {
         parts.insert(0, "↑ scrolled".into());

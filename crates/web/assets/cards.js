@@ -1,5 +1,5 @@
 // Tool calls with the gate's verdict, and questions to the user.
-import { h, show, tag, tell } from "./dom.js";
+import { h, show, tag, tell, ticked } from "./dom.js";
 import { diff, isDiff, nodes, pre } from "./text.js";
 import { post } from "./api.js";
 
@@ -43,8 +43,8 @@ export class Card {
     this.state.replaceWith(tag(stopped ? verdict.decision : item.ok ? "done" : "failed", verdict.reason));
     const result = item.result || {};
     const text = result.error || result.data?.output || result.data?.text || result.summary || item.why || "";
-    this.inner.append(h("p", { class: "dim" }, `Gate: ${verdict.decision || "?"}, `, nodes(verdict.reason || ""), verdict.rule && [" [", nodes(verdict.rule), "]"]));
-    if (verdict.how_to_fix && stopped) this.inner.append(h("p", {}, nodes(verdict.how_to_fix)));
+    this.inner.append(h("p", { class: "dim" }, `Gate: ${verdict.decision || "?"}, `, ticked(verdict.reason || "", nodes), verdict.rule && [" [", nodes(verdict.rule), "]"]));
+    if (verdict.how_to_fix && stopped) this.inner.append(h("p", {}, ticked(verdict.how_to_fix, nodes)));
     for (const change of changes(result.data)) this.inner.append(diff(change));
     if (text) this.inner.append(h("p", { class: "dim" }, "Result"), pre(String(text)));
     if (item.repeated) this.inner.append(h("p", { class: "warn" }, `Same call, same result: ${item.repeated} times`));
@@ -77,7 +77,7 @@ export function approval(one, done) {
   };
   const card = h("section", { class: "approval", "aria-label": one.title, "data-approval": one.id },
     h("h3", {}, "! ", nodes(one.title)), pre(one.text),
-    h("p", { class: "dim" }, "From ", nodes(one.source), ". ", nodes(one.why)),
+    h("p", { class: "dim" }, "From ", nodes(one.source), ". ", ticked(one.why, nodes)),
     h("div", { class: "row" }, one.choices.map(button)), says);
   return card;
 }

@@ -1,5 +1,5 @@
 // The conversation. Stored messages are shown as they are; streamed text is drawn as it arrives and replaced by the stored message.
-import { h, show, tell } from "./dom.js";
+import { h, show, tell, ticked } from "./dom.js";
 import { nodes } from "./text.js";
 import { Arriving, render } from "./markdown.js";
 import { Card, gist } from "./cards.js";
@@ -170,7 +170,7 @@ export class Chat {
   /** Several lines are a table in plain text. */
   say(text, bad) {
     this.now.classList.toggle("mono", !bad && text.includes("\n"));
-    show(this.now, bad ? h("span", { class: "bad" }, "✕ ", nodes(text)) : nodes(text));
+    show(this.now, bad ? h("span", { class: "bad" }, "✕ ", ticked(text, nodes)) : ticked(text, nodes));
   }
 
   /** What a servitor does while the answer arrives: summoned, at work, waiting, dismissed. */

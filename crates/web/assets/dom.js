@@ -71,6 +71,9 @@ const GOOD = new Set(["success", "succeeded", "allow", "passed", "done", "active
 const BAD = new Set(["failed", "failure", "deny", "not_verified", "could_not_run", "broken_off", "budget_spent", "refused"]);
 const WARN = new Set(["ask", "blocked", "partial", "waiting", "pending", "retry_pending", "interrupted", "needs_input"]);
 
+/** One word for one state, whichever record it comes from. */
+const WORDS = { success: "succeeded", failure: "failed", broken_off: "interrupted" };
+
 export function kindOf(word) {
   const plain = String(word || "").toLowerCase();
   return GOOD.has(plain) ? "good" : BAD.has(plain) ? "bad" : WARN.has(plain) ? "warn" : "";
@@ -79,7 +82,8 @@ export function kindOf(word) {
 export function tag(word, title) {
   const kind = kindOf(word);
   const sign = { good: "✓ ", bad: "✕ ", warn: "! " }[kind] || "";
-  return h("span", { class: `tag ${kind}`, title }, sign + String(word ?? "").toLowerCase().replaceAll("_", " "));
+  const plain = String(word ?? "").toLowerCase();
+  return h("span", { class: `tag ${kind}`, title }, sign + (WORDS[plain] || plain.replaceAll("_", " ")));
 }
 
 /** A table; on a phone every row becomes a block. Cells may be nodes. */
@@ -110,9 +114,14 @@ export function bytes(count) {
   return count < 1024 ? `${count} B` : count < 1048576 ? `${(count / 1024).toFixed(1)} KB` : `${(count / 1048576).toFixed(1)} MB`;
 }
 
+/** A text whose parts in backticks are code. */
+export function ticked(text, plain = String) {
+  return text.split(/`([^`\n]+)`/).map((part, at) => (at % 2 ? h("code", {}, plain(part)) : plain(part)));
+}
+
 /** Something went wrong, or is worth a word. */
 export function notice(text, bad) {
-  return h("p", { class: bad ? "notice bad" : "notice", role: bad ? "alert" : undefined }, text);
+  return h("p", { class: bad ? "notice bad" : "notice", role: bad ? "alert" : undefined }, ticked(text));
 }
 
 /** Tells whoever listens instead of looking. */

@@ -1,5 +1,5 @@
 // One run: summary, graph, timeline, trace, files, cost and lessons.
-import { bytes, facts, follow, h, keyed, money, notice, redraw, show, table, tag, when } from "./dom.js";
+import { bytes, facts, follow, h, keyed, money, notice, redraw, show, table, tag, ticked, when } from "./dom.js";
 import { diff, isDiff, nodes, pre } from "./text.js";
 import { render } from "./markdown.js";
 import { bars, graph } from "./plot.js";
@@ -50,7 +50,7 @@ async function timeline(path, inner) {
   const more = async () => {
     const { moments } = await get(`${path}/timeline`, { after, limit: 500 });
     if (moments.length) after = moments.at(-1).seq;
-    const rows = table(heads, moments.map((one) => [when(one.at), one.step_id, tag(one.status), one.attempt || "", h("span", {}, nodes(one.detail))]), "Timeline");
+    const rows = table(heads, moments.map((one) => [when(one.at), one.step_id, tag(one.status), one.attempt || "", h("span", {}, ticked(one.detail, nodes))]), "Timeline");
     const there = body.querySelector("tbody");
     if (there) there.append(...rows.querySelectorAll("tbody > tr"));
     else if (moments.length) body.append(rows);
@@ -91,9 +91,9 @@ function workflow(flow) {
   const took = (step) => (step.begun_ms && step.at_ms > step.begun_ms ? `${((step.at_ms - step.begun_ms) / 1000).toFixed(1)} s` : "");
   return [h("h2", {}, "Steps"),
     flow.picture && flow.steps.length === flow.picture.boxes.length && h("div", { class: "graph", tabindex: "0", role: "group", "aria-label": "Graph of the workflow" }, graph(flow.picture, flow.steps, `Steps of ${flow.workflow_id}`)),
-    table(heads, flow.steps.map((step) => [tag(step.status), step.step_id, step.worker, step.attempts, took(step), h("span", {}, nodes(step.detail))]), "Steps"),
+    table(heads, flow.steps.map((step) => [tag(step.status), step.step_id, step.worker, step.attempts, took(step), h("span", {}, ticked(step.detail, nodes))]), "Steps"),
     flow.retries.length > 0 && [h("h2", {}, "Retries"), table([{ name: "Verdict" }, { name: "Step" }, { name: "Next" }, { name: "Why", long: true }, { name: "Lesson", long: true }],
-      flow.retries.map((one) => [tag(one.allowed ? "allow" : "refused"), `${one.step_id}, after attempt ${one.attempt}`, one.strategy ?? "", h("span", {}, nodes(one.reason)), one.lesson ?? ""]), "Retries")]];
+      flow.retries.map((one) => [tag(one.allowed ? "allow" : "refused"), `${one.step_id}, after attempt ${one.attempt}`, one.strategy ?? "", h("span", {}, ticked(one.reason, nodes)), one.lesson ?? ""]), "Retries")]];
 }
 
 export async function run(page, id) {
@@ -114,7 +114,7 @@ export async function run(page, id) {
       workflow(one.workflow),
       fact.result && [h("h2", {}, "Answer"), h("div", { class: "card body md" }, render(String(fact.result)))],
       tools.length > 0 && [h("h2", {}, "Tools"), table([{ name: "Tool" }, { name: "Calls", number: true }, { name: "Failed", number: true }, { name: "Refused", number: true }], tools.map(([name, tool]) => [h("span", {}, nodes(name)), tool.calls, tool.failures, tool.refused]), "Tools")],
-      one.refused.length > 0 && [h("h2", {}, "Asked about or refused"), table([{ name: "Verdict" }, { name: "Tool" }, { name: "What", long: true }, { name: "Why", long: true }], one.refused.map((no) => [tag(no.decision), no.tool, h("code", {}, nodes(no.what.slice(0, 300))), h("span", {}, nodes(no.reason))]), "Refused")],
+      one.refused.length > 0 && [h("h2", {}, "Asked about or refused"), table([{ name: "Verdict" }, { name: "Tool" }, { name: "What", long: true }, { name: "Why", long: true }], one.refused.map((no) => [tag(no.decision), no.tool, h("code", {}, nodes(no.what.slice(0, 300))), h("span", {}, ticked(no.reason, nodes))]), "Refused")],
       cost(one));
     const lessons = one.files.filter((file_) => file_.path.startsWith("lessons/"));
     const others = one.files.filter((file_) => !file_.path.startsWith("lessons/"));

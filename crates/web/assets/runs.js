@@ -8,7 +8,7 @@ const HEADS = [{ name: "Status" }, { name: "Run", fixed: true }, { name: "What",
 
 function row(run) {
   const what = String(run.workflow_id || run.goal || run.manner || "").slice(0, 160);
-  const steps = run.counts ? Object.entries(run.counts).map(([word, count]) => `${count} ${word.toLowerCase()}`).join(", ") : run.steps ?? "";
+  const steps = run.counts ? Object.entries(run.counts).map(([word, count]) => `${count} ${word.toLowerCase().replaceAll("_", " ")}`).join(", ") : run.steps ?? "";
   return [tag(run.status), h("a", { href: `#/runs/${encodeURIComponent(run.run_id)}` }, run.run_id), h("span", {}, nodes(what)), when(run.started_at), steps, run.tool_calls ?? "", money(run.cost_usd)];
 }
 

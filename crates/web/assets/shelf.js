@@ -35,7 +35,7 @@ export async function settings(page) {
   const draw = () => {
     const word = find.value.toLowerCase();
     const rows = all.filter((one) => `${one.key} ${one.meaning} ${one.variables.join(" ")}`.toLowerCase().includes(word));
-    show(body, table([{ name: "Setting" }, { name: "Value", long: true }, { name: "From", fixed: true }, { name: "Meaning" }],
+    show(body, table([{ name: "Setting" }, { name: "Value", long: true }, { name: "From", long: true }, { name: "Meaning" }],
       rows.map((one) => [h("code", { title: one.variables.join(", ") }, one.key), one.value ? h("code", {}, nodes(one.value)) : h("span", { class: "dim" }, "(unset)"), h("span", { class: one.origin === "default" ? "dim" : "" }, one.origin), one.meaning]), "Settings"));
   };
   find.addEventListener("input", draw);

@@ -5,6 +5,7 @@ use super::{Answer, Approval, Chat, Interruption, Refusal, Reply, Submission, st
 use crate::history::History;
 use crate::profile::{self, Profile};
 use marvin_base::layout::Layout;
+use marvin_base::printable::count;
 use marvin_base::settings::{nearest_of, table};
 use marvin_base::{atomic, truncate};
 use marvin_gate::{Access, Workspace};
@@ -309,7 +310,8 @@ impl Chat {
     fn usage(&self) -> String {
         let status = self.status();
         let layout = self.project().layout;
-        let mut text = format!("This conversation: {} messages, {:.4} USD", status.messages, status.cost_usd);
+        let mut text =
+            format!("This conversation: {}, {:.4} USD", count(status.messages, "message"), status.cost_usd);
         if let Some(budget) = status.budget_usd {
             text.push_str(&format!(" of {budget}"));
         }
@@ -445,7 +447,7 @@ impl Chat {
             format!("  {:22}  {}", spec.name, truncate::line(first, 90))
         });
         let hint = if project.coding { "" } else { "\n\n`!code` adds files and commands." };
-        format!("{} tools\n{}{hint}", specs.len(), rows.collect::<Vec<_>>().join("\n"))
+        format!("{}\n{}{hint}", count(specs.len(), "tool"), rows.collect::<Vec<_>>().join("\n"))
     }
 
     fn servitors_text(&self) -> String {

@@ -239,7 +239,8 @@ impl Chat {
             Ok(history) => {
                 let runs = lists::answers_with_calls(&project.layout.runs());
                 for entry in history.entries() {
-                    let run = (entry.role == "assistant").then(|| lists::run_of(&runs, &entry.text)).flatten();
+                    let run =
+                        (entry.role == "assistant").then(|| lists::run_of(&runs, &entry.text)).flatten();
                     state.keep(&entry.role, &entry.text, &entry.time, run);
                 }
             }

@@ -24,11 +24,25 @@ struct Explanation<'a> {
 struct ExplainedSegment<'a> {
     words: &'a [String],
     through: &'a [String],
-    effects: &'a [Effect],
+    effects: Vec<ExplainedEffect<'a>>,
     verdict: Decision,
     rule: &'a str,
     reason: &'a str,
     safer: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ExplainedEffect<'a> {
+    #[serde(flatten)]
+    effect: &'a Effect,
+    /// The act in words, as in "would VERB TARGET".
+    verb: &'static str,
+}
+
+impl<'a> From<&'a Effect> for ExplainedEffect<'a> {
+    fn from(effect: &'a Effect) -> Self {
+        ExplainedEffect { effect, verb: effect.act.verb() }
+    }
 }
 
 impl<'a> From<&'a SegmentJudgement> for ExplainedSegment<'a> {
@@ -36,7 +50,7 @@ impl<'a> From<&'a SegmentJudgement> for ExplainedSegment<'a> {
         ExplainedSegment {
             words: &segment.words,
             through: &segment.through,
-            effects: &segment.effects,
+            effects: segment.effects.iter().map(ExplainedEffect::from).collect(),
             verdict: segment.verdict.decision,
             rule: &segment.verdict.rule,
             reason: &segment.verdict.reason,

@@ -9,7 +9,7 @@ use marvin_agent::ProjectContext;
 use marvin_base::child::{self, Child, Ending};
 use marvin_base::environment::Environment;
 use marvin_base::settings::table;
-use marvin_base::{Exit, atomic};
+use marvin_base::{Exit, atomic, printable};
 use marvin_gate::sandbox::{self, Level, SandboxMode};
 use marvin_model::choose::{self, ProviderStatus};
 use marvin_tools::servers;
@@ -254,9 +254,12 @@ fn rules(context: &ProjectContext) -> Check {
     };
     let found = match (count(true), count(false)) {
         (0, 0) => "none; the judge decides alone".to_string(),
-        (counting, 0) => format!("{counting} rules"),
+        (counting, 0) => printable::count(counting, "rule"),
         (counting, not) => {
-            format!("{counting} rules; {not} of the project do not count (`marvin gate trust`)")
+            format!(
+                "{}; {not} of the project do not count (`marvin gate trust`)",
+                printable::count(counting, "rule")
+            )
         }
     };
     check("gate rules", CheckStatus::Ok, found, "")

@@ -174,12 +174,12 @@ impl PlainFrontEnd {
         let status = self.chat.status();
         if self.at_terminal {
             output::talk(&format!(
-                "Marvin {}: {} {} answers, profile {}, {} messages. `/help` lists commands, `quit` leaves.",
+                "Marvin {}: {} {} answers, profile {}, {}. `/help` lists commands, `quit` leaves.",
                 env!("CARGO_PKG_VERSION"),
                 status.provider,
                 status.model,
                 status.profile,
-                status.messages
+                marvin_base::printable::count(status.messages, "message")
             ));
         }
         for approval in self.chat.approvals() {

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::{deciding, output};
 use clap::Subcommand;
 use marvin_base::Exit;
+use marvin_base::printable::count;
 use marvin_base::settings::nearest_of;
 use marvin_gate::layers::{List, Problem, Rule, Status, starter, test_file};
 use serde::Serialize;
@@ -106,7 +107,7 @@ fn list(scene: &Scene, as_json: bool) -> Result<Exit, Failure> {
 }
 
 fn describe(status: &Status) -> String {
-    let count = rule_count(status.rules.len() + status.programs.len());
+    let count = count(status.rules.len() + status.programs.len(), "rule");
     match (status.exists, status.problems.is_empty(), status.counts) {
         (false, true, _) => "not there".to_string(),
         (_, false, true) => format!("BROKEN; {count} in effect, and nothing is allowed without a question"),
@@ -114,10 +115,6 @@ fn describe(status: &Status) -> String {
         (true, true, true) => count,
         (true, true, false) => format!("{count}, not in effect: `marvin gate trust` trusts them"),
     }
-}
-
-fn rule_count(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "rule" } else { "rules" })
 }
 
 fn test(file: Option<&Path>, scene: &Scene, as_json: bool) -> Result<Exit, Failure> {
@@ -145,7 +142,7 @@ fn test(file: Option<&Path>, scene: &Scene, as_json: bool) -> Result<Exit, Failu
         let mut text = String::new();
         for TestedFile { file, rules, problems } in &tested {
             let state = if problems.is_empty() { "ok     " } else { "PROBLEM" };
-            text.push_str(&format!("{state} {file}: {}\n", rule_count(*rules)));
+            text.push_str(&format!("{state} {file}: {}\n", count(*rules, "rule")));
             for problem in problems {
                 text.push_str(&format!("        {problem}\n"));
             }
@@ -196,7 +193,9 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
     if as_json {
         return output::json(&added);
     }
-    let rows: Vec<String> =
-        added.iter().map(|AddedRules { file, added }| format!("{file}: {added} rules added")).collect();
+    let rows: Vec<String> = added
+        .iter()
+        .map(|AddedRules { file, added }| format!("{file}: {} added", count(*added, "rule")))
+        .collect();
     output::line(&rows.join("\n"))
 }

@@ -226,10 +226,10 @@ fn check(file: &Path, as_json: bool) -> Result<Exit, Failure> {
         return Err(error.into());
     }
     output::line(&format!(
-        "{}: {} is sound, {} steps",
+        "{}: {} is sound, {}",
         file.display(),
         workflow.workflow_id,
-        workflow.steps.len()
+        marvin_base::printable::count(workflow.steps.len(), "step")
     ))
 }
 

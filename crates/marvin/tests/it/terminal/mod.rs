@@ -110,7 +110,7 @@ fn a_command_is_asked_about_and_tool_results_are_folded() {
     assert!(text.contains("▾"), "{text}");
     assert_eq!(world.read("a.txt"), "one\ntwo\n");
     screen.press(&["F4"]);
-    screen.wait("success");
+    screen.wait("succeeded");
     screen.keep("runs");
 }
 

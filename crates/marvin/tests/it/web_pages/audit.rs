@@ -159,3 +159,15 @@ fn e12_the_callers_history_reaches_the_model_message_by_message() {
     let expected = [("user", "My colour is teal."), ("assistant", "Noted."), ("user", "Which is it?")];
     assert_eq!(said, expected, "{request:#}");
 }
+
+#[test]
+fn e9_effects_are_told_with_a_verb() {
+    let world = World::new();
+    let server = WebFrontEnd::start(&world, &[]);
+    let explained = server.post("/api/gate/explain", &json!({"command": "git push --force"})).ok();
+    let effects = explained["segments"][0]["effects"].as_array().unwrap();
+    assert!(
+        !effects.is_empty() && effects.iter().all(|one| one["verb"].as_str().unwrap() != one["act"]),
+        "{explained:#}"
+    );
+}

@@ -177,7 +177,7 @@ fn rule_files_clients_and_exit_codes() {
     [exit code 0]
     ");
     assert_snapshot!(run(&["git push", "--json"]), @r#"
-    {"command":"git push","verdict":"deny","layer":"denylist","rule":"denylist.no-push","reason":"releases are made by CI","how_to_fix":"Do it another way, or say in your answer why it is needed.","safer":null,"doubts":[],"segments":[{"words":["git","push"],"through":[],"effects":[{"act":"history","target":"git push","class":"something that cannot be known from the line"}],"verdict":"ask","rule":"git.push","reason":"it publishes commits","safer":null}]}
+    {"command":"git push","verdict":"deny","layer":"denylist","rule":"denylist.no-push","reason":"releases are made by CI","how_to_fix":"Do it another way, or say in your answer why it is needed.","safer":null,"doubts":[],"segments":[{"words":["git","push"],"through":[],"effects":[{"act":"history","target":"git push","class":"something that cannot be known from the line","verb":"change commits of"}],"verdict":"ask","rule":"git.push","reason":"it publishes commits","safer":null}]}
     [exit code 0]
     "#);
 }

@@ -96,7 +96,7 @@ fn lists_to_begin_with() {
     ");
     assert_snapshot!(person_screen(&world, "gate rules add rust"), @"
     [HOME]/.config/marvin/security/allowlist.json: 5 rules added
-    [HOME]/.config/marvin/security/denylist.json: 1 rules added
+    [HOME]/.config/marvin/security/denylist.json: 1 rule added
     [exit code 0]
     ");
     assert_snapshot!(person_screen(&world, "gate rules add rust"), @"
@@ -106,7 +106,7 @@ fn lists_to_begin_with() {
     ");
     assert_snapshot!(person_screen(&world, "gate rules add git --project"), @"
     [PROJECT]/.marvin/security/allowlist.json: 3 rules added
-    [PROJECT]/.marvin/security/denylist.json: 1 rules added
+    [PROJECT]/.marvin/security/denylist.json: 1 rule added
     [exit code 0]
     ");
 }
