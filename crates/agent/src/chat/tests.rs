@@ -29,12 +29,16 @@ impl World {
     }
 
     async fn chat(&self, coding: bool, more: &[(&'static str, &str)]) -> Chat {
+        let person = marvin_base::person::testing::person("ann", &self.path().join("home")).ok();
+        self.chat_with(person, coding, more).await
+    }
+
+    async fn chat_with(&self, person: Option<Person>, coding: bool, more: &[(&'static str, &str)]) -> Chat {
         let home = self.path().join("home").display().to_string();
         let environment =
             Environment::from_iter([("HOME", home.as_str()), ("USER", "ann"), ("PATH", "/usr/bin:/bin")]);
         let mut flags = vec![("model.script", self.path().join("script.jsonl").display().to_string())];
         flags.extend(more.iter().map(|(key, value)| (*key, (*value).to_string())));
-        let person = marvin_base::person::testing::person("ann", &self.path().join("home")).ok();
         let project =
             ProjectContext::find(environment, self.path().join("project"), None, coding, flags).unwrap();
         Chat::open(ChatOptions { project, person, brings: None, steps: None }).await.unwrap()
@@ -321,8 +325,7 @@ async fn no_decision_without_a_person() {
         json!({"reply": {"tool_calls": [{"name": "run_command", "arguments": {"command": "xyzzy"}}]}}),
         say("done"),
     ]);
-    let mut chat = world.chat(true, &[]).await;
-    Arc::get_mut(&mut chat.inner).unwrap().person = None;
+    let chat = world.chat_with(None, true, &[]).await;
     let mut events = chat.events(Some(0));
     chat.send("go").unwrap();
     idle(&chat).await;

@@ -50,6 +50,11 @@ pub(super) fn next(project: &str, used: impl Fn(&str) -> bool) -> String {
     (1..).map(|n: u64| format!("Agent-{n}")).find(|name| !used(name)).unwrap_or_default()
 }
 
+/// Whether a servitor may have this name.
+pub(super) fn is_valid(name: &str) -> bool {
+    !id_of(name).is_empty() && !name.contains(['/', '\\']) && !name.contains(char::is_control)
+}
+
 /// The id of a name: lower case, everything but letters and digits a hyphen.
 pub(super) fn id_of(name: &str) -> String {
     let mut id = String::new();

@@ -359,16 +359,10 @@ impl Registry {
                     .any(|servitor| !servitor.dismissed && names::id_of(&servitor.name) == id)
         };
         match wanted.map(str::trim).filter(|name| !name.is_empty()) {
-            Some(name) if names::id_of(name).is_empty() => Err(RegistryError::Usage(format!(
-                "`{}` cannot be a name: it needs letters or digits",
+            Some(name) if !names::is_valid(name) => Err(RegistryError::Usage(format!(
+                "`{}` cannot be a name: it needs letters or digits, and has no slash",
                 truncate::line(name, 40)
             ))),
-            Some(name) if name.contains(['/', '\\']) || name.contains(char::is_control) => {
-                Err(RegistryError::Usage(format!(
-                    "`{}` cannot be a name: it has a slash or a control character",
-                    truncate::line(name, 40)
-                )))
-            }
             Some(name) if taken(name) => Err(RegistryError::Usage(format!(
                 "there is a servitor `{}` already\n  hint: take another name, or none",
                 truncate::line(name, 60)

@@ -353,12 +353,19 @@ fn a_daemon_of_another_build_is_replaced() {
     child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
     child.wait().unwrap();
     let pid = scene.daemon();
-    assert_eq!(scene.decision("rm -rf ~"), "deny");
-    until("the other build ends", || !scene.processes().contains(&pid));
-    assert_eq!(scene.decision("rm -rf ~"), "deny");
-    until("another listens", || scene.daemon_files("pid").len() == 1 && scene.daemon() != pid);
-    assert_eq!(scene.decision("rm -rf ~"), "deny");
-    assert_eq!(scene.world.trace().len(), 4);
+    // On a busy machine a hook may judge alone and leave the replacement to the next one.
+    let mut hooks = 0;
+    until("the other build ends", || {
+        assert_eq!(scene.decision("rm -rf ~"), "deny");
+        hooks += 1;
+        !scene.processes().contains(&pid)
+    });
+    until("another listens", || {
+        assert_eq!(scene.decision("rm -rf ~"), "deny");
+        hooks += 1;
+        scene.daemon_files("pid").len() == 1 && scene.daemon() != pid
+    });
+    assert_eq!(scene.world.trace().len(), 1 + hooks);
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn vacuous_commitments_are_refused_with_a_hint_and_nothing_is_written() {
         ("shell:[ 1 = 1 ]", "fixed texts"),
         ("shell:pytest 'unclosed", "cannot be parsed"),
         ("file_exists:.", "always there"),
-        ("file_contains:a.txt: ", "no text"),
+        ("file_contains:a.txt: ", "the empty text"),
         ("json_equals:a.json: /x = y", "not JSON"),
         ("tests_pass:jest", "unknown runner"),
         ("tests_pass:command make test || true", "|| true"),

@@ -263,8 +263,6 @@ fn symlinked_and_oversized_files_prove_nothing() {
         "json_equals:huge.json: /ok = true",
         "file_contains:binary.txt: ok",
         "file_contains:directory.json: ok",
-        "file_exists:../outside.json",
-        "file_exists:/etc/passwd",
     ] {
         let id = add(&world, assertion, &[]);
         let (status, reason) = outcome(&not_verified(&world));
@@ -391,6 +389,5 @@ fn a_check_that_fails_is_never_verified_however_it_is_written() {
         }
         fs::remove_file(world.state().join(DOCUMENT)).unwrap();
     }
-    add(&world, &project, &[]);
-    stands(&world, "could_not_run", "absolute path");
+    assert!(refused(&world, &project).contains("outside the project"));
 }
