@@ -183,6 +183,35 @@ pub struct Call {
     pub id: Option<String>,
 }
 
+/// Tools of the clients that change nothing themselves; the calls of a sub-agent are events of their own.
+const READING_TOOLS: [&str; 25] = [
+    "Agent",
+    "AskUserQuestion",
+    "BashOutput",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "LSP",
+    "ListMcpResourcesTool",
+    "ReadMcpResourceTool",
+    "Skill",
+    "StructuredOutput",
+    "Task",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskUpdate",
+    "TodoWrite",
+    "ToolSearch",
+    "WebFetch",
+    "WebSearch",
+    "spawn_agent",
+    "tool_search",
+    "update_plan",
+    "wait",
+    "web_search",
+];
+
 /// The effect of a call, as far as Marvin judges it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deed<'a> {
@@ -236,6 +265,12 @@ impl Call {
             }
             _ => Deed::Other,
         }
+    }
+
+    /// Whether the tool of [`Deed::Other`] is known to change nothing. A tool of an MCP server may change anything.
+    #[must_use]
+    pub fn is_reading_tool(&self) -> bool {
+        READING_TOOLS.contains(&self.tool.as_str())
     }
 
     /// Every argument that names a file, also those that the tool ignores: none can hide behind another.
@@ -316,6 +351,12 @@ impl Input {
 
 fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key).and_then(Value::as_str).map(str::to_string)
+}
+
+/// The event that the input itself names, if it is a known one.
+#[must_use]
+pub fn named(input: &[u8]) -> Option<String> {
+    text(&parse(input)?, "hook_event_name").filter(|name| Event::read(name).is_some())
 }
 
 /// Parses JSON of a client. An unpaired surrogate, which JSON allows and text does not, becomes U+FFFD.

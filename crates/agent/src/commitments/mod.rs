@@ -2,7 +2,7 @@
 //!
 //! A [`Commitment`] is in the frontmatter of a [`document::Document`] under `.marvin/agents/`: the project's own in
 //! `project.md`, an agent's in its document. It is refused when it is added if it cannot fail ([`assertion`]). Every claim
-//! that work is done verifies all of them again from scratch ([`verify_all`]), outside the agent's session, judged by the
+//! that work is done verifies all of them again from scratch ([`verify()`]), outside the agent's session, judged by the
 //! gate and in the sandbox; work is done only when all pass. What was promised is also written to a ledger
 //! ([`seal`]), so that a document that was edited by hand to promise less is detected. A document is closed when its work is
 //! over; closed ones and those of single turns (`turn-…`) do not apply to the project.
@@ -36,16 +36,9 @@ pub use document::Document;
 pub use error::{ChangeError, InvalidCommitment, StoreError};
 pub use report::{CommitmentResult, Notice, Report};
 pub use store::{PROJECT, Store, TURN};
-pub use verify::{verify, verify_all, verify_documents};
+pub use verify::{verify, verify_documents};
 
 use marvin_base::layout::Layout;
-
-/// Whether the project has commitments. Cheap enough for every end of a turn. A document that cannot be read counts: the
-/// verification says what is wrong with it.
-#[must_use]
-pub fn exists(layout: &Layout) -> bool {
-    Store::from_layout(layout).is_some_and(|store| store.has_commitments())
-}
 
 /// Whether a commitment is verified by running tests.
 #[must_use]
@@ -54,7 +47,8 @@ pub fn runs_tests(commitment: &Commitment) -> bool {
         .is_ok_and(|assertion| check::tests_input(&assertion, commitment.timeout_s).is_some())
 }
 
-/// Whether a document has commitments. One that cannot be read counts.
+/// Whether a document has commitments. Cheap enough for every end of a turn. One that cannot be read counts: the
+/// verification says what is wrong with it.
 #[must_use]
 pub fn promises(layout: &Layout, document: &str) -> bool {
     let Some(store) = Store::from_layout(layout) else { return false };

@@ -21,11 +21,6 @@ use tokio_util::sync::CancellationToken;
 /// How long a verification waits for another one.
 const VERIFY_LOCK_TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// Verifies every commitment of the project.
-pub async fn verify_all(project: &ProjectContext, cancel: &CancellationToken) -> Report {
-    verify(project, &[], cancel, &mut |_| {}).await
-}
-
 /// Verifies the commitments of these ids; of none, all. What is not verified is not reported.
 pub async fn verify(
     project: &ProjectContext,
@@ -340,7 +335,15 @@ mod tests {
 
     #[test]
     fn a_verification_may_run_on_any_thread() {
-        fn is_send<T: Send>(_: fn(&'static ProjectContext, &'static CancellationToken) -> T) {}
-        is_send(verify_all);
+        fn is_send<T: Send>(
+            _: fn(
+                &'static ProjectContext,
+                &'static [String],
+                &'static CancellationToken,
+                Notice<'static>,
+            ) -> T,
+        ) {
+        }
+        is_send(verify);
     }
 }

@@ -97,6 +97,9 @@ pub struct HookCallResult {
     /// Whether tests passed since the last edit, where the call changes that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tested: Option<bool>,
+    /// Whether it may have changed something; absent where it only read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed: Option<bool>,
 }
 
 /// A sub-agent.

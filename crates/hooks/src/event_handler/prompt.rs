@@ -8,8 +8,8 @@ use crate::lessons::record::GuidanceRecord;
 use crate::session::{ActivityFacts, Session};
 use marvin_base::trace_event::{HookCallResult, HookPrompt, TraceEvent};
 use marvin_base::{clock, ids};
-use marvin_gate::effects::Act;
-use marvin_gate::layers::learn;
+use marvin_gate::effects::{Act, Effect, SegmentJudgement};
+use marvin_gate::layers::{Clearance, learn};
 use std::time::Instant;
 
 const MAX_PROMPT_FILES: usize = 3;
@@ -20,7 +20,7 @@ impl EventHandler {
     pub(super) fn prompted(&self, input: &Input, session: &mut Session) -> Answer {
         let own = input.agent.is_none() && !guidance::is_synthetic(&input.prompt);
         if own {
-            (session.sent_back, session.paused) = (0, 0);
+            (session.sent_back, session.paused, session.worked) = (0, 0, false);
         }
         let guidance = if own {
             guidance::classify(&input.prompt, &self.packs(), session.hooks.last_injection.is_some())
@@ -111,6 +111,9 @@ impl EventHandler {
             _ => None,
         };
         let tested = self.tested(&call, ok, input, session);
+        // A call that failed may have changed something before.
+        let changed = self.may_change(&call, input);
+        session.worked |= changed;
         let output = input.response.as_deref().or(input.error.as_deref());
         let result = HookCallResult {
             tool: call.tool.clone(),
@@ -123,6 +126,7 @@ impl EventHandler {
             output_summary: output.map(|text| session.short(text)),
             duration_ms: input.duration_ms,
             tested,
+            changed: changed.then_some(true),
         };
         let (event, kind) = match ok {
             true => (TraceEvent::HookPostToolUse(result), "tool_call"),
@@ -148,6 +152,23 @@ impl EventHandler {
         };
         session.tested = tested;
         Some(tested)
+    }
+
+    /// Whether a call may have changed something: anything but files that are read and commands that are known to be
+    /// harmless.
+    fn may_change(&self, call: &Call, input: &Input) -> bool {
+        match call.deed() {
+            Deed::Read(_) | Deed::Search(_) => false,
+            Deed::Write(_) | Deed::Patch(_) | Deed::Foreign(_) | Deed::Unreadable => true,
+            Deed::Other => !call.is_reading_tool(),
+            Deed::Command(line) => {
+                let place = self.place_of(input);
+                let judgement = self.layers.look(line, place.as_place());
+                let ruling = self.layers.rule(line, place.as_place(), judgement);
+                !ruling.judgement.segments.iter().all(is_reader)
+                    && self.layers.clearance(line, place.as_place(), &ruling) != Clearance::Harmless
+            }
+        }
     }
 
     /// Whether a line changes files of the project.
@@ -189,6 +210,19 @@ impl EventHandler {
             session.run_id()
         )
     }
+}
+
+/// Programs that print what they read; their other effects are known to the gate.
+const READERS: [&str; 20] = [
+    "awk", "cat", "cd", "cut", "echo", "grep", "head", "jq", "ls", "nl", "printf", "pwd", "rg", "sed",
+    "sort", "tail", "tr", "uniq", "wc", "xxd",
+];
+
+/// Whether a command only reads, inside the project or elsewhere.
+fn is_reader(segment: &SegmentJudgement) -> bool {
+    let is_known = segment.words.first().is_some_and(|name| READERS.contains(&name.as_str()));
+    let reads = |effect: &Effect| matches!(effect.act, Act::List | Act::Read);
+    is_known && segment.verdict.is_allowed() && segment.effects.iter().all(reads)
 }
 
 fn is_status_question(prompt: &str) -> bool {

@@ -6,7 +6,8 @@ use crate::event::{Client, Event, Input};
 use crate::lessons;
 use crate::packs;
 use crate::session::{ActivityFacts, Session};
-use marvin_agent::commitments::{self, Report};
+use marvin_agent::commitments::{self, PROJECT, Report};
+use marvin_agent::protocol::WorkerStatus;
 use marvin_base::run_record::RunRecord;
 use marvin_base::settings::table;
 use marvin_base::trace_event::{HookAgent, HookVerification, TraceEvent};
@@ -112,9 +113,14 @@ impl EventHandler {
         Answer::Nothing
     }
 
-    /// Whether the commitments must be verified now. A stop with tasks in the background is a pause, up to a limit.
+    /// Whether the project's commitments must be verified now: after a turn that changed something or claims to be done,
+    /// and after one that was sent back. A stop with tasks in the background is a pause, up to a limit.
     pub(super) fn needs_verification(&self, input: &Input, session: &mut Session) -> bool {
-        if !commitments::exists(&self.context.layout) {
+        if !commitments::promises(&self.context.layout, PROJECT) {
+            return false;
+        }
+        let status = input.last_message.as_deref().and_then(WorkerStatus::of_last_line);
+        if status != Some(WorkerStatus::Success) && !session.has_claim() {
             return false;
         }
         let bound = self.context.settings.count(&table::HOOKS_STOP_ROUNDS);
@@ -128,8 +134,11 @@ impl EventHandler {
     pub fn verified(&self, client: Client, id: &str, report: &Report) -> Reply {
         let bound = self.context.settings.count(&table::HOOKS_STOP_ROUNDS);
         let input = Input { session: id.to_string(), ..Input::default() };
+        let not_verified =
+            || Answer::Note(format!("Not verified: {}. `marvin verify` shows why.", report.summary()));
         let Ok(session) = self.session(client, &input) else {
-            return Reply::Print(Answer::Nothing.print(client, Event::Stop));
+            let answer = if report.verified() { Answer::Nothing } else { not_verified() };
+            return Reply::Print(answer.print(client, Event::Stop));
         };
         let mut session = lock(&session);
         let done = report.verified();
@@ -144,9 +153,7 @@ impl EventHandler {
         let answer = match (done, back && recorded) {
             (true, _) => Answer::Nothing,
             (false, true) => Answer::Continue(report.feedback(answer::MAX_CONTEXT_CHARS - 600)),
-            (false, false) => {
-                Answer::Note(format!("Not verified: {}. `marvin verify` shows why.", report.summary()))
-            }
+            (false, false) => not_verified(),
         };
         Reply::Print(answer.print(client, Event::Stop))
     }

@@ -102,6 +102,8 @@ pub struct Session {
     pub last: Option<(String, String)>,
     /// Whether tests passed since the last edit.
     pub tested: bool,
+    /// Whether this process saw a call that may have changed something since the person's last prompt.
+    pub worked: bool,
     /// The content of `run.json`.
     pub record: RunRecord,
     /// The part of it that only sessions of hooks have.
@@ -170,6 +172,7 @@ impl Session {
             paused: 0,
             last: None,
             tested: false,
+            worked: false,
             record: RunRecord { tool_call_count: Some(0), ..RunRecord::new(RunKind::Hooks) },
             hooks: HookSessionRecord {
                 client: client.word().to_string(),
@@ -277,6 +280,13 @@ impl Session {
     /// The injections of an agent of the session.
     pub fn injections_for(&mut self, agent: Option<&str>) -> &mut InjectionHistory {
         self.injected.entry(agent.unwrap_or_default().to_string()).or_default()
+    }
+
+    /// Whether the turn has to be verified when it ends: since the person's last prompt something may have been changed, or
+    /// a verification failed. Other processes record calls and verifications of the session too.
+    #[must_use]
+    pub fn has_claim(&self) -> bool {
+        self.worked || restore::has_claim(&self.run.trace())
     }
 
     /// The state to be written to `run.json` and the metrics, when an update is due.

@@ -102,6 +102,14 @@ fn trace(session: &mut Session) -> Option<String> {
     compacted
 }
 
+/// Whether, since the person's last prompt, something may have been changed or a verification failed.
+pub(super) fn has_claim(trace: &Path) -> bool {
+    let flag = |event: &Value, key: &str| event.get(key).and_then(Value::as_bool);
+    let events = lines(trace);
+    let mut turn = events.iter().rev().take_while(|event| flag(event, "person") != Some(true));
+    turn.any(|event| flag(event, "changed") == Some(true) || flag(event, "verified") == Some(false))
+}
+
 fn corrections(session: &mut Session, path: &Path) {
     for line in lines(path) {
         let text = |key: &str| line.get(key).and_then(Value::as_str);

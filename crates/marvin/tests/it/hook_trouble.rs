@@ -553,8 +553,9 @@ fn a_variable_of_one_session_does_not_reach_another() {
 fn only_a_prompt_of_the_person_resets_the_stop_count() {
     let scene = Scene::new();
     scene.world.marvin(["commitments", "add", "file_exists:made.txt"]).run().exits(0);
-    let stop =
-        |tasks: Value| scene.hook("Stop", &json!({"background_tasks": tasks, "last_assistant_message": "x"}));
+    let stop = |tasks: Value| {
+        scene.hook("Stop", &json!({"background_tasks": tasks, "last_assistant_message": "x\nSTATUS: DONE"}))
+    };
     for _ in 0..3 {
         assert_eq!(stop(json!([]))["decision"], "block");
         scene.say("<task-notification>done</task-notification>");
@@ -568,7 +569,7 @@ fn only_a_prompt_of_the_person_resets_the_stop_count() {
     // A lone surrogate does not bypass verification.
     let payload =
         scene.payload(&json!({"background_tasks": [], "last_assistant_message": "MARK"})).to_string();
-    let answer = scene.raw("Stop", payload.replace("MARK", "done \\ud83d")).exits(0).json();
+    let answer = scene.raw("Stop", payload.replace("MARK", "done \\ud83d\\nSTATUS: DONE")).exits(0).json();
     assert_eq!(answer["decision"], "block");
 }
 

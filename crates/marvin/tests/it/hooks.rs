@@ -511,7 +511,7 @@ fn a_stop_is_blocked_until_commitments_hold() {
         let stop = || {
             scene.hook(
                 "Stop",
-                &json!({"stop_hook_active": false, "last_assistant_message": "DONE", "background_tasks": []}),
+                &json!({"stop_hook_active": false, "last_assistant_message": "Made.\nSTATUS: DONE", "background_tasks": []}),
             )
         };
         assert_eq!(stop(), json!({}));

@@ -160,10 +160,19 @@ pub(crate) fn done_is_proved(program: Program) {
     let mut stage = Stage::new(program);
     let added = stage.run("marvin", &["commitments", "add", "file_exists:proof.txt"]);
     assert!(added.status.success(), "{added:?}");
-    let entries = vec![say("T1 DONE"), stage.shell("echo x > proof.txt"), say("T2 DONE")];
+    // A question in a project with an open commitment is one request, and its answer reaches the person (A9).
+    let asked = stage.play("What is 2 + 2?", vec![say("It is FOUR.")], None);
+    assert_eq!(asked.requests.len(), 1, "{}", asked.whole());
+    assert!(asked.text.contains("FOUR"), "{}", asked.whole());
+    let entries = vec![
+        stage.shell("echo y > other.txt"),
+        say("T1 DONE"),
+        stage.shell("echo x > proof.txt"),
+        say("T2 DONE"),
+    ];
     let played = stage.play("Do it.", entries, None);
     assert!(stage.place("work/proof.txt").exists(), "{}", played.whole());
-    assert!(played.requests[1].contains("proof.txt"), "{}", played.whole());
+    assert!(played.requests[2].contains("proof.txt"), "{}", played.whole());
     let proved: Vec<bool> = stage.trace().iter().filter_map(|event| event["verified"].as_bool()).collect();
     assert_eq!(proved, [false, true], "{}", played.whole());
 }

@@ -1,4 +1,5 @@
 //! Regressions found by trying every requirement, one test per finding, named after its id.
 
 mod facts;
+mod hooks;
 mod safety;
