@@ -24,6 +24,8 @@ pub enum Answer {
     Continue(String),
     /// Text for the person.
     Note(String),
+    /// Text for the model, and text for the person.
+    ContextAndNote { context: String, note: String },
 }
 
 impl Answer {
@@ -39,10 +41,14 @@ impl Answer {
 
     fn output(&self, client: Client, event: Event) -> HookOutput {
         let specific = match (self, event) {
-            (Answer::Context(text), _) if has_context(client, event) => Some(HookSpecificOutput::Context {
-                hook_event_name: event.name(),
-                additional_context: truncate::head_whole(text, MAX_CONTEXT_CHARS),
-            }),
+            (Answer::Context(text) | Answer::ContextAndNote { context: text, .. }, _)
+                if has_context(client, event) =>
+            {
+                Some(HookSpecificOutput::Context {
+                    hook_event_name: event.name(),
+                    additional_context: truncate::head_whole(text, MAX_CONTEXT_CHARS),
+                })
+            }
             (Answer::Verdict { decision, reason, context }, Event::PreToolUse) => {
                 before_tool(*decision, reason, context.as_deref(), client)
             }
@@ -57,10 +63,15 @@ impl Answer {
                 reason: Some(truncate::head_whole(reason, MAX_CONTEXT_CHARS)),
                 ..HookOutput::default()
             },
-            (Answer::Note(text), _) if client == Client::Claude => HookOutput {
-                system_message: Some(truncate::head_whole(text, MAX_REASON_CHARS)),
-                ..HookOutput::default()
-            },
+            (Answer::Note(text) | Answer::ContextAndNote { note: text, .. }, _)
+                if has_note(client, event) =>
+            {
+                HookOutput {
+                    system_message: Some(truncate::head_whole(text, MAX_REASON_CHARS)),
+                    hook_specific_output: specific,
+                    ..HookOutput::default()
+                }
+            }
             _ => HookOutput { hook_specific_output: specific, ..HookOutput::default() },
         }
     }
@@ -124,6 +135,11 @@ fn has_context(client: Client, event: Event) -> bool {
         Event::PostToolUseFailure | Event::PostToolBatch | Event::SubagentStart => client == Client::Claude,
         _ => false,
     }
+}
+
+/// Whether a client shows a message of this event to the person.
+fn has_note(client: Client, event: Event) -> bool {
+    client == Client::Claude || matches!(event, Event::SessionStart | Event::UserPromptSubmit | Event::Stop)
 }
 
 fn before_tool(
@@ -222,7 +238,10 @@ mod tests {
         assert_eq!(print(&text, Client::Claude, Event::Notification), json!({}));
         assert_eq!(print(&text, Client::Codex, Event::PreModelRequest), json!({}));
         assert_eq!(text.print(Client::Claude, Event::PreCompact), "C");
-        assert_eq!(print(&Answer::Note("N".into()), Client::Codex, Event::Stop), json!({}));
+        assert_eq!(print(&Answer::Note("N".into()), Client::Codex, Event::Interrupt), json!({}));
+        for client in [Client::Claude, Client::Codex] {
+            assert_eq!(print(&Answer::Note("N".into()), client, Event::Stop), json!({"systemMessage": "N"}));
+        }
         assert_eq!(
             print(&Answer::Continue("R".into()), Client::Codex, Event::Stop),
             json!({"decision": "block", "reason": "R"})

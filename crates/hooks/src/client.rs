@@ -96,7 +96,11 @@ impl Hook {
 
     /// Answers the event on `input`. If that takes longer than the client waits, `late` gets an answer on another thread,
     /// and ends the process.
-    pub fn run(&self, input: &mut impl Read, late: impl FnOnce(HookOutcome) + Send + 'static) -> HookOutcome {
+    pub fn run(
+        &mut self,
+        input: &mut impl Read,
+        late: impl FnOnce(HookOutcome) + Send + 'static,
+    ) -> HookOutcome {
         // A hook of a model that judges a command does not ask the daemon.
         let evaluating = is_evaluating(&self.environment);
         // The daemon wakes up while this process reads the event.
@@ -110,6 +114,12 @@ impl Hook {
         if event.trim_ascii().is_empty() {
             return self.doubt("the input is empty");
         }
+        if self.event().is_none()
+            && let Some(name) = event::named(&event)
+        {
+            // The name on the command line may be misspelt; the client's own is in its input.
+            self.name = name;
+        }
         if evaluating {
             return HookOutcome::print(event_handler::evaluating(self.client, self.event()));
         }
@@ -120,7 +130,8 @@ impl Hook {
         match reply {
             DaemonReply::Answer(text) => HookOutcome::print(text),
             DaemonReply::Verify(session) => {
-                self.with_handler(&Value::Null, |hook, handler| hook.verify(handler, &session))
+                let input = event::parse(&event).unwrap_or_default();
+                self.with_handler(&input, |hook, handler| hook.verify(handler, &session))
             }
             DaemonReply::NoDaemon => {
                 // A session that ends does not need a daemon.
@@ -233,9 +244,9 @@ impl Hook {
         match block_on(verify::report(handler.context())) {
             Some(report) => match handler.verified(self.client, session, &report) {
                 Reply::Print(text) => HookOutcome::print(text),
-                Reply::Verify(_) => HookOutcome::print("{}"),
+                Reply::Verify(_) => self.doubt("it was verified again and again"),
             },
-            None => HookOutcome::print("{}"),
+            None => self.doubt("the verification cannot be started"),
         }
     }
 

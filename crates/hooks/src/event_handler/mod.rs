@@ -9,12 +9,13 @@ mod prompt;
 mod session_events;
 mod tests_seen;
 
-pub use permission::{ClientAnswer, explain_answer};
+pub use permission::{ClientAnswer, ClientPlace, explain_answer};
 
 use crate::answer::Answer;
 use crate::event::{Client, Deed, Event, Input};
 use crate::packs::Packs;
 use crate::session::{ActivityFacts, Session, SessionError, SessionRecord};
+use marvin_agent::commitments::{self, PROJECT};
 use marvin_agent::{ProjectContext, evaluator};
 use marvin_base::environment::Environment;
 use marvin_base::resolver;
@@ -124,6 +125,9 @@ impl EventHandler {
         let session = self.session(client, &read);
         let answer = match &session {
             Ok(session) => self.attend(event, &read, session).await,
+            Err(error) if event == Event::Stop && commitments::promises(&self.context.layout, PROJECT) => {
+                Answer::Note(trouble_text(event, &error.to_string()))
+            }
             // Without a record nothing is allowed, but a refusal does not need one.
             Err(error) => self.unrecorded(event, &read, error).await,
         };
@@ -273,9 +277,13 @@ impl EventHandler {
     }
 }
 
-/// The answer after a failure: a question or a refusal to a call, an empty answer to other events.
+/// The answer after a failure: a question or a refusal to a call, a note at the start and at a stop, an empty answer to other
+/// events.
 #[must_use]
 pub fn in_doubt(client: Client, event: Option<Event>, reason: &str) -> String {
+    if let Some(event @ (Event::SessionStart | Event::Stop)) = event {
+        return Answer::Note(trouble_text(event, reason)).print(client, event);
+    }
     let Some(event) = event.filter(|event| event.decides()) else { return "{}".into() };
     let decision = if event == Event::PermissionRequest { Decision::Deny } else { Decision::Ask };
     let reason = format!("Marvin could not judge this: {reason}");
@@ -286,7 +294,17 @@ pub fn in_doubt(client: Client, event: Option<Event>, reason: &str) -> String {
     Answer::Verdict { decision, reason, context: None }.print(client, event)
 }
 
-/// The answer without a handler: a command that the gate refuses without settings is refused, the rest is in doubt.
+/// A sentence for the person on a start or a stop that could not be handled.
+fn trouble_text(event: Event, reason: &str) -> String {
+    let what = match event {
+        Event::Stop => "verify the commitments of this project",
+        _ => "watch this session; calls that it cannot judge are refused or asked about",
+    };
+    format!("Marvin cannot {what}: {reason}. `marvin doctor` shows more.")
+}
+
+/// The answer without a handler: a command that the gate refuses without settings is refused, an agent that stops is sent
+/// back once with the reason, the rest is in doubt.
 #[must_use]
 pub fn without_handler(
     client: Client,
@@ -310,7 +328,18 @@ pub fn without_handler(
             return Answer::Verdict { decision: Decision::Deny, reason, context: None }.print(client, event);
         }
     }
-    in_doubt(client, event, why)
+    match event {
+        Some(event @ Event::Stop) if !read.stop_hook_active => {
+            let text = trouble_text(event, why);
+            let text = format!("{text} Nothing that you did was verified. Tell the person so, and why.");
+            Answer::Continue(text).print(client, event)
+        }
+        Some(event @ Event::SessionStart) => {
+            let note = trouble_text(event, why);
+            Answer::ContextAndNote { context: note.clone(), note }.print(client, event)
+        }
+        _ => in_doubt(client, event, why),
+    }
 }
 
 /// The answer to a model that judges a command: it may not run one.

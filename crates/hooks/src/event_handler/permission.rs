@@ -420,17 +420,34 @@ pub struct ClientAnswer {
     pub output: Value,
 }
 
-/// Explains the answer about a line, in a session that asks and has no rules of its own.
+/// The client for which an answer is explained, and where its own rules are.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientPlace<'a> {
+    pub client: Client,
+    /// The value of `hooks.allow`.
+    pub setting: &'a str,
+    pub home: &'a Path,
+    /// The value of `CLAUDE_CONFIG_DIR`.
+    pub config: Option<&'a str>,
+    pub directories: &'a [&'a Path],
+}
+
+/// Explains the answer about a line, in a session that asks a person where the client can.
 #[must_use]
-pub fn explain_answer(
-    client: Client,
-    setting: &str,
-    clearance: Clearance,
-    verdict: &Verdict,
-) -> ClientAnswer {
-    let is_sent = !verdict.is_allowed() || lifts(setting, &clearance);
-    let answer = match is_sent {
-        true => Answer::Verdict { decision: verdict.decision, reason: reason(verdict, false), context: None },
+pub fn explain_answer(place: ClientPlace<'_>, clearance: Clearance, ruling: &Ruling) -> ClientAnswer {
+    let ClientPlace { client, setting, .. } = place;
+    let verdict = &ruling.verdict;
+    let is_client_rule = || {
+        let segments = &ruling.judgement.segments;
+        client_rules::may_match(place.home, place.config, place.directories, segments)
+    };
+    let may_lift = verdict.is_allowed() && client == Client::Claude && lifts(setting, &clearance);
+    let is_held_back = may_lift && is_client_rule();
+    let answer = match !verdict.is_allowed() || may_lift && !is_held_back {
+        true => {
+            let reason = reason(verdict, client == Client::Claude);
+            Answer::Verdict { decision: verdict.decision, reason, context: None }
+        }
         false => Answer::Nothing,
     };
     let output: Value = serde_json::from_str(&answer.print(client, Event::PreToolUse)).unwrap_or_default();
@@ -442,6 +459,9 @@ pub fn explain_answer(
         _ => "none",
     };
     let reason = match (decision, &clearance, verdict.decision) {
+        ("none", _, _) if is_held_back => {
+            "a rule of the client itself could match, so it decides".to_string()
+        }
         ("none", Clearance::None, _) => {
             "the line may run code that has not been read, so the client decides".to_string()
         }

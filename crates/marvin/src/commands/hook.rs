@@ -51,7 +51,7 @@ pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> 
     // A command is judged also where the directory is gone.
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     // The process ends with it, so nothing needs to be dropped.
-    let hook = ManuallyDrop::new(Hook::new(environment, event, client, &directory));
+    let mut hook = ManuallyDrop::new(Hook::new(environment, event, client, &directory));
     let late = move |ended: HookOutcome| {
         if !ANSWERED.swap(true, Ordering::AcqRel) {
             let exit = finish(&ended).unwrap_or_else(|failure| {

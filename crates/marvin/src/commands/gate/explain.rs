@@ -12,9 +12,10 @@ use marvin_gate::Decision;
 use marvin_gate::effects::{Place, SegmentJudgement};
 use marvin_gate::layers::Ruling;
 use marvin_hooks::event::Client;
-use marvin_hooks::event_handler::{ClientAnswer, explain_answer};
+use marvin_hooks::event_handler::{ClientAnswer, ClientPlace, explain_answer};
 use serde::Serialize;
 use serde_json::Value;
+use std::path::Path;
 
 /// How deep commands are shown below the commands that start them.
 const MAX_DISPLAY_DEPTH: usize = 8;
@@ -79,8 +80,9 @@ fn explain_for_client(
     as_json: bool,
     exit_code: bool,
 ) -> Result<Exit, Failure> {
+    let environment = Environment::of_process();
     let sources = Sources {
-        environment: Environment::of_process(),
+        environment: environment.clone(),
         project: scene.layout.project_config(),
         user: Some(scene.layout.user_config()),
         ..Sources::default()
@@ -90,7 +92,14 @@ fn explain_for_client(
     let place = scene.place();
     let ruling = scene.layers.rule(line, place, scene.layers.look(line, place));
     let clearance = scene.layers.clearance(line, place, &ruling);
-    let answer = explain_answer(client, setting, clearance, &ruling.verdict);
+    let asked = ClientPlace {
+        client,
+        setting,
+        home: scene.layout.home(),
+        config: environment.get("CLAUDE_CONFIG_DIR"),
+        directories: &[Path::new(place.directory), Path::new(place.grounds.workspace)],
+    };
+    let answer = explain_answer(asked, clearance, &ruling);
     if as_json {
         output::json(&ExplainedForClient { ruling: ruling.explained(line), answer: &answer })?;
     } else {

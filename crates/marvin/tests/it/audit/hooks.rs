@@ -1,6 +1,6 @@
 //! Findings about hooks and packs (A9 to A11, D).
 
-use crate::hooks::{Scene, kill};
+use crate::hooks::{Scene, decision, kill};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -106,4 +106,93 @@ fn a10_commitments_of_other_agents_do_not_block_a_session() {
     assert!(is_sent_back(&back), "{back}");
     assert!(!back.to_string().contains("ann.txt"), "{back}");
     scene.world.marvin(["verify"]).run().exits(3);
+}
+
+#[test]
+fn a11_broken_settings_are_reported_at_start_and_stop() {
+    for client in CLIENTS {
+        let scene = Scene::for_client(client);
+        scene.world.write(".marvin/config.toml", "[hooks\nallow = 1\n");
+        let started = scene.hook("SessionStart", &json!({"source": "startup"}));
+        for text in [&started["systemMessage"], &started["hookSpecificOutput"]["additionalContext"]] {
+            assert!(text.as_str().is_some_and(|text| text.contains("config.toml")), "{started}");
+        }
+        let back = stop(&scene, "Done.");
+        assert!(is_sent_back(&back) && back["reason"].as_str().unwrap().contains("config.toml"), "{back}");
+        let again = scene.hook("Stop", &json!({"stop_hook_active": true, "last_assistant_message": "x"}));
+        assert_eq!(again["decision"], Value::Null, "{again}");
+        assert!(again["systemMessage"].as_str().unwrap().contains("config.toml"), "{again}");
+    }
+}
+
+#[test]
+fn a11_settings_that_break_behind_a_daemon_send_back_once() {
+    let scene = Scene::for_client("codex");
+    scene.world.marvin(["commitments", "add", "file_exists:made.txt"]).run().exits(0);
+    scene.say("Change it.");
+    scene.daemon();
+    used(&scene, "Write", &json!({"file_path": "b.txt"}));
+    scene.world.write(".marvin/config.toml", "[hooks\n");
+    assert!(is_sent_back(&stop(&scene, "Done.")));
+    let again = scene.hook("Stop", &json!({"stop_hook_active": true, "last_assistant_message": "x"}));
+    assert_eq!(again["decision"], Value::Null, "{again}");
+    assert!(again["systemMessage"].as_str().unwrap().contains("config.toml"), "{again}");
+}
+
+#[test]
+fn a11_a_person_is_told_after_the_last_round() {
+    for client in CLIENTS {
+        let scene = Scene::for_client(client);
+        scene.world.marvin(["commitments", "add", "file_exists:made.txt"]).run().exits(0);
+        let answers: Vec<Value> = (0..4).map(|_| stop(&scene, "STATUS: DONE")).collect();
+        assert!(answers[..3].iter().all(is_sent_back), "{answers:?}");
+        assert!(
+            answers[3]["systemMessage"].as_str().unwrap().starts_with("Not verified: 0 of 1"),
+            "{answers:?}"
+        );
+    }
+}
+
+#[test]
+fn a11_a_misspelt_event_is_the_one_that_the_input_names() {
+    let scene = Scene::new();
+    let call =
+        json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "rm -rf ~"}});
+    for daemon in [false, true] {
+        assert_eq!(decision(&scene.hook("PreTolUse", &call)), "deny", "daemon: {daemon}");
+        scene.daemon();
+    }
+    // A name that is known stands.
+    assert_eq!(scene.hook("Notification", &call), json!({}));
+    assert_eq!(scene.hook("PreTolUse", &json!({"hook_event_name": "Tomorrow"})), json!({}));
+}
+
+#[test]
+fn a11_explain_shows_exactly_what_a_hook_answers() {
+    let lines = [
+        "ls",
+        "npm test",
+        "some-program",
+        "rm -rf ~",
+        "git push --force",
+        "cat ../x",
+        "gh pr view 3",
+        "make",
+    ];
+    for client in CLIENTS {
+        let scene = Scene::for_client(client);
+        let rules = json!({"permissions": {"ask": ["Bash(ls:*)"]}});
+        for settings in ["{}", &rules.to_string()] {
+            scene.world.write(".claude/settings.json", settings);
+            for line in lines {
+                let explained = scene
+                    .world
+                    .marvin(["gate", "explain", "--client", client, "--json", line])
+                    .run()
+                    .exits(0)
+                    .json();
+                assert_eq!(explained["answer"]["output"], scene.bash(line), "{client}: {line}");
+            }
+        }
+    }
 }
