@@ -76,7 +76,9 @@ impl EventHandler {
             words.as_slice(),
             ["git", "commit" | "push" | "merge" | "rebase" | "tag", ..] | ["gh", "pr" | "release", ..]
         );
-        if changes_history { self.inject_for_category("git", input, session) } else { None }
+        // Not a correction, so what was told in this session is not repeated.
+        let recent = RecentGuidance { categories: vec!["git".into()], ..RecentGuidance::default() };
+        if changes_history { self.inject("", &recent, input, session) } else { None }
     }
 
     /// The knowledge of all packs that apply to the project.

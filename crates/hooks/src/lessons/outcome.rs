@@ -1,8 +1,8 @@
 //! Outcomes of injected lessons, counted once.
 //!
 //! A correction follows an injection when, within half an hour after it and in the same run, the person corrected something
-//! in the same file or in a category of the lesson's pack; a tool that failed on the file counts half. The utility of a
-//! lesson is the share of injections without a complaint, with less weight for older injections:
+//! in the same file or in a category of the lesson's pack; a tool that failed on the file counts half. All injections of a
+//! lesson in one run count as one. The utility of a lesson is the share of injections without a complaint, with less weight for older injections:
 //!
 //! `new = (old · w + injections − complaints) / (w + injections)`, `w = max(1, injection_count) · max(0.5, 1 − days / 90)`
 //!
@@ -96,16 +96,18 @@ pub fn correlate(run: &Path, packs: &Packs) -> BTreeMap<LessonRef, Count> {
                 entry.category.as_deref().map_or(file, category)
             };
             let corrected = corrections.iter().any(|entry| soon(entry.timestamp) && about(entry));
-            let count = counts.entry(lesson.clone()).or_default();
-            count.injected += 1;
-            count.corrected += u64::from(corrected);
-            count.complaints += if corrected {
+            let complaint = if corrected {
                 1.0
             } else if failed {
                 FAILURE_WEIGHT
             } else {
                 0.0
             };
+            // However often a session repeats a lesson, it is one experience with it.
+            let count = counts.entry(lesson.clone()).or_default();
+            count.injected = 1;
+            count.corrected |= u64::from(corrected);
+            count.complaints = count.complaints.max(complaint);
             count.last = count.last.max(Some(injection.timestamp));
         }
     }

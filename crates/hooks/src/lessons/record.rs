@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Only the newest runs are read.
 const MAX_RUNS: usize = 2_000;
+/// The runs among which the last session is searched.
+const MAX_SEARCHED_RUNS: usize = 50;
 const MAX_RECORD_FILE_BYTES: u64 = 8 * 1024 * 1024;
 const MAX_TRACE_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -33,6 +35,12 @@ pub fn sessions(directory: &Path) -> Vec<PathBuf> {
     let mut runs = runs(directory);
     runs.retain(|run| is_session(run));
     runs
+}
+
+/// The newest run of a client's session apart from `current`, among the newest runs.
+pub(crate) fn last_session(directory: &Path, current: &str) -> Option<PathBuf> {
+    let newest = run_record::list(directory).into_iter().filter(|run| id(run) != current);
+    newest.take(MAX_SEARCHED_RUNS).find(|run| is_session(run))
 }
 
 fn is_session(run: &Path) -> bool {

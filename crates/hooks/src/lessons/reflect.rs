@@ -49,11 +49,22 @@ type Group = Vec<(String, record::GuidanceRecord)>;
 /// The candidates of all runs, most frequent first, then newest.
 #[must_use]
 pub fn candidates(runs: &Path, packs: &Packs) -> Vec<Candidate> {
+    candidates_in(record::sessions(runs), packs)
+}
+
+/// The number of candidates of the last session before the run `current`.
+#[must_use]
+pub fn count_in_last_session(runs: &Path, current: &str, packs: &Packs) -> usize {
+    let last = record::last_session(runs, current);
+    candidates_in(last.into_iter().collect(), packs).len()
+}
+
+fn candidates_in(sessions: Vec<PathBuf>, packs: &Packs) -> Vec<Candidate> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
-    for run in record::sessions(runs) {
+    for run in sessions {
         for entry in record::guidance(&run) {
             let key = plain(&entry.content);
-            if matches!(entry.kind.as_str(), "correction" | "direction") && !key.is_empty() {
+            if matches!(entry.kind.as_str(), "correction" | "direction") && says_something(&entry.content) {
                 groups.entry(key).or_default().push((record::id(&run), entry));
             }
         }
@@ -104,14 +115,10 @@ impl ExistingLesson {
 fn candidate(key: &str, group: &Group, packs: &Packs) -> Option<(Timestamp, Candidate)> {
     let (run, newest) = group.iter().max_by_key(|(_, entry)| entry.timestamp)?;
     let category = group.iter().rev().find_map(|(_, entry)| entry.category.clone());
-    let told = newest.preceding_injections.iter().flatten();
-    let pack = category
-        .as_deref()
-        .and_then(|category| {
-            let named = packs.get(category);
-            named.or_else(|| packs.all().iter().find(|pack| pack.has_category(category)))
-        })
-        .or_else(|| told.into_iter().find_map(|name| packs.get(name)));
+    let pack = category.as_deref().and_then(|category| {
+        let named = packs.get(category);
+        named.or_else(|| packs.all().iter().find(|pack| pack.has_category(category)))
+    });
     let mut runs: Vec<String> = group.iter().map(|(run, _)| run.clone()).collect();
     runs.sort();
     runs.dedup();
@@ -136,6 +143,79 @@ fn candidate(key: &str, group: &Group, packs: &Packs) -> Option<(Timestamp, Cand
         last: clock::stamp(newest.timestamp),
     };
     Some((newest.timestamp, candidate))
+}
+
+/// Words that reject something without saying what to do.
+const EMPTY_WORDS: [&str; 62] = [
+    "a",
+    "again",
+    "all",
+    "and",
+    "answer",
+    "approach",
+    "are",
+    "at",
+    "bad",
+    "better",
+    "but",
+    "completely",
+    "did",
+    "didnt",
+    "do",
+    "does",
+    "doesnt",
+    "done",
+    "dont",
+    "good",
+    "how",
+    "i",
+    "incorrect",
+    "is",
+    "isnt",
+    "it",
+    "its",
+    "just",
+    "like",
+    "meant",
+    "no",
+    "nope",
+    "not",
+    "plain",
+    "please",
+    "quite",
+    "really",
+    "redo",
+    "right",
+    "so",
+    "still",
+    "stop",
+    "that",
+    "thats",
+    "the",
+    "these",
+    "thing",
+    "this",
+    "those",
+    "totally",
+    "try",
+    "undo",
+    "very",
+    "want",
+    "wanted",
+    "was",
+    "way",
+    "what",
+    "work",
+    "works",
+    "wrong",
+    "you",
+];
+
+/// Whether a correction says more than that something is wrong.
+fn says_something(content: &str) -> bool {
+    let words = content.split(|char: char| !char.is_alphanumeric() && !"'’".contains(char));
+    let plain = |word: &str| word.replace(['\'', '’'], "").to_lowercase();
+    words.map(plain).any(|word| !word.is_empty() && !EMPTY_WORDS.contains(&word.as_str()))
 }
 
 /// A title and an instruction from a person's words, without the "no" before them.
@@ -242,6 +322,24 @@ pub fn promote(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn d1_a_correction_that_says_nothing_is_no_candidate() {
+        for text in [
+            "That is wrong",
+            "no, that's not right!",
+            "No. Not what I wanted.",
+            "Wrong again",
+            "It doesn’t work",
+            "",
+        ] {
+            assert!(!says_something(text), "{text}");
+        }
+        for text in ["no, use pnpm", "That is wrong: tests belong into tests/", "Never again with mocks"] {
+            assert!(says_something(text), "{text}");
+        }
+        assert!(EMPTY_WORDS.is_sorted());
+    }
 
     #[test]
     fn titles_are_short_instructions() {

@@ -125,7 +125,10 @@ pub fn inject(
         .collect();
     let mut parts: Vec<Part<'_>> = Vec::new();
     let mut count = 0;
-    for scored in scored.iter().filter(|scored| scored.reach > Reach::Silent).take(MAX_INJECTED_PACKS) {
+    for scored in scored.iter().filter(|scored| scored.reach > Reach::Silent) {
+        if parts.len() == MAX_INJECTED_PACKS {
+            break;
+        }
         history.reopen(scored);
         let mut part = Part { scored, guardrails: None, lessons: Vec::new() };
         for lesson in choose(scored, &file_words) {
@@ -139,7 +142,11 @@ pub fn inject(
                 count += 1;
             }
         }
-        parts.push(part);
+        // A pack that has told everything leaves its place to the next.
+        let is_told = history.has_guardrails(scored.pack.name()) || scored.pack.guardrails.trim().is_empty();
+        if !is_told || !part.lessons.is_empty() {
+            parts.push(part);
+        }
     }
     for part in &mut parts {
         let pack = &part.scored.pack;
@@ -155,7 +162,7 @@ pub fn inject(
     let mut injection = PackInjection {
         text: head,
         packs: parts.iter().map(|part| part.scored.pack.name().to_string()).collect(),
-        scores: scored.iter().map(score).collect(),
+        scores: scored.iter().take(MAX_INJECTED_PACKS).map(score).collect(),
         ..PackInjection::default()
     };
     for part in &parts {

@@ -188,6 +188,14 @@ impl Packs {
         self.problems.extend(self.entries.values().flat_map(|entry| entry.problems.iter().cloned()));
         let known: BTreeSet<&str> = self.active.iter().map(|pack| pack.name()).collect();
         for pack in &self.active {
+            if pack.depends_on().iter().any(|other| **other == *pack.name()) {
+                self.problems.push(Problem::new(
+                    &pack.directory.join(pack::FILES[0]),
+                    "depends_on",
+                    format!("`{}` depends on itself", pack.name()),
+                    "take it out".to_string(),
+                ));
+            }
             for other in pack.depends_on().iter().filter(|other| !known.contains(&***other)) {
                 self.problems.push(Problem::new(
                     &pack.directory.join(pack::FILES[0]),

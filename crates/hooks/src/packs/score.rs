@@ -1,9 +1,10 @@
 //! Relevance of a pack to a file: the signals, their weights, and the reach that follows from the sum.
 //!
 //! A pack with a strong signal (its code, a sensitive file, a recent correction) is *relevant* from 10 points on, one
-//! without from 20. Below that a pack with a matching extension, keyword or dependant still *applies*: its guardrails are
-//! injected once per session, and of its lessons only those that match the file. So an edit of a plain `.ts` file injects
-//! the rules for TypeScript, without the lessons of every pack at every edit. At most 4 packs are injected.
+//! without from 20. Below that a pack with any signal still *applies*: its guardrails are injected once per session, and of
+//! its lessons only those that match the file or the person's directions. So an edit of a plain `.ts` file injects the
+//! rules for TypeScript, without the lessons of every pack at every edit. At most 4 packs with something new are injected at
+//! once; the others follow at the next call.
 //!
 //! Limits: only names are used, never the content of a file.
 
@@ -146,18 +147,15 @@ impl ScoredPack {
         self.signals.push(signal);
     }
 
-    fn decide(&mut self) {
-        let of_file = |signal: &Signal| {
-            matches!(signal.kind, Kind::ExtensionMatch | Kind::PathKeyword | Kind::DependencyBoost)
-        };
+    /// Decides what is injected. Without a file, a category is all that there is to go by.
+    fn decide(&mut self, file: &str) {
+        let is_about = |signal: &Signal| file.is_empty() && signal.kind == Kind::CategoryMatch;
         self.reach = if self.excluded.is_some() || self.score == 0 {
             Reach::Silent
-        } else if self.score >= self.threshold() {
+        } else if self.score >= self.threshold() || self.signals.iter().any(is_about) {
             Reach::Relevant
-        } else if self.signals.iter().any(of_file) {
-            Reach::Applies
         } else {
-            Reach::Silent
+            Reach::Applies
         };
     }
 }
@@ -201,12 +199,11 @@ impl Matcher {
 }
 
 impl Packs {
-    /// The packs to inject for a file (relative to the project), most relevant first, at most 4.
+    /// The packs that may be injected for a file (relative to the project), most relevant first.
     #[must_use]
     pub fn score(&self, file: &str, recent: &RecentGuidance) -> Vec<ScoredPack> {
         let mut scored = self.score_all(file, recent, clock::now());
         scored.retain(|scored| scored.reach > Reach::Silent);
-        scored.truncate(MAX_INJECTED_PACKS);
         scored
     }
 
@@ -261,9 +258,9 @@ impl Packs {
             if scored.excluded.is_some() {
                 (scored.score, scored.signals, scored.corrected) = (0, Vec::new(), None);
             }
-            scored.decide();
+            scored.decide(file);
         }
-        boost_dependencies(&mut all);
+        boost_dependencies(&mut all, file);
         all.sort_by(|one, two| {
             let key = |scored: &ScoredPack| (scored.reach, scored.score);
             key(two).cmp(&key(one)).then_with(|| one.pack.name().cmp(two.pack.name()))
@@ -296,7 +293,7 @@ fn correct(scored: &mut ScoredPack, corrections: &[&(String, Timestamp)]) {
 }
 
 /// Adds the dependency boost last, because only packs that are relevant by themselves raise others.
-fn boost_dependencies(all: &mut [ScoredPack]) {
+fn boost_dependencies(all: &mut [ScoredPack], file: &str) {
     let relevant: Vec<Arc<Pack>> = all
         .iter()
         .filter(|scored| scored.reach == Reach::Relevant)
@@ -310,7 +307,7 @@ fn boost_dependencies(all: &mut [ScoredPack]) {
         if let Some(pack) = relevant.iter().find(wants) {
             let by = pack.name().to_string();
             scored.add(Signal::new(Kind::DependencyBoost, by));
-            scored.decide();
+            scored.decide(file);
         }
     }
 }

@@ -197,7 +197,7 @@ fn each_signal_has_its_weight() {
     assert_eq!(facts("spoken"), (48, vec![Kind::RecentCorrection, Kind::CategoryMatch], Reach::Relevant));
     assert_eq!(
         names_of(&packs, "src/api/auth/user.test.ts", &recent),
-        ["spoken", "sensitive", "code", "keys"]
+        ["spoken", "sensitive", "code", "keys", "ends", "needed"]
     );
     assert_eq!(of("spoken").signals[0].to_string(), "RECENT_CORRECTION +40 Spoken (2 times)");
 }
@@ -214,15 +214,34 @@ fn corrections_count_three_times_and_thirty_minutes() {
     assert_eq!(points(&corrections(&[("x", 31)])), 0);
     assert_eq!(points(&corrections(&[("x", -5)])), 20, "a clock that went back");
     assert_eq!(points(&corrections(&[("y", 1)])), 0);
-    // Guidance alone is weak, and says nothing of the file.
-    assert!(
-        told_of(
-            &packs,
-            "a.txt",
-            &RecentGuidance { categories: vec!["x".into()], ..RecentGuidance::default() }
-        )
-        .is_empty()
-    );
+    // A direction makes its packs apply, and is all that there is to go by without a file (D3).
+    let directed = RecentGuidance { categories: vec!["x".into()], ..RecentGuidance::default() };
+    let reach = |file: &str| packs.score(file, &directed).first().map(|scored| scored.reach);
+    assert_eq!((reach("a.txt"), reach("")), (Some(Reach::Applies), Some(Reach::Relevant)));
+}
+
+#[test]
+fn d3_packs_beyond_the_first_four_follow_at_the_next_call() {
+    let shelf = Shelf::new();
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        shelf.pack(name, &json!({"applies_to": {"extensions": [".py"]}}));
+        shelf.write(&format!("{name}/guardrails.md"), &format!("Rule of {name}.\n"));
+    }
+    let (packs, mut told) = (shelf.load(), InjectionHistory::default());
+    let mut next = || {
+        let scored = packs.score("x.py", &RecentGuidance::default());
+        inject(&scored, "x.py", &mut told, 2_000).map(|injection| injection.guardrails).unwrap_or_default()
+    };
+    assert_eq!(next(), ["a", "b", "c", "d"]);
+    assert_eq!(next(), ["e", "f"]);
+    assert!(next().is_empty());
+}
+
+#[test]
+fn d3_a_pack_that_depends_on_itself_is_reported() {
+    let shelf = Shelf::new();
+    shelf.pack("demo", &json!({"depends_on": ["demo"]}));
+    assert!(shelf.load().problems()[0].to_string().contains("depends on itself"));
 }
 
 #[test]
@@ -387,7 +406,7 @@ fn the_token_limit_holds_and_the_rest_comes_later() {
         }
         guardrails.sort();
         if cap >= 400 {
-            assert_eq!(guardrails, ["a", "b", "c", "d"], "{cap}: each once");
+            assert_eq!(guardrails, ["a", "b", "c", "d", "e"], "{cap}: each once");
         }
     }
     let mut told = InjectionHistory::default();
@@ -460,7 +479,7 @@ fn fifty_packs_with_five_thousand_lessons_are_quick() {
     };
     let scoring = best(Box::new(|| {
         let scored = packs.score("src/area7/auth/user.test.ts", &recent);
-        assert_eq!(scored.len(), 4);
+        assert_eq!(scored.len(), 50);
     }));
     let both = best(Box::new(|| {
         let telling =

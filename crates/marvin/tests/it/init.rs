@@ -51,7 +51,7 @@ fn init_sets_a_project_up_and_remove_undoes_it() {
     for line in [
         "merged     .claude/settings.json",
         "made       .codex/hooks.json",
-        "made       .marvin/packs/code-quality/pack.json",
+        "made       .marvin/packs/testing/pack.json",
         "made       .marvin/packs/rust/guardrails.md",
         "made       .marvin/security/denylist.json",
         "made       .claude/skills/marvin-reflect/SKILL.md",
@@ -60,6 +60,7 @@ fn init_sets_a_project_up_and_remove_undoes_it() {
     ] {
         assert!(shown.text().contains(line), "{line}\n{}", shown.text());
     }
+    assert!(!shown.text().contains("packs/code-quality"), "{}", shown.text());
     assert!(!shown.text().contains("packs/python") && !shown.text().contains("packs/go"), "{}", shown.text());
     assert!(shown.stderr.contains("Codex runs hooks of a project only when you have trusted them"));
     assert_eq!(

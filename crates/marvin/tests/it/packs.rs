@@ -287,7 +287,7 @@ fn health_only_reads_and_evolve_asks() {
     let mut stale = lesson("Stale", "do the old thing");
     stale["timestamp"] = json!("2020-01-01T00:00:00Z");
     world.write(".marvin/packs/api/lessons.jsonl", &format!("{good}\nnot json\n{stale}\n"));
-    session(&world, "run_20260203_100000_aaaa", &[("correction", "no, not like that", Some("api"))]);
+    session(&world, "run_20260203_100000_aaaa", &[("correction", "no, use cursors", Some("api"))]);
     let injection = json!({"timestamp": "2026-02-03T10:00:00Z", "file": "src/api.ts", "packs_injected": ["api"],
         "lessons_injected": ["Good"], "lessons": [{"pack": "api", "title": "Good"}]});
     world.write_state("runs/run_20260203_100000_aaaa/injections.jsonl", &format!("{injection}\n"));

@@ -196,3 +196,74 @@ fn a11_explain_shows_exactly_what_a_hook_answers() {
         }
     }
 }
+
+fn compact(scene: &Scene) {
+    scene.raw("PreCompact", scene.payload(&json!({"trigger": "auto"})).to_string()).exits(0);
+}
+
+fn context(answer: &Value) -> String {
+    answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_string()
+}
+
+fn lesson(category: &str, title: &str) -> Value {
+    json!({"timestamp": "2026-01-01T00:00:00Z", "category": category, "title": title, "description": "d",
+        "actionable": format!("Do {title}.")})
+}
+
+/// A project with a pack for TypeScript and one for Python.
+fn two_languages() -> Scene {
+    let scene = Scene::new();
+    let pack = |name: &str, extension: &str| {
+        let facts = json!({"categories": [name], "applies_to": {"extensions": [extension]}});
+        scene.pack(name, &facts, &format!("Rule of {name}.\n"), &[lesson(name, &format!("the {name} way"))]);
+    };
+    pack("a-typescript", ".ts");
+    pack("python", ".py");
+    scene.world.write("app.py", "x = 1\n");
+    scene
+}
+
+#[test]
+fn d1_a_correction_without_a_subject_is_about_the_file_that_was_changed() {
+    let scene = two_languages();
+    scene.hook("SessionStart", &json!({"source": "startup"}));
+    let told = context(&scene.say("No, that is wrong."));
+    assert!(!told.contains("typescript"), "nothing was changed yet: {told}");
+    scene.edit("app.py");
+    let told = context(&scene.say("No, that is wrong."));
+    assert!(told.contains("the python way") && !told.contains("typescript"), "{told}");
+    scene.say("No, use tabs in this project.");
+    let candidates =
+        scene.world.marvin(["lessons", "reflect", "--json"]).run().exits(0).json()["candidates"].clone();
+    assert_eq!(candidates.as_array().unwrap().len(), 1, "{candidates:#}");
+    assert!(candidates[0]["content"].as_str().unwrap().contains("tabs"), "{candidates:#}");
+}
+
+#[test]
+fn d2_the_git_pack_is_told_once_per_session_and_counted_once() {
+    let scene = Scene::new();
+    let facts = json!({"categories": ["git"]});
+    scene.pack("git-workflow", &facts, "Commit small.\n", &[lesson("git", "small commits")]);
+    let lines = ["git commit -m x", "git push", "git tag v1", "git commit -m y"];
+    let told: Vec<bool> =
+        lines.iter().map(|line| context(&scene.bash(line)).contains("small commits")).collect();
+    assert_eq!(told, [true, false, false, false]);
+    compact(&scene);
+    assert!(context(&scene.bash("git push")).contains("small commits"));
+    scene.end();
+    let lesson: Value =
+        serde_json::from_str(scene.world.read(".marvin/packs/git-workflow/lessons.jsonl").trim()).unwrap();
+    assert_eq!(lesson["injection_count"], 1, "{lesson}");
+}
+
+#[test]
+fn d3_a_direction_makes_its_pack_apply() {
+    let scene = Scene::new();
+    scene.pack("testing", &json!({"categories": ["testing"]}), "One assertion each.\n", &[]);
+    scene.world.write("plain.txt", "x");
+    assert_eq!(context(&scene.edit("plain.txt")), "");
+    scene.say("From now on, always write a test with every mock.");
+    compact(&scene);
+    let told = context(&scene.edit("plain.txt"));
+    assert!(told.contains("One assertion each."), "{told}");
+}

@@ -146,9 +146,6 @@ fn init() {
     made       .claude/settings.local.json               30 hooks for Claude Code
     made       .codex/hooks.json                         12 hooks for Codex
     made       .marvin/packs/_pack.schema.json
-    made       .marvin/packs/code-quality/pack.json
-    made       .marvin/packs/code-quality/guardrails.md
-    made       .marvin/packs/code-quality/lessons.jsonl
     made       .marvin/packs/git-workflow/pack.json
     made       .marvin/packs/git-workflow/guardrails.md
     made       .marvin/packs/git-workflow/lessons.jsonl
@@ -174,9 +171,6 @@ fn init() {
     made       .claude/settings.local.json               30 hooks for Claude Code
     made       .codex/hooks.json                         12 hooks for Codex
     made       .marvin/packs/_pack.schema.json
-    made       .marvin/packs/code-quality/pack.json
-    made       .marvin/packs/code-quality/guardrails.md
-    made       .marvin/packs/code-quality/lessons.jsonl
     made       .marvin/packs/git-workflow/pack.json
     made       .marvin/packs/git-workflow/guardrails.md
     made       .marvin/packs/git-workflow/lessons.jsonl
@@ -204,9 +198,6 @@ fn init() {
     unchanged  .claude/settings.local.json               30 hooks for Claude Code
     unchanged  .codex/hooks.json                         12 hooks for Codex
     unchanged  .marvin/packs/_pack.schema.json
-    unchanged  .marvin/packs/code-quality/pack.json
-    unchanged  .marvin/packs/code-quality/guardrails.md
-    unchanged  .marvin/packs/code-quality/lessons.jsonl
     unchanged  .marvin/packs/git-workflow/pack.json
     unchanged  .marvin/packs/git-workflow/guardrails.md
     unchanged  .marvin/packs/git-workflow/lessons.jsonl
@@ -238,9 +229,6 @@ fn init() {
     deleted    .claude/skills/marvin-evolve/SKILL.md
     deleted    .claude/skills/marvin-teach/SKILL.md
     deleted    .marvin/packs/_pack.schema.json
-    deleted    .marvin/packs/code-quality/guardrails.md
-    deleted    .marvin/packs/code-quality/lessons.jsonl
-    deleted    .marvin/packs/code-quality/pack.json
     deleted    .marvin/packs/git-workflow/guardrails.md
     deleted    .marvin/packs/git-workflow/lessons.jsonl
     deleted    .marvin/packs/git-workflow/pack.json
