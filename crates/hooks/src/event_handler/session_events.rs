@@ -58,7 +58,24 @@ impl EventHandler {
             text.push_str(&injection);
         }
         session.flush();
-        Answer::Context(truncate::head_whole(&text, answer::MAX_CONTEXT_CHARS))
+        let context = truncate::head_whole(&text, answer::MAX_CONTEXT_CHARS);
+        match self.reflection_hint(input, session) {
+            Some(note) => Answer::ContextAndNote { context, note },
+            None => Answer::Context(context),
+        }
+    }
+
+    /// Tells the person, at the start of the next session, that the last one has guidance that could become lessons.
+    fn reflection_hint(&self, input: &Input, session: &Session) -> Option<String> {
+        if !matches!(input.source.as_str(), "startup" | "clear") {
+            return None;
+        }
+        let runs = session.directory().parent()?;
+        let count = lessons::reflect::count_in_last_session(runs, session.run_id(), &self.packs());
+        let what = if count == 1 { "1 correction" } else { &format!("{count} corrections") };
+        (count > 0).then(|| {
+            format!("Marvin: {what} of your last session could become lessons; `marvin lessons reflect` shows them.")
+        })
     }
 
     /// Handles the start of a sub-agent, which does not know the earlier injections.

@@ -267,3 +267,22 @@ fn d3_a_direction_makes_its_pack_apply() {
     let told = context(&scene.edit("plain.txt"));
     assert!(told.contains("One assertion each."), "{told}");
 }
+
+#[test]
+fn d4_the_next_session_hints_at_reflection_once() {
+    for client in CLIENTS {
+        let mut scene = Scene::for_client(client);
+        let start = |scene: &Scene| scene.hook("SessionStart", &json!({"source": "startup"}));
+        assert_eq!(start(&scene)["systemMessage"], Value::Null);
+        scene.say("No, use pnpm instead of npm here.");
+        scene.end();
+        scene.session = "s-2".into();
+        let hinted = start(&scene);
+        let note = hinted["systemMessage"].as_str().unwrap_or_default();
+        assert!(note.contains("1 correction") && note.contains("`marvin lessons reflect`"), "{hinted}");
+        assert!(context(&hinted).contains("Marvin watches this session"), "{hinted}");
+        scene.end();
+        scene.session = "s-3".into();
+        assert_eq!(start(&scene)["systemMessage"], Value::Null, "the last session had none");
+    }
+}
