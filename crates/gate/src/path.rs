@@ -134,7 +134,7 @@ pub(crate) fn open_for_writing(parts: &[&str], shown: &str) -> Result<(), Refusa
     let parts: Vec<&str> = folded.iter().map(String::as_str).collect();
     // `git~1` is what file systems of the old DOS kind call it.
     if parts.iter().any(|part| matches!(*part, ".git" | "git~1")) {
-        return closed("git's own files are closed for writing", "Use git commands through run_command.");
+        return closed("git's own files are closed for writing", "Use git commands.");
     }
     match parts.as_slice() {
         [] => closed("it is the working directory itself", "Name a file inside it."),

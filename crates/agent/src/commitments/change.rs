@@ -207,7 +207,10 @@ fn doubt(project: &ProjectContext, assertion: &Assertion) -> Result<Option<Verdi
     let verdict = judge(&Intent::Command { line: line.clone() }, &context.gate());
     match verdict.decision {
         Decision::Allow => Ok(None),
-        Decision::Ask => Ok(Some(verdict)),
+        Decision::Ask => {
+            let how_to_fix = check::permission_hint(line, &context);
+            Ok(Some(Verdict { how_to_fix, ..verdict }))
+        }
         Decision::Deny => Err(ChangeError::Refused(format!(
             "this commitment is refused: the gate would not let it run: {} [{}]\n  hint: {}",
             verdict.reason, verdict.rule, verdict.how_to_fix

@@ -6,6 +6,8 @@ use super::oracle;
 use super::test_command::test_command;
 use marvin_base::child::Ending;
 use marvin_base::{signature, truncate};
+use marvin_gate::effects::Grounds;
+use marvin_gate::layers::Place;
 use marvin_gate::{Intent, JudgedCommand, Workspace, WorkspacePath, decide_command, judge};
 use marvin_tools::command::{
     BaselineTree, TestSeal, TestsCheck, TestsInput, run_line, verified_line, verify_tests,
@@ -124,11 +126,25 @@ pub(super) async fn check(
 async fn judged(line: &str, context: &ToolContext) -> Result<JudgedCommand, Outcome> {
     decide_command(line, &context.gate()).await.map_err(|verdict| {
         Outcome::could_not_run(format!(
-            "the gate does not allow it: {} [{}]\n  hint: a person can look with `marvin gate explain {line:?}` and \
-             allow it with `marvin gate learned add {line:?}`",
-            verdict.reason, verdict.rule
+            "the gate does not allow it: {} [{}]\n  hint: {}",
+            verdict.reason,
+            verdict.rule,
+            permission_hint(line, context)
         ))
     })
+}
+
+/// How a person can allow a line, or why no rule can.
+pub(super) fn permission_hint(line: &str, context: &ToolContext) -> String {
+    let home = context.layout.home().display().to_string();
+    let root = context.workspace.as_ref().map(|workspace| workspace.root().display().to_string());
+    let root = root.unwrap_or_default();
+    let place = Place { directory: &root, grounds: Grounds { workspace: &root, home: &home } };
+    let can = match context.layers.learnable(line, place) {
+        Ok(_) => format!("a person can allow it with `marvin gate learned add {line:?}`"),
+        Err(why) => format!("no rule can allow it ({why}): choose another assertion"),
+    };
+    format!("{can}; `marvin gate explain {line:?}` shows more")
 }
 
 async fn shell(line: &str, deadline: Duration, context: &ToolContext) -> Outcome {

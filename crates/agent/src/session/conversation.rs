@@ -134,8 +134,8 @@ impl Session {
             if let Some(doubt) = &one.doubt {
                 let line = &one.commitment.assertion;
                 let text = format!(
-                    "the gate asks about `{line}` ({}), so it cannot be verified until a person allows it (marvin gate learned add {line:?})",
-                    doubt.reason
+                    "the gate asks about `{line}` ({}), so it cannot be verified until a person allows it: {}",
+                    doubt.reason, doubt.how_to_fix
                 );
                 self.trace.notice(text)?;
             }

@@ -139,8 +139,8 @@ fn tickets(look: &mut Look<'_>, base: &str) {
     if own {
         look.findings.push(Verdict::deny(
             "command.tk",
-            "tickets are not changed through run_command",
-            "Use the tk tool, with the same arguments.",
+            "tickets are not changed by commands of an agent",
+            "Use the tk tool, with the same arguments, or tell the person what to change.",
         ));
     }
     let named = look

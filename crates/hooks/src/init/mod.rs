@@ -101,6 +101,14 @@ pub struct Change {
     pub note: String,
 }
 
+impl Change {
+    /// Whether it is the receipt of the other changes.
+    #[must_use]
+    pub fn is_receipt(&self) -> bool {
+        self.name == places::RECEIPT
+    }
+}
+
 /// The changes of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {

@@ -221,8 +221,8 @@ fn done(choice: &CommitmentChoice, what: &str) -> Result<Exit, Failure> {
 fn show_added(added: &AddedCommitment, as_json: bool) -> Result<Exit, Failure> {
     if let Some(verdict) = &added.doubt {
         output::talk(&format!(
-            "note: the gate asks about this command ({}), so it cannot be verified until a person allows it\n  hint: marvin gate learned add {:?}",
-            verdict.reason, added.commitment.assertion
+            "note: the gate asks about this command ({}), so it cannot be verified until a person allows it\n  hint: {}",
+            verdict.reason, verdict.how_to_fix
         ));
     }
     if as_json {

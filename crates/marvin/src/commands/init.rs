@@ -165,11 +165,15 @@ fn show(plan: &Plan, arguments: &InitArguments) -> Result<(), Failure> {
         let (state, name) = (change.state.word(), &change.name);
         text.push_str(format!("{state:10} {name:wide$}  {}", change.note).trim_end());
         text.push('\n');
-        if arguments.dry_run {
+        // The receipt is bookkeeping of the other changes.
+        if arguments.dry_run && !change.is_receipt() {
             text.push_str(&change.diff());
         }
     }
     let last = match (plan.changes_anything(), arguments.dry_run, arguments.remove) {
+        _ if !plan.problems.is_empty() && !arguments.dry_run => {
+            "Not ready: a person has to fix what follows."
+        }
         (false, _, true) => "Marvin is not set up here; nothing was removed.",
         (false, _, false) => "Already set up; nothing was changed.",
         (true, true, _) => "Dry run: nothing was written.",

@@ -286,3 +286,51 @@ fn d4_the_next_session_hints_at_reflection_once() {
         assert_eq!(start(&scene)["systemMessage"], Value::Null, "the last session had none");
     }
 }
+
+#[test]
+fn d5_init_does_not_say_ready_where_a_person_is_needed() {
+    let scene = Scene::new();
+    scene.world.write(".claude/settings.local.json", "{\"hooks\": []}\n");
+    let init = scene.world.marvin(["init", "--client", "claude"]).run().exits(4);
+    assert!(!init.text().contains("Ready.") && init.text().contains("Not ready"), "{}", init.whole());
+}
+
+#[test]
+fn d5_a_dry_run_shows_no_bookkeeping() {
+    let scene = Scene::new();
+    let shown = scene.world.marvin(["init", "--client", "claude", "--dry-run"]).run().exits(0);
+    assert!(shown.text().contains(".marvin/init.json"), "{}", shown.text());
+    assert!(
+        !shown.text().contains("+++ b/.marvin/init.json") && !shown.text().contains("sha256"),
+        "{}",
+        shown.text()
+    );
+}
+
+#[test]
+fn d5_verification_leaves_tracked_files_alone_and_hints_work() {
+    let scene = Scene::new();
+    let git = |words: &[&str]| {
+        let command = ["-c", "user.name=a", "-c", "user.email=a@b"].into_iter().chain(words.iter().copied());
+        let done =
+            std::process::Command::new("git").args(command).current_dir(scene.world.project()).output();
+        String::from_utf8(done.unwrap().stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    scene.world.write("README.md", "x\n");
+    scene.world.marvin(["init", "--client", "claude"]).run().exits(0);
+    scene.world.marvin(["commitments", "add", "file_exists:README.md"]).run().exits(0);
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "x"]);
+    scene.world.marvin(["verify"]).run().exits(0);
+    assert_eq!(git(&["status", "--short"]), "");
+    let added =
+        scene.world.marvin(["commitments", "add", "shell:curl -sf https://example.com/x"]).run().exits(0);
+    assert!(
+        !added.whole().contains("gate learned add") && added.whole().contains("no rule can"),
+        "{}",
+        added.whole()
+    );
+    let added = scene.world.marvin(["commitments", "add", "shell:some-program --check"]).run().exits(0);
+    assert!(added.whole().contains("gate learned add"), "{}", added.whole());
+}
