@@ -16,6 +16,7 @@ mod receipt;
 mod remove;
 mod settings;
 mod starters;
+mod status;
 mod templates;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ mod text;
 
 pub use clients::{Client, Program, kebab};
 pub use place::Place;
+pub use status::{HookFile, hook_files};
 
 use marvin_base::layout::clients as places;
 use place::ProjectFile;

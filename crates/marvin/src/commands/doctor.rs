@@ -11,6 +11,10 @@ use marvin_base::environment::Environment;
 use marvin_base::settings::table;
 use marvin_base::{Exit, atomic, printable};
 use marvin_gate::sandbox::{self, Level, SandboxMode};
+use marvin_hooks::daemon as hook_daemon;
+use marvin_hooks::init::{self, HookFile, Program};
+use marvin_hooks::packs::Packs;
+use marvin_hooks::wire;
 use marvin_model::choose::{self, ProviderStatus};
 use marvin_tools::servers;
 use serde::Serialize;
@@ -89,6 +93,8 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
     checks.extend(sandbox(context.as_ref()));
     if let Some(context) = &context {
         checks.push(rules(context));
+        checks.extend(hooks(context, &environment)?);
+        checks.extend(packs(context));
         checks.extend(servers(context));
         checks.extend(places(context)?);
     }
@@ -263,6 +269,84 @@ fn rules(context: &ProjectContext) -> Check {
         }
     };
     check("gate rules", CheckStatus::Ok, found, "")
+}
+
+/// The hooks of the clients in this project, and the daemon that answers them.
+fn hooks(context: &ProjectContext, environment: &Environment) -> Result<Vec<Check>, Failure> {
+    let Some(project) = context.layout.project() else { return Ok(Vec::new()) };
+    let Ok(place) = init::Place::find(project, context.layout.home()) else { return Ok(Vec::new()) };
+    let program = super::init::program(environment)?;
+    let files = init::hook_files(&place, &program);
+    let mut checks: Vec<Check> = files.iter().map(|file| hook_file(file, &program)).collect();
+    if checks.is_empty() {
+        let fix = "run `marvin init`, if you use Claude Code or Codex here";
+        checks.push(check("hooks", CheckStatus::Missing, "no client is set up in this project", fix));
+        return Ok(checks);
+    }
+    checks.extend(wire::Place::for_project(environment, project).map(|place| daemon(&place)));
+    Ok(checks)
+}
+
+fn hook_file(file: &HookFile, program: &Program) -> Check {
+    let (name, path) = (file.client.name(), file.file);
+    if let Some(problem) = &file.problem {
+        let fix = "fix the file, then run `marvin init`";
+        return check("hooks", CheckStatus::Problem, format!("{path} cannot be used: {problem}"), fix);
+    }
+    if file.program == Program::OnPath && *program != Program::OnPath {
+        let found = format!("{path} starts `marvin`, which is not this program on your PATH");
+        return check("hooks", CheckStatus::Problem, found, "put this program on the PATH as `marvin`");
+    }
+    let count = file.client.events().len() - file.missing.len();
+    let mut found = format!("{name}: {count} in {path}");
+    for (what, events) in [("missing", &file.missing), ("not as `marvin init` writes them", &file.changed)] {
+        if !events.is_empty() {
+            found.push_str(&format!("; {what}: {}", events.join(", ")));
+        }
+    }
+    if file.is_off {
+        let fix = format!("take `disableAllHooks` out of {path}");
+        return check("hooks", CheckStatus::Problem, format!("{found}; disabled"), fix);
+    }
+    let state = match file.missing.is_empty() && file.changed.is_empty() {
+        true => CheckStatus::Ok,
+        false => CheckStatus::Missing,
+    };
+    check("hooks", state, found, "`marvin init` adds missing ones; `marvin init --remove` first renews all")
+}
+
+fn daemon(place: &wire::Place) -> Check {
+    let status = hook_daemon::status(place);
+    let is_own_build = status.build.as_deref() == Some(wire::build().as_str());
+    match (status.state, is_own_build) {
+        ("alive", true) => {
+            let (pid, sessions) = (status.pid.unwrap_or_default(), status.sessions.unwrap_or_default());
+            check("daemon", CheckStatus::Ok, format!("alive, process {pid}, {sessions} sessions"), "")
+        }
+        ("alive", false) => {
+            check("daemon", CheckStatus::Missing, "of another build", "run `marvin daemon restart`")
+        }
+        ("hung", _) => {
+            check("daemon", CheckStatus::Problem, "it does not answer", "run `marvin daemon restart`")
+        }
+        _ => check("daemon", CheckStatus::Ok, "not running; the next hook starts it", ""),
+    }
+}
+
+/// The packs of the project and of the person.
+fn packs(context: &ProjectContext) -> Vec<Check> {
+    let packs = Packs::load(&context.layout.packs());
+    let names: Vec<&str> = packs.all().iter().map(|pack| pack.name()).collect();
+    let found = if names.is_empty() { "none".to_string() } else { names.join(", ") };
+    let broken = packs.problems().iter().map(|problem| {
+        check(
+            "packs",
+            CheckStatus::Problem,
+            problem.to_string(),
+            "fix the file; `marvin packs list` checks it",
+        )
+    });
+    std::iter::once(check("packs", CheckStatus::Ok, found, "")).chain(broken).collect()
 }
 
 /// The MCP servers that the settings name; none is started.

@@ -129,7 +129,7 @@ fn clients(arguments: &InitArguments, place: &Place, environment: &Environment) 
 }
 
 /// The command by which hooks start this program: its name where that finds it, else its path.
-fn program(environment: &Environment) -> Result<Program, Failure> {
+pub(crate) fn program(environment: &Environment) -> Result<Program, Failure> {
     let this = std::env::current_exe().and_then(|path| path.canonicalize());
     let this =
         this.map_err(|error| Failure::failed(format!("cannot find out where this program is: {error}")))?;

@@ -334,3 +334,44 @@ fn d5_verification_leaves_tracked_files_alone_and_hints_work() {
     let added = scene.world.marvin(["commitments", "add", "shell:some-program --check"]).run().exits(0);
     assert!(added.whole().contains("gate learned add"), "{}", added.whole());
 }
+
+#[test]
+fn d6_doctor_reports_hooks_daemon_and_packs() {
+    let scene = Scene::new();
+    let checks = |name: &str| -> Vec<Value> {
+        let report = scene.world.marvin(["doctor", "--json"]).run().json();
+        let all = report["checks"].as_array().unwrap().clone();
+        all.into_iter().filter(|check| check["name"] == name).collect()
+    };
+    assert_eq!(checks("hooks")[0]["state"], "missing");
+    scene.world.marvin(["init", "--client", "claude"]).run().exits(0);
+    let hooks = checks("hooks");
+    assert!(
+        hooks[0]["state"] == "ok" && hooks[0]["found"].as_str().unwrap().contains("Claude Code: 30"),
+        "{hooks:?}"
+    );
+    assert!(checks("daemon")[0]["found"].as_str().unwrap().contains("not running"));
+    scene.hook("SessionStart", &json!({"source": "startup"}));
+    let pid = scene.daemon();
+    let daemon = checks("daemon");
+    assert!(daemon[0]["found"].as_str().unwrap().contains(&format!("alive, process {pid}")), "{daemon:?}");
+    assert!(checks("packs")[0]["found"].as_str().unwrap().contains("git-workflow"));
+    scene.world.write(".marvin/packs/broken/pack.json", "{");
+    let broken = checks("packs");
+    assert!(
+        broken.iter().any(|check| check["state"] == "problem" && check.to_string().contains("broken")),
+        "{broken:?}"
+    );
+    // A hook of an older version, and one that is gone.
+    let file = ".claude/settings.local.json";
+    let text = scene.world.read(file).replacen("\"timeout\": 600", "\"timeout\": 5", 1).replacen(
+        "\"Setup\"",
+        "\"Other\"",
+        1,
+    );
+    scene.world.write(file, &text);
+    let stale = checks("hooks")[0].to_string();
+    assert!(stale.contains("missing: Setup") && stale.contains("writes them: Stop"), "{stale}");
+    scene.world.write(file, "{");
+    assert!(checks("hooks")[0]["state"] == "problem");
+}

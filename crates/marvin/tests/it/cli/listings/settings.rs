@@ -232,6 +232,9 @@ fn doctor() {
     missing  pytest       not found
                           fix: pip install pytest, if your projects use it
     ok       gate rules   none; the judge decides alone
+    missing  hooks        no client is set up in this project
+                          fix: run `marvin init`, if you use Claude Code or Codex here
+    ok       packs        none
     ok       user directory [HOME]/.config/marvin is writable
     ok       project      [PROJECT] is writable
 
@@ -265,6 +268,9 @@ fn doctor() {
                           fix: pip install pytest, if your projects use it
     PROBLEM  gate rules   [HOME]/.config/marvin/security/denylist.json: it is not JSON of the right shape: EOF while parsing an object at line 1 column 1; the file is {"rules": [{"id": …, "type": …, "pattern": …, "reason": …}]}
                           fix: fix the file; `marvin gate rules test` checks it
+    missing  hooks        no client is set up in this project
+                          fix: run `marvin init`, if you use Claude Code or Codex here
+    ok       packs        none
     ok       user directory [HOME]/.config/marvin is writable
     ok       project      [PROJECT] is writable
 
