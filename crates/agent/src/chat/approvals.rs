@@ -4,7 +4,7 @@
 //! interrupted questions. A call waits in this process and no longer than `interface.approval_s`; no answer is a no.
 //! Everything else waits on disk without a time limit.
 
-use super::ChatError;
+use super::error::ChatError;
 use super::events::{AnsweredEvent, Log};
 use crate::commitments::TURN;
 use async_trait::async_trait;
@@ -39,6 +39,11 @@ pub struct Approval {
 }
 
 impl Approval {
+    /// Whether a call waits for it in this process.
+    pub(super) fn is_call(&self) -> bool {
+        self.kind == Kind::Command
+    }
+
     /// Whether it takes this answer.
     #[must_use]
     pub fn takes(&self, answer: &Answer) -> bool {

@@ -11,6 +11,7 @@ mod approvals;
 mod broken;
 mod commands;
 mod complete;
+mod error;
 mod events;
 mod lists;
 mod reply;
@@ -22,6 +23,7 @@ mod voice;
 pub use approvals::{Answer, AnswerWord, Approval, Choice, Kind, StepSource, choice};
 pub use commands::{COMMANDS, Command, help};
 pub use complete::Completion;
+pub use error::{ChatError, Refusal};
 pub use events::{Event, Events};
 pub use lists::{RunRow, ServitorRow};
 pub use reply::Reply;
@@ -98,30 +100,6 @@ pub struct Interruption {
     pub cancelled: bool,
     /// The prompt that waited, for the input.
     pub queued: Option<String>,
-}
-
-/// Why a prompt was not taken.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    #[error("there is nothing to answer")]
-    Empty,
-    #[error("one prompt is being answered and one waits\n  hint: wait, or interrupt the first")]
-    Full,
-    #[error(
-        "the budget of {0} USD for this conversation is spent\n  hint: start again with a higher --max-cost"
-    )]
-    Spent(String),
-}
-
-/// Why an answer to a question did not count.
-#[derive(Debug, thiserror::Error)]
-pub enum ChatError {
-    #[error("nothing waits under the name `{0}`; it may have been answered, or it timed out")]
-    NotWaiting(String),
-    #[error("{0}")]
-    Refused(String),
-    #[error("{0}")]
-    Failed(String),
 }
 
 /// One conversation. Cheap to clone; all clones are the same.
@@ -361,7 +339,7 @@ impl Chat {
             );
             return Err(ChatError::Failed(why));
         }
-        if waiting.kind == Kind::Command {
+        if waiting.is_call() {
             return if self.inner.asking.answer(id, answer) { Ok(()) } else { Err(missing()) };
         }
         let done = match id.split_once(':') {
