@@ -1,6 +1,7 @@
 //! Clients of the models that answer a run, and whether a budget can be kept with them.
 
 use crate::error::SessionError;
+use crate::launch::{ModelPick, WantedModel};
 use crate::project_context::ProjectContext;
 use crate::turn::Turn;
 use marvin_base::layout::Layout;
@@ -9,7 +10,7 @@ use marvin_gate::Workspace;
 use marvin_model::choose::{self, Choice};
 use marvin_model::price::Prices;
 use marvin_model::{ModelClient, ModelError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +19,7 @@ pub(crate) fn choose_client(
     project: &ProjectContext,
     script_state: Option<PathBuf>,
 ) -> Result<Arc<dyn ModelClient>, ModelError> {
-    choose::client(&Choice {
+    choose::client_with_fallback(&Choice {
         settings: &project.settings,
         environment: &project.environment,
         layout: &project.layout,
@@ -47,26 +48,40 @@ pub(crate) fn check_budget(
 
 /// Clients of the models of tiers, each made once.
 #[derive(Default)]
-pub(crate) struct TierClients(Mutex<BTreeMap<String, Arc<dyn ModelClient>>>);
+pub(crate) struct TierClients {
+    clients: Mutex<BTreeMap<WantedModel, Arc<dyn ModelClient>>>,
+    /// Tiers without a model at the provider, of which the person was told.
+    told: Mutex<BTreeSet<String>>,
+}
 
 impl TierClients {
-    /// Client of the model `wanted`; that of `turn` where no other model is wanted.
+    /// Client of the model that was chosen; that of `turn` where no other is wanted.
     pub(crate) fn get(
         &self,
-        wanted: Option<String>,
+        pick: ModelPick,
         turn: &Turn,
         project: &ProjectContext,
         script_state: &Path,
     ) -> Result<Arc<dyn ModelClient>, SessionError> {
-        let Some(wanted) = wanted.filter(|wanted| wanted != turn.client.model()) else {
+        if let Some(text) = pick.passed_over
+            && self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone())
+        {
+            turn.trace.notice(text)?;
+        }
+        let is_own = |wanted: &WantedModel| wanted.provider.is_none() && wanted.model == turn.client.model();
+        let Some(wanted) = pick.wanted.filter(|wanted| !is_own(wanted)) else {
             return Ok(turn.client.clone());
         };
-        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&wanted) {
             return Ok(client.clone());
         }
         let mut project = project.clone();
-        project.settings = Arc::new(project.settings.with(&table::MODEL, &wanted)?);
+        let mut settings = project.settings.with(&table::MODEL, &wanted.model)?;
+        if let Some(provider) = &wanted.provider {
+            settings = settings.with(&table::PROVIDER, provider)?;
+        }
+        project.settings = Arc::new(settings);
         let client = choose_client(&project, Some(script_state.to_path_buf()))?;
         check_budget(turn.cost.limit(), client.as_ref(), &turn.prices, &project.layout)?;
         clients.insert(wanted, client.clone());

@@ -315,6 +315,14 @@ impl Turn {
                     stop.cancel();
                 }
             }
+            Event::Fallback { reason, to, spent } => {
+                sieve = sieve.as_ref().map(|_| Sieve::default());
+                let text = format!("{reason}; {to} answers for the rest of this turn");
+                self.trace.tell(Notice::Restart { item: &message, reason: &text });
+                if recorded.is_ok() {
+                    recorded = self.record_broken(spent).and_then(|()| self.trace.notice(&text));
+                }
+            }
             Event::Reading { done, total } => self.trace.tell(Notice::Reading { done, total }),
             Event::Idle => self.trace.tell(Notice::Idle),
             Event::Text(_) | Event::Reasoning(_) => {}
@@ -325,15 +333,18 @@ impl Turn {
             Ok(reply) => {
                 let model = if reply.model.is_empty() { self.client.model() } else { &reply.model };
                 // A vendor may answer under a name that the table does not have; then the name that was asked for counts.
-                let priced = |model: &str| self.prices.reply_cost(self.client.provider(), model, &reply);
+                let provider =
+                    if reply.provider.is_empty() { self.client.provider() } else { &reply.provider };
+                let priced = |model: &str| self.prices.reply_cost(provider, model, &reply);
                 let cost = priced(model).or_else(|| priced(self.client.model()));
-                self.cost.record(self.client.provider(), model, reply.usage, cost)?;
+                self.cost.record(provider, model, reply.usage, cost)?;
                 if let (Some(journal), Some(nanos)) = (&self.journal, cost) {
                     journal.spend(nanos)?;
                 }
                 self.trace.event(TraceEvent::ItemCompleted {
                     item: Item::ModelCall(Box::new(ModelCallItem {
                         id: item.clone(),
+                        provider: (!reply.provider.is_empty()).then(|| provider.to_string()),
                         model: Some(model.to_string()),
                         usage: serde_json::to_value(reply.usage).ok(),
                         cost_usd: cost.map(dollars),

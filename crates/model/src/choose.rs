@@ -2,6 +2,7 @@
 //! `mock`. One table says what each provider needs; `marvin doctor` prints it.
 
 use crate::client::{Failure, ModelClient, ModelError};
+use crate::fallback::FallbackClient;
 use crate::mock::Mock;
 use crate::program::{ClaudeProgram, CodexProgram};
 use crate::retry::RetryClient;
@@ -187,6 +188,12 @@ pub fn provider_name(settings: &Settings, layout: &Layout) -> String {
         .to_string()
 }
 
+/// Whether the built-in model would answer without a script: it shows tools, and cannot do the work of an agent.
+#[must_use]
+pub fn is_builtin(settings: &Settings, layout: &Layout) -> bool {
+    provider_name(settings, layout) == "mock" && settings.given(&table::SCRIPT).is_none()
+}
+
 /// The client that answers.
 ///
 /// # Errors
@@ -211,6 +218,41 @@ pub fn client(choice: &Choice<'_>) -> Result<Arc<dyn ModelClient>, ModelError> {
     };
     let retries = u32::try_from(settings.whole(&table::RETRIES)).unwrap_or(0);
     Ok(Arc::new(RetryClient { inner, retries }))
+}
+
+/// The client that answers, with the one that takes its place where `model.fallback` names one.
+///
+/// # Errors
+/// As [`client`], for both.
+pub fn client_with_fallback(choice: &Choice<'_>) -> Result<Arc<dyn ModelClient>, ModelError> {
+    let first = client(choice)?;
+    let Some(named) = choice.settings.given(&table::FALLBACK) else { return Ok(first) };
+    let (provider, model) = match provider_prefix(named) {
+        Some((provider, model)) => (provider, Some(model)),
+        None => (named, None),
+    };
+    if !PROVIDERS.contains(&provider) {
+        let near = nearest_of(provider, PROVIDERS.iter().copied())
+            .map(|near| format!("; did you mean `{near}`?"))
+            .unwrap_or_default();
+        let message = format!("{}: unknown provider `{provider}`{near}", table::FALLBACK.key);
+        return Err(ModelError::new(provider, Failure::Missing, message));
+    }
+    let wrong = |error: marvin_base::settings::SettingsError| {
+        ModelError::new(provider, Failure::Missing, error.to_string())
+    };
+    let settings = choice.settings.with(&table::PROVIDER, provider).map_err(wrong)?;
+    let settings = settings.with(&table::MODEL, model.unwrap_or_default()).map_err(wrong)?;
+    let second =
+        client(&Choice { settings: &settings, script_state: choice.script_state.clone(), ..*choice })?;
+    Ok(Arc::new(FallbackClient::new(first, second)?))
+}
+
+/// The provider and the model of `PROVIDER:MODEL` or `PROVIDER/MODEL`.
+#[must_use]
+pub fn provider_prefix(name: &str) -> Option<(&str, &str)> {
+    let (provider, model) = name.split_once([':', '/'])?;
+    (PROVIDERS.contains(&provider) && !model.is_empty()).then_some((provider, model))
 }
 
 fn mock(choice: &Choice<'_>) -> Result<Mock, ModelError> {

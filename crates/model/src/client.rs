@@ -106,6 +106,8 @@ pub struct Reply {
     pub stop: Stop,
     /// The model that answered, as the vendor names it; empty when it does not say.
     pub model: String,
+    /// The provider that answered, where it is another than the client's.
+    pub provider: String,
     /// Data that the vendor wants back unchanged with this message.
     pub opaque: Option<Value>,
     /// Cost in nano-dollars, if the vendor reports it.
@@ -126,6 +128,14 @@ pub enum Event<'a> {
         /// Which repetition this is, from 1.
         attempt: u32,
         /// Tokens of the failed attempt; see [`ModelError::spent`].
+        spent: Option<Usage>,
+    },
+    /// The provider failed for good, and another answers from here on; what was shown of this reply is void.
+    Fallback {
+        reason: &'a str,
+        /// The provider and the model that answer.
+        to: &'a str,
+        /// Cost of the failed attempt.
         spent: Option<Usage>,
     },
     /// How much of the prompt a server on this machine has read, in tokens.

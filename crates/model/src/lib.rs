@@ -8,6 +8,7 @@ pub mod arguments;
 pub mod choose;
 pub mod client;
 pub mod cost;
+pub mod fallback;
 mod formats;
 pub mod message;
 pub mod mock;

@@ -119,11 +119,14 @@ impl Tickets {
             project.workspace.as_deref().ok_or_else(|| Halt::Usage("a pipeline needs a workspace".into()))?;
         let store = Store::of_workspace(workspace, true)?;
         let mut tickets = Tickets { store, run: run.to_string(), epic: String::new() };
+        let known = tickets.store.shelf()?.tickets;
         let draft = Draft {
             title: truncate::line(goal, 100),
             description: goal.to_string(),
             kind: "epic".into(),
             priority: "0".into(),
+            // Where an agent started the pipeline, its ticket is the parent.
+            parent: project.duty.parent().filter(|id| known.contains_key(*id)).unwrap_or_default().into(),
             acceptance: "Every phase of the pipeline is complete and everything is verified.".into(),
             ..Draft::default()
         };

@@ -20,7 +20,6 @@ pub struct Launcher {
     /// Where this process was started: paths in flags are relative to it.
     pub(super) directory: PathBuf,
     pub(super) provider: String,
-    pub(super) model: Option<String>,
     pub(super) cost: Arc<CostLedger>,
     pub(super) script_state: PathBuf,
     pub(super) logs: OpenDir,
@@ -54,7 +53,6 @@ impl Launcher {
             program: std::env::current_exe().ok()?,
             directory: project.directory.clone(),
             provider: client.provider().to_string(),
-            model: settings.given(&table::MODEL).map(str::to_string),
             cost: cost.clone(),
             script_state: script_state.to_path_buf(),
             logs: logs.clone(),

@@ -16,6 +16,7 @@ mod tools;
 
 pub use launcher::Launcher;
 pub use model::ModelChoice;
+pub(crate) use model::{ModelPick, WantedModel};
 pub use order::Order;
 pub use report::{SubAgentReport, questions};
 pub use tools::{LaunchAgent, LaunchResearchAgent};

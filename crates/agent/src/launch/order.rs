@@ -1,7 +1,7 @@
 //! Orders for sub-agents, and the processes that carry them out.
 
 use super::launcher::Launcher;
-use super::model::ModelChoice;
+use super::model::{ModelChoice, WantedModel};
 use super::report::{self, SubAgentReport};
 use crate::roles::Role;
 use marvin_base::atomic;
@@ -37,6 +37,8 @@ pub struct Order {
     pub model: ModelChoice,
     /// Commitments, as `KIND:ASSERTION`.
     pub commitments: Vec<String>,
+    /// Whether it works as a pipeline, in phases.
+    pub in_phases: bool,
     pub deadline: Duration,
     /// US dollars that it may spend; none: what is left to this process.
     pub budget: Option<f64>,
@@ -63,14 +65,14 @@ impl Launcher {
             name: format!("{label}.log"),
             calls: self.logs.path().join(format!("{label}.tools.jsonl")),
         };
-        let model = order.model.model(order.role, &self.provider, &context.settings, self.model.as_deref());
-        let child = self.child(order, model.as_deref(), &logs, context)?;
+        let model = order.model.model(order.role, &self.provider, &context.settings, &context.layout).wanted;
+        let child = self.child(order, model.as_ref(), &logs, context)?;
         let outcome = child::run(child, &context.cancel)
             .await
             .map_err(|error| ToolError::Failed(format!("the sub-agent could not be started: {error}")))?;
         let mut launched = report::read(order.role, order.deadline, &outcome);
         launched.depth = context.settings.whole(&table::DEPTH) + 1;
-        launched.model = launched.model.or(model);
+        launched.model = launched.model.or(model.map(|wanted| wanted.model));
         launched.log = self.logs.path().join(&logs.name).display().to_string();
         launched.tool_log = logs.calls.display().to_string();
         // The record of the child is whole without this log, which is for people.
@@ -81,7 +83,7 @@ impl Launcher {
     fn child(
         &self,
         order: &Order,
-        model: Option<&str>,
+        model: Option<&WantedModel>,
         logs: &Logs,
         context: &ToolContext,
     ) -> Result<Child, ToolError> {
@@ -89,6 +91,9 @@ impl Launcher {
         words.extend(["--working-dir".into(), order.directory.display().to_string()]);
         words.push(format!("--deadline={}", order.deadline.as_secs().max(1)));
         words.extend(order.commitments.iter().map(|commitment| format!("--commitment={commitment}")));
+        if order.in_phases {
+            words.push("--design-first".into());
+        }
         let mut child = Child::new(self.program.clone()).args(words);
         child.directory = Some(self.directory.clone());
         child.input = order.prompt.clone().into_bytes();
@@ -104,6 +109,11 @@ impl Launcher {
                 None => removed.push(name.to_string()),
             }
         }
+        let provider =
+            model.and_then(|wanted| wanted.provider.clone()).zip(table::PROVIDER.variables.first());
+        if let Some((provider, variable)) = provider {
+            set.insert((*variable).to_string(), provider);
+        }
         child.set = set;
         child.remove = removed;
         Ok(child)
@@ -113,7 +123,7 @@ impl Launcher {
     fn variables(
         &self,
         order: &Order,
-        model: Option<&str>,
+        model: Option<&WantedModel>,
         logs: &Logs,
         context: &ToolContext,
     ) -> Result<BTreeMap<&'static str, Option<String>>, ToolError> {
@@ -127,7 +137,7 @@ impl Launcher {
             ("MARVIN_DEPTH", Some(depth.to_string())),
             ("MARVIN_ROLE", Some(order.role.name().to_string())),
             ("MARVIN_STEP", None),
-            ("MARVIN_MODEL", model.map(str::to_string)),
+            ("MARVIN_MODEL", model.map(|wanted| wanted.model.clone())),
             ("MARVIN_TICKET", order.ticket.clone()),
             ("MARVIN_READONLY", (order.access == Access::Readonly).then(|| "1".to_string())),
             ("MARVIN_WRITABLE_FILES", files),

@@ -8,10 +8,11 @@ use crate::roles::Role;
 use async_trait::async_trait;
 use marvin_base::settings::table;
 use marvin_gate::{Access, Intent, Touches};
-use marvin_tools::tickets::{Store, TicketError};
+use marvin_tools::tickets::{Store, Ticket, TicketError};
 use marvin_tools::{Output, Tool, ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +53,12 @@ pub struct LaunchInput {
     /// What must hold when it says that it is done, each as KIND:ASSERTION, such as "shell:cargo test".
     #[serde(default)]
     commitments: Vec<String>,
+    /// It builds the task in phases: documents, reviews, tests first, code, proofs.
+    #[serde(default)]
+    design_first: bool,
+    /// The same: the tests of the phases are written from the design.
+    #[serde(default)]
+    tdd: bool,
     /// Seconds that it may take.
     #[serde(default)]
     timeout_s: Option<u64>,
@@ -78,6 +85,15 @@ impl LaunchInput {
         if matches!(role, Role::Chat | Role::Evaluator | Role::Coordinator | Role::Servitor) {
             return usage(format!("{} is not a role for a sub-agent", role.name()));
         }
+        let in_phases = self.design_first || self.tdd;
+        let narrowed = self.readonly || !self.writable_files.is_empty() || !self.commitments.is_empty();
+        if in_phases && (narrowed || self.role.is_some() || self.model != ModelChoice::Auto) {
+            return usage(
+                "`design_first` and `tdd` start agents of their own with their own roles, models, rights and checks: leave out \
+                 `role`, `model`, `readonly`, `writable_files` and `commitments`"
+                    .into(),
+            );
+        }
         if self.writable_files.iter().any(|file| file.contains(',') || file.trim().is_empty()) {
             return usage("`writable_files` are names of files, without commas".into());
         }
@@ -95,6 +111,7 @@ impl LaunchInput {
             ticket: Some(self.ticket_id.trim().to_string()),
             model: self.model,
             commitments: self.commitments.clone(),
+            in_phases,
             deadline: deadline(self.timeout_s, &table::AGENT_TIMEOUT, context),
             budget: self.max_cost,
         })
@@ -187,6 +204,7 @@ impl Tool for LaunchResearchAgent {
             ticket: None,
             model: input.model,
             commitments: Vec::new(),
+            in_phases: false,
             deadline: deadline(input.timeout_s, &table::RESEARCH_TIMEOUT, context),
             budget: input.max_cost.filter(|cost| cost.is_finite()),
         };
@@ -239,6 +257,8 @@ fn output(launched: SubAgentReport, note: Option<String>) -> Output<SubAgentRepo
 struct Tickets {
     store: Store,
     id: String,
+    /// Tickets below it before the sub-agent began.
+    children: BTreeSet<String>,
 }
 
 impl Tickets {
@@ -258,7 +278,8 @@ impl Tickets {
         let waits: Vec<String> =
             deps.into_iter().filter(|dep| status(dep).is_some_and(|status| status != "closed")).collect();
         if waits.is_empty() {
-            return Ok(Tickets { store, id });
+            let children = below(&store, &id).into_iter().collect();
+            return Ok(Tickets { store, id, children });
         }
         Err(ToolError::Failed(format!(
             "the ticket {id} waits for others: {}. Work on those first, or take the dependency away.",
@@ -270,8 +291,13 @@ impl Tickets {
         self.store.set_status(&self.id, "in_progress").map(|_| ()).map_err(failed)
     }
 
-    /// Closes the ticket of work that is done; never the one that this agent itself works on.
+    /// Closes the ticket of work that is done, and those that the sub-agent made below it; never the one that this agent
+    /// itself works on.
     fn close(&self, context: &ToolContext) -> Option<String> {
+        for made in below(&self.store, &self.id).iter().filter(|child| !self.children.contains(*child)) {
+            // One that cannot be closed stays open, where the person sees it.
+            self.store.set_status(made, "closed").ok();
+        }
         let own = [context.duty.current(), context.duty.parent().map(str::to_string)];
         if own.iter().flatten().any(|own| *own == self.id) {
             return None;
@@ -281,6 +307,13 @@ impl Tickets {
             Err(error) => format!("The ticket {} could not be closed: {error}", self.id),
         })
     }
+}
+
+/// Open tickets whose parent is this one.
+fn below(store: &Store, parent: &str) -> Vec<String> {
+    let Ok(shelf) = store.shelf() else { return Vec::new() };
+    let is_open_child = |ticket: &Ticket| ticket.value("parent") == parent && ticket.status() != "closed";
+    shelf.tickets.iter().filter(|(_, ticket)| is_open_child(ticket)).map(|(id, _)| id.clone()).collect()
 }
 
 fn failed(error: TicketError) -> ToolError {

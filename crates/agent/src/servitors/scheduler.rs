@@ -16,7 +16,7 @@ use crate::project_context::ProjectContext;
 use crate::roles::Role;
 use crate::turn::Turn;
 use marvin_base::settings::table;
-use marvin_model::ModelClient;
+use marvin_model::{ModelClient, choose};
 use marvin_tools::{DynTool, Mode, ToolContext, Toolbox};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -163,6 +163,11 @@ impl ServitorScheduler {
 
     /// Summons a servitor; one with an assignment begins at once.
     pub fn summon(self: &Arc<Self>, by: &Requester, summons: &Summons) -> Result<Servitor, RegistryError> {
+        let project = &self.registry.project;
+        if choose::is_builtin(&project.settings, &project.layout) {
+            let why = "cannot summon a servitor: no provider has a key, and the built-in model cannot do its work\n  hint: set a key or choose a provider; `marvin doctor` shows how";
+            return Err(RegistryError::Refused(why.into()));
+        }
         let servitor = self.registry.summon(by, summons)?;
         self.start(&servitor);
         Ok(servitor)
@@ -330,7 +335,7 @@ impl ServitorScheduler {
         let (project, turn) = (&self.registry.project, &self.parts.turn);
         let Some(script_state) = &self.parts.script_state else { return Ok(turn.client.clone()) };
         let choice = ModelChoice::find(&servitor.tier).unwrap_or_default();
-        let wanted = choice.model(Role::Servitor, turn.client.provider(), &project.settings, None);
+        let wanted = choice.model(Role::Servitor, turn.client.provider(), &project.settings, &project.layout);
         self.tier_clients.get(wanted, turn, project, script_state)
     }
 

@@ -228,7 +228,7 @@ impl StepAgents {
     /// Model of a role: that of its tier, where one is set or its provider has the usual one; else the run's.
     fn model(&self, role: Role, choice: ModelChoice) -> Result<Arc<dyn ModelClient>, SessionError> {
         let project = &self.parts.project;
-        let wanted = choice.model(role, self.turn.client.provider(), &project.settings, None);
+        let wanted = choice.model(role, self.turn.client.provider(), &project.settings, &project.layout);
         self.tier_clients.get(wanted, &self.turn, project, &self.parts.script_state)
     }
 

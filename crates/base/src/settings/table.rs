@@ -66,6 +66,8 @@ settings! {
         "Provider; unset: the first with a key, else mock";
     MODEL = "model.name", Text, "", Anyone, ["MARVIN_MODEL"],
         "Model of the provider; unset: the provider's own default";
+    FALLBACK = "model.fallback", Text, "", Person, ["MARVIN_FALLBACK"],
+        "Provider, or PROVIDER:MODEL, that answers for the rest of a turn when the provider fails; unset: the turn fails";
     PROTOCOL = "model.protocol", Choice(&["auto", "native", "json", "action"]), "auto", Anyone, ["MARVIN_PROTOCOL"],
         "How tools are called: native calls, JSON in text, or {message, spawn} in text; auto: what the provider can do";
     SCRIPT = "model.script", Text, "", Person, ["MARVIN_SCRIPT"],
@@ -167,7 +169,7 @@ settings! {
         "Further arguments for Claude Code, split as a shell would";
 
     TIER_CODEX = "tier.codex", Text, "gpt-5.3-codex", Anyone, ["MARVIN_CODE_MODEL_LOW"],
-        "Model for implementation and review fixes";
+        "Model for implementation and review fixes; every tier is a model of the provider, or PROVIDER:MODEL";
     TIER_OPUS = "tier.opus", Text, "claude-opus-4.6", Anyone, ["MARVIN_CODE_MODEL_HIGH"],
         "Model for code reviews, adversarial QA and plan review";
     TIER_PLAN = "tier.plan", Text, "gpt-5.2", Anyone, ["MARVIN_CODE_MODEL_PLAN"], "Model for debug loops and QA fixes";

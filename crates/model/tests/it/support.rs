@@ -119,6 +119,7 @@ pub(crate) async fn ask_until(
     let mut collect = |event: Event<'_>| match event {
         Event::Text(piece) => texts.push(piece.to_string()),
         Event::Reasoning(piece) => reasoning.push_str(piece),
+        Event::Fallback { .. } => {}
         Event::Restart { reason, attempt, spent } => {
             texts.clear();
             lost.extend(spent);

@@ -16,6 +16,7 @@ fn config() {
     assert_snapshot!(config(""), @"
     model.provider                                (unset)  [default]
     model.name                                    (unset)  [default]
+    model.fallback                                (unset)  [default]
     model.protocol                                auto  [default]
     model.script                                  (unset)  [default]
     provider.openai.url                           https://api.openai.com/v1  [default]
