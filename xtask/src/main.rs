@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask test            install what the tests need, run everything, end with the counts
-cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, faces, sandbox, all
+cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, faces, sandbox, prompt, all
 cargo xtask attack [GROUP …] [--sample N] [--binary PATH]
                             attacks on the built binary, each with a control; data in attacks/
 cargo xtask fuzz [TARGET] [--minutes N]

@@ -7,6 +7,7 @@
 //! is shown.
 
 pub mod account;
+pub mod agent_toolbox;
 pub mod chat;
 pub mod commitments;
 pub mod compaction;
@@ -17,6 +18,7 @@ pub mod evaluator;
 pub mod history;
 pub mod launch;
 mod model_client;
+pub mod offering;
 pub mod outcome;
 pub mod profile;
 pub mod progress;

@@ -16,6 +16,7 @@ pub enum Role {
     Reviewer,
     TestTriager,
     TestWriter,
+    DocumentWriter,
     SkillBuilder,
     Evaluator,
 }
@@ -30,7 +31,7 @@ pub struct UnknownRole {
 }
 
 /// Every role, with its name in records, scripts and settings, and its instructions.
-const ROLES: [(Role, &str, &str); 13] = [
+const ROLES: [(Role, &str, &str); 14] = [
     (Role::Chat, "Chat", include_str!("../prompts/roles/chat.md")),
     (Role::Coder, "Coder", include_str!("../prompts/roles/coder.md")),
     (Role::Coordinator, "Coordinator", include_str!("../prompts/roles/coordinator.md")),
@@ -42,6 +43,7 @@ const ROLES: [(Role, &str, &str); 13] = [
     (Role::Reviewer, "Reviewer", include_str!("../prompts/roles/reviewer.md")),
     (Role::TestTriager, "TestTriager", include_str!("../prompts/roles/test_triager.md")),
     (Role::TestWriter, "TestWriter", include_str!("../prompts/roles/test_writer.md")),
+    (Role::DocumentWriter, "DocumentWriter", include_str!("../prompts/roles/document_writer.md")),
     (Role::SkillBuilder, "SkillBuilder", include_str!("../prompts/roles/skill_builder.md")),
     (Role::Evaluator, "Evaluator", include_str!("../prompts/evaluator.md")),
 ];
@@ -60,7 +62,7 @@ impl Role {
         self.row().1
     }
 
-    /// Its instructions.
+    /// Template of its instructions; what it says depends on the tools of the agent and on whether a person is there.
     #[must_use]
     pub fn template(self) -> &'static str {
         self.row().2
@@ -86,7 +88,7 @@ impl Role {
             Role::Coder | Role::Implementer | Role::Servitor | Role::SkillBuilder => Some(&table::TIER_CODEX),
             Role::Reviewer | Role::Coordinator => Some(&table::TIER_OPUS),
             Role::Debugger | Role::TestTriager | Role::Research => Some(&table::TIER_PLAN),
-            Role::Planner => Some(&table::TIER_PLAN_GEN),
+            Role::Planner | Role::DocumentWriter => Some(&table::TIER_PLAN_GEN),
             Role::TestWriter => Some(&table::TIER_TEST_WRITER),
         }
     }

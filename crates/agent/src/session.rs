@@ -43,7 +43,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 /// Settings that shape a conversation: they are kept in `run.json`, and a replay takes them from there.
-static SHAPING: [&Setting; 13] = [
+static SHAPING: [&Setting; 14] = [
     &table::PROTOCOL,
     &table::ROLE,
     &table::STEP,
@@ -57,6 +57,7 @@ static SHAPING: [&Setting; 13] = [
     &table::PROFILE,
     &table::READONLY,
     &table::WRITABLE_FILES,
+    &table::TOOLS_OFFER,
 ];
 
 /// An open session.
@@ -236,7 +237,7 @@ impl Session {
         if history.is_some() {
             self.remember(prompt, &outcome.text)?;
         }
-        let account = self.account(prompt, &outcome).await?;
+        let account = self.account(&outcome);
         if let Some(recollection) = recollection {
             let mut recollection = recollection.lock().unwrap_or_else(PoisonError::into_inner);
             self.keep(&mut recollection, prompt, &outcome, account.as_deref());

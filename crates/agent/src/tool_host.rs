@@ -4,7 +4,7 @@ use crate::progress::{Progress, unnoted};
 use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::{Touches, Verdict};
-use marvin_model::{ToolCall, ToolSpec};
+use marvin_model::{Message, ToolCall, ToolSpec};
 use marvin_tools::{ToolContext, Toolbox};
 use serde::Serialize;
 use serde_json::Value;
@@ -81,8 +81,13 @@ impl From<marvin_tools::CallOutcome> for ToolCallResult {
 /// Host of tools: takes calls.
 #[async_trait]
 pub trait ToolHost: Send + Sync {
-    /// The tools on offer, in a stable order.
+    /// Every tool of the agent, in a stable order.
     fn specs(&self) -> Vec<ToolSpec>;
+
+    /// The tools that a request with these messages offers, in an order that only grows.
+    fn offer(&self, _messages: &[Message]) -> Vec<ToolSpec> {
+        self.specs()
+    }
 
     fn knows(&self, name: &str) -> bool;
 

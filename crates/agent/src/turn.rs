@@ -140,6 +140,9 @@ struct Course {
     changed: bool,
     /// Replies that were notes and nothing else.
     noted: usize,
+    /// Tools that the last request offered, where not all of them are offered, and those that it was the first to offer.
+    offered: usize,
+    new_tools: Vec<String>,
 }
 
 impl Turn {
@@ -211,17 +214,23 @@ impl Turn {
         let last = course.exhausted;
         let mut request = Request {
             messages: course.messages.clone(),
-            tools: self.tools.specs(),
+            tools: self.tools.offer(&course.messages),
             answer_only: last || course.empty > 0,
             response_schema: self.response_schema.clone(),
             role: self.role.clone(),
             step: self.step.clone(),
         };
+        if request.tools.len() < self.tools.specs().len() {
+            // Tools are only ever added, behind the others.
+            let new = request.tools.iter().skip(course.offered);
+            course.new_tools = new.map(|spec| spec.name.clone()).collect();
+            course.offered = request.tools.len();
+        }
         if let Some(stages) = &self.stages {
             stages.prepare(&mut request);
         }
         let ReceivedReply { item, mut reply, shown_bytes } =
-            self.send(course, self.protocol.prepare(request), true).await?;
+            self.send(course, self.protocol.prepare(request)).await?;
         drop(place);
         let mut understood = self.protocol.understand(&reply);
         let notes = self.stages.as_ref().and_then(|stages| stages.sort(&mut reply, &mut understood));
@@ -275,7 +284,7 @@ impl Turn {
         Ok(())
     }
 
-    async fn send(&self, course: &Course, request: Request, shown: bool) -> Result<ReceivedReply, Halt> {
+    async fn send(&self, course: &mut Course, request: Request) -> Result<ReceivedReply, Halt> {
         let item = self.trace.next_item();
         self.trace.event(TraceEvent::ItemStarted {
             item: Item::ModelCall(Box::new(ModelCallItem {
@@ -288,11 +297,12 @@ impl Turn {
                 step: request.step.clone(),
                 messages: Some(request.messages.len()),
                 tools: Some(request.tools.len()),
+                new_tools: std::mem::take(&mut course.new_tools),
                 request_signature: Some(signature::hash(&request)),
                 ..ModelCallItem::default()
             })),
         })?;
-        let streams = shown && self.protocol.streams() && self.response_schema.is_none();
+        let streams = self.protocol.streams() && self.response_schema.is_none();
         let message = message_item(&item);
         // An interrupted attempt costs something too; when that was the last of the budget, no other is made.
         let stop = self.cancel.child_token();

@@ -10,6 +10,7 @@ mod grep;
 pub(crate) mod honesty;
 mod hook;
 mod memory;
+mod prompt;
 mod report;
 mod sandbox;
 mod start;
@@ -24,7 +25,7 @@ use serde_json::Value;
 /// A benchmark: returns a report whose `ok` says whether its targets are met.
 type Bench = fn() -> anyhow::Result<Value>;
 
-const BENCHMARKS: [(&str, Bench); 12] = [
+const BENCHMARKS: [(&str, Bench); 13] = [
     ("start", start::run),
     ("stream", stream::run),
     ("grep", grep::run),
@@ -37,6 +38,7 @@ const BENCHMARKS: [(&str, Bench); 12] = [
     ("memory", memory::run),
     ("faces", front_ends::run),
     ("sandbox", sandbox::run),
+    ("prompt", prompt::run),
 ];
 
 /// Runs one benchmark, or all; fails when a target is missed.

@@ -8,10 +8,9 @@ use marvin_base::layout::Layout;
 use marvin_base::printable::count;
 use marvin_base::settings::{nearest_of, table};
 use marvin_base::{atomic, truncate};
-use marvin_gate::{Access, Workspace};
+use marvin_gate::Workspace;
 use marvin_model::choose;
 use marvin_model::cost::Lifetime;
-use marvin_tools::Mode;
 use marvin_tools::turbotime::{Selection, TOOLS};
 use serde::Serialize;
 use std::sync::Arc;
@@ -439,9 +438,7 @@ impl Chat {
 
     fn tools(&self) -> String {
         let project = self.project();
-        let mode = if project.coding { Mode::Coding } else { Mode::Assistant };
-        let toolbox = project.toolbox(mode, &Access::from_settings(&project.settings));
-        let specs = toolbox.specs();
+        let specs = self.toolbox(&project).specs();
         let rows = specs.iter().map(|spec| {
             let first = spec.description.split(". ").next().unwrap_or_default();
             format!("  {:22}  {}", spec.name, truncate::line(first, 90))

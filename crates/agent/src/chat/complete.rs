@@ -2,8 +2,7 @@
 
 use super::Chat;
 use super::commands::COMMANDS;
-use marvin_gate::{Access, Workspace};
-use marvin_tools::Mode;
+use marvin_gate::Workspace;
 use serde::Serialize;
 use std::path::Path;
 
@@ -45,8 +44,7 @@ impl Chat {
         let mut candidates: Vec<String> =
             files(root, path).into_iter().map(|path| format!("{at}{path}")).collect();
         if at.is_empty() && word.len() > 1 {
-            let mode = if project.coding { Mode::Coding } else { Mode::Assistant };
-            let toolbox = project.toolbox(mode, &Access::from_settings(&project.settings));
+            let toolbox = self.toolbox(&project);
             let names = toolbox.names().into_iter().filter(|name| name.starts_with(word));
             candidates.extend(names.map(str::to_string));
         }

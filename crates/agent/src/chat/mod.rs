@@ -31,6 +31,7 @@ pub use status::Status;
 pub use typed::InputHistory;
 pub use voice::VoiceError;
 
+use crate::agent_toolbox::agent_toolbox;
 use crate::debug::debug_fields;
 use crate::error::SessionError;
 use crate::history::History;
@@ -42,7 +43,9 @@ use broken::InterruptedPrompt;
 use events::{AnsweredEvent, Log, TextEvent};
 use marvin_base::settings::table;
 use marvin_base::truncate;
+use marvin_gate::Access;
 use marvin_memory::Person;
+use marvin_tools::Toolbox;
 use marvin_tools::turbotime::Selection;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -236,6 +239,14 @@ impl Chat {
     #[must_use]
     pub fn project(&self) -> ProjectContext {
         self.state().project.clone()
+    }
+
+    /// The tools of the next turn, for listings.
+    pub(super) fn toolbox(&self, project: &ProjectContext) -> Toolbox {
+        let mut toolbox = agent_toolbox(project, &Access::from_settings(&project.settings));
+        let switched_on = self.state().turbotime.as_ref().map(Selection::tools).unwrap_or_default();
+        switched_on.into_iter().for_each(|tool| toolbox.add(tool));
+        toolbox
     }
 
     /// Messages as they are stored, oldest first.

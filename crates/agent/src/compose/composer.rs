@@ -1,6 +1,7 @@
 //! The composer: reads the state that a system message is made of.
 
 use super::{Coding, PromptExtra, PromptInputs, SystemPrompt, access_sentence};
+use crate::agent_toolbox::agent_toolbox;
 use crate::commitments::{PROJECT, Status, Store};
 use crate::history::History;
 use crate::profile::{self, Profile};
@@ -10,7 +11,9 @@ use marvin_base::layout::Layout;
 use marvin_base::settings::table;
 use marvin_base::{clock, truncate};
 use marvin_gate::{Access, Workspace};
+use marvin_model::ToolSpec;
 use marvin_tools::ToolContext;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Commitments that a prompt lists; there are rarely more than ten.
@@ -30,8 +33,12 @@ pub struct Composer {
     pub date: String,
     pub role: Role,
     pub step: Option<String>,
-    /// Whether another agent gave it the work.
+    /// Whether another agent gave it the work, and reads its questions.
     pub has_parent: bool,
+    /// Whether a person reads its answers and can be asked.
+    pub attended: bool,
+    /// Names of its tools.
+    pub tools: BTreeSet<String>,
     /// The documents with its commitments.
     pub documents: Vec<String>,
     /// Commitments as a recorded run was told them; none: they are read.
@@ -77,6 +84,8 @@ impl Composer {
             role,
             step: step.map(str::to_string),
             has_parent: settings.whole(&table::DEPTH) > 0,
+            attended: role == Role::Chat,
+            tools: tool_names(&agent_toolbox(project, &Access::from_settings(settings)).specs()),
             documents: vec![PROJECT.to_string()],
             recorded: None,
             extras: Vec::new(),
@@ -85,7 +94,13 @@ impl Composer {
     }
 
     /// Composer of an agent that works in a project without a conversation: a servitor, or a step.
-    pub(crate) fn of_agent(project: &ProjectContext, context: &ToolContext, role: Role, step: &str) -> Self {
+    pub(crate) fn of_agent(
+        project: &ProjectContext,
+        context: &ToolContext,
+        tools: BTreeSet<String>,
+        role: Role,
+        step: &str,
+    ) -> Self {
         let access = access_sentence(&context.access, &context.duty);
         Composer {
             layout: project.layout.clone(),
@@ -97,6 +112,8 @@ impl Composer {
             role,
             step: Some(step.to_string()),
             has_parent: false,
+            attended: false,
+            tools,
             documents: Vec::new(),
             recorded: None,
             extras: Vec::new(),
@@ -114,6 +131,8 @@ impl Composer {
         state.role = self.role;
         state.step.clone_from(&self.step);
         state.has_parent = self.has_parent;
+        state.attended = self.attended;
+        state.tools.clone_from(&self.tools);
         state.extras.clone_from(&self.extras);
         state.budget = self.budget;
         state.commitments = match &self.recorded {
@@ -137,6 +156,11 @@ impl Composer {
         }
         self.documents.iter().flat_map(|document| standing(&self.layout, document)).collect()
     }
+}
+
+/// Names of the tools of an agent.
+pub(crate) fn tool_names(specs: &[ToolSpec]) -> BTreeSet<String> {
+    specs.iter().map(|spec| spec.name.clone()).collect()
 }
 
 /// Day in the form that prompts use.

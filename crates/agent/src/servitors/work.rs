@@ -7,10 +7,11 @@ use super::servitor::Servitor;
 use super::state::ServitorState;
 use super::tool_host::ServitorTools;
 use super::turn_journal::RecordJournal;
-use crate::compose::{Composer, budget};
+use crate::compose::{Composer, budget, tool_names};
 use crate::error::RegistryError;
 use crate::outcome::{Outcome, Status};
 use crate::roles::Role;
+use crate::tool_host::ToolHost;
 use crate::turn::Turn;
 use crate::verification::Verifier;
 use marvin_base::settings::table;
@@ -73,22 +74,22 @@ async fn turn(
     context.access = servitor.access.clone();
     context.agent = Some(servitor.id.as_str().into());
     context.cancel = cancel.clone();
+    let tools = ServitorTools {
+        toolbox: scheduler.toolbox(servitor),
+        context: context.clone(),
+        only: servitor.tools.clone(),
+        acting: scheduler.acting.clone(),
+    };
     let composer = Composer {
         date: parts.date.clone(),
         documents: vec![servitor.id.clone()],
         budget: budget(parts.turn.bounds.window.compact),
-        ..Composer::of_agent(&project, &context, Role::Servitor, &servitor.id)
+        ..Composer::of_agent(&project, &context, tool_names(&tools.specs()), Role::Servitor, &servitor.id)
     };
     let system = Message::system(composer.compose().text);
     let promised = scheduler.registry.store.read(&servitor.id)?.commitments;
     let rounds = project.settings.count(&table::VERIFY_ROUNDS);
     let proof = Verifier::documents(project, Some((&servitor.id, promised)), false, rounds);
-    let tools = ServitorTools {
-        toolbox: scheduler.toolbox(servitor),
-        context,
-        only: servitor.tools.clone(),
-        acting: scheduler.acting.clone(),
-    };
     let journal = RecordJournal::of_servitor(scheduler, &servitor.id, &mut restored);
     let turn = Turn {
         client: scheduler.model(servitor)?,

@@ -4,21 +4,19 @@
 //! (`marvin_memory::open_turns`). Nothing here can undo a turn: errors become notices.
 
 use super::Session;
-use super::before_turn::{GOING_ON, Recollection};
-use crate::error::SessionError;
+use super::before_turn::Recollection;
 use crate::outcome::{Outcome, Status};
 use crate::stages::{Notes, Thought};
 use marvin_base::layout::Layout;
 use marvin_base::run::RunDirectory;
 use marvin_base::trace_event::TraceEvent;
-use marvin_base::{clock, ledger, truncate};
+use marvin_base::{clock, ledger};
 use marvin_memory::memory::CandidateOrigin;
 use marvin_memory::open_turns::{PartialTurn, TurnStart};
 use marvin_memory::proposal::{Origin, TurnSources};
 use marvin_memory::stm::Trace;
 use marvin_memory::turns::{CallEntry, CallOutput, CandidateEntry, CandidateOutcome, Turn, TurnEntry};
 use marvin_memory::{Candidate, MemoryError};
-use marvin_model::Message;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -26,29 +24,12 @@ use std::collections::BTreeMap;
 /// Tool calls that a turn's record names, and names in a trace.
 const MAX_RECORDED_CALLS: usize = 50;
 const MAX_TRACE_NAMES: usize = 10;
-/// Bytes of prompt and answer that the conversation state is made from.
-const MAX_STATE_INPUT_BYTES: usize = 6_000;
 
 impl Session {
-    /// Asks the model for the new conversation state, after a turn in which it gave notes; none otherwise.
-    pub(super) async fn account(
-        &self,
-        prompt: &str,
-        outcome: &Outcome,
-    ) -> Result<Option<String>, SessionError> {
-        let thought = self.turn.stages.as_ref().is_some_and(|stages| stages.has_thought());
-        if !thought || outcome.status != Status::Success {
-            return Ok(None);
-        }
-        let before = self.extras.iter().find(|extra| extra.name == GOING_ON);
-        let before = before.map_or("nothing was noted yet", |extra| extra.text.trim());
-        let question = format!(
-            "# {GOING_ON}\n{before}\n\n# What the person said now\n{}\n\n# What was answered\n{}",
-            truncate::middle(prompt, MAX_STATE_INPUT_BYTES),
-            truncate::middle(&outcome.text, MAX_STATE_INPUT_BYTES)
-        );
-        let messages = vec![Message::system(include_str!("../../prompts/state.md")), Message::user(question)];
-        Ok(self.turn.aside("state", messages).await?)
+    /// The new conversation state that the model gave in its notes; none where it gave none, or the turn failed.
+    pub(super) fn account(&self, outcome: &Outcome) -> Option<String> {
+        let stages = self.turn.stages.as_ref().filter(|_| outcome.status == Status::Success)?;
+        stages.so_far().state
     }
 
     /// Stores the turn, and a trace of one that succeeded.

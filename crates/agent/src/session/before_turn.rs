@@ -29,7 +29,7 @@ const MAX_MEMORY_CHARS: usize = 600;
 /// Results of one query of a model.
 const MAX_RECALL_HITS: usize = 4;
 /// Heading of the conversation state.
-pub(super) const GOING_ON: &str = "What is going on";
+const GOING_ON: &str = "What is going on";
 /// Heading of the memories.
 const REMEMBERED: &str = "What is remembered (unverified)";
 

@@ -3,7 +3,7 @@
 use super::Session;
 use super::options::{ExtraContext, Manner};
 use crate::commitments::{PROJECT, VettedCommitment};
-use crate::compose::{Coding, Composer, PromptExtra, budget};
+use crate::compose::{Coding, Composer, PromptExtra, budget, tool_names};
 use crate::error::SessionError;
 use crate::history::History;
 use crate::turn_commitments::TurnCommitments;
@@ -115,6 +115,9 @@ impl Session {
             role: self.role,
             step: self.turn.step.clone(),
             has_parent: self.settings.whole(&table::DEPTH) > 0,
+            attended: self.manner == Manner::Attended
+                || self.replay.as_ref().is_some_and(|replay| replay.attended),
+            tools: tool_names(&self.turn.tools.specs()),
             documents: self
                 .promised
                 .iter()

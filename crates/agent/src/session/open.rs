@@ -4,11 +4,13 @@ use super::options::{Manner, Replay, SessionOptions};
 use super::resume::InterruptedRun;
 use super::{Session, stages};
 use crate::account::Account;
+use crate::agent_toolbox::live_toolbox;
 use crate::commitments::VettedCommitment;
 use crate::compose::{self, access_sentence};
 use crate::error::SessionError;
-use crate::launch::{self, Launcher};
+use crate::launch::Launcher;
 use crate::model_client::{check_budget, choose_client};
+use crate::offering::{OfferedTools, Offering};
 use crate::profile::{self, Profile};
 use crate::project_context::ProjectContext;
 use crate::protocol;
@@ -22,12 +24,11 @@ use crate::turn_commitments::{self, TurnCommitments};
 use marvin_base::ledger::Ledger;
 use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
-use marvin_gate::Access;
 use marvin_model::price::Prices;
 use marvin_model::record::Recording;
 use marvin_model::{ModelClient, ModelError};
+use marvin_tools::ToolContext;
 use marvin_tools::turbotime::Selection;
-use marvin_tools::{Mode, ToolContext, Toolbox};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -77,20 +78,26 @@ impl Session {
             ..parts.tool_context()
         };
         let servitors = options.servitors.unwrap_or_else(|| Servitors::new(project.clone(), "a turn"));
-        let toolbox =
-            Arc::new(toolbox(&parts, client.as_ref(), &servitors, turbotime.as_ref(), &context.access));
-        let tools: Arc<dyn ToolHost> = match &replay {
-            Some(replay) => RecordedTools::new(&toolbox, replay.tape.tool_results()),
-            None => Arc::new(LiveTools::new(toolbox.clone(), context.clone())),
-        };
-        let resumed = interrupted
-            .as_ref()
-            .map(|interrupted| Account::from_events(&interrupted.events, &|tool| tools.changes(tool)));
         let (usual, rounds) = match project.coding {
             true => (Role::Coder, &table::MAX_ROUNDS),
             false => (Role::Chat, &table::MAX_ROUNDS_CHAT),
         };
         let role = settings.given(&table::ROLE).and_then(|name| Role::find(name).ok()).unwrap_or(usual);
+        let launcher =
+            Launcher::new(&project, client.as_ref(), &parts.cost, &parts.script_state, parts.run.logs());
+        let mut toolbox =
+            live_toolbox(&project, &servitors, turbotime.as_ref(), launcher.as_ref(), &context.access);
+        let offering = offering(&project, role, request.depth, turbotime.as_ref());
+        offering.tool().into_iter().for_each(|tool| toolbox.add(Arc::new(tool)));
+        let toolbox = Arc::new(toolbox);
+        let tools: Arc<dyn ToolHost> = match &replay {
+            Some(replay) => RecordedTools::new(&toolbox, replay.tape.tool_results()),
+            None => Arc::new(LiveTools::new(toolbox.clone(), context.clone())),
+        };
+        let tools = OfferedTools::new(tools, offering);
+        let resumed = interrupted
+            .as_ref()
+            .map(|interrupted| Account::from_events(&interrupted.events, &|tool| tools.changes(tool)));
         let (setting, native_tools) = (settings.text(&table::PROTOCOL), client.native_tools());
         let worker_protocol = protocol::choose_for_worker(setting, native_tools);
         let mut turn = parts.turn(client, trace.clone(), tools, role, rounds);
@@ -219,21 +226,20 @@ fn client(
     Ok(Arc::new(recording?))
 }
 
-/// Tools of the session's own turn.
-fn toolbox(
-    parts: &RunParts,
-    client: &dyn ModelClient,
-    servitors: &Arc<Servitors>,
+/// What the requests of a session offer. Sub-agents and agents with a role of their own have all their tools.
+fn offering(
+    project: &ProjectContext,
+    role: Role,
+    depth: i64,
     turbotime: Option<&Selection>,
-    access: &Access,
-) -> Toolbox {
-    let project = &parts.project;
-    let mut toolbox = project.toolbox(if project.coding { Mode::Coding } else { Mode::Assistant }, access);
-    servitors::add_tools(&mut toolbox, project, servitors, access);
-    turbotime.map(Selection::tools).unwrap_or_default().into_iter().for_each(|tool| toolbox.add(tool));
-    if project.coding {
-        let launcher = Launcher::new(project, client, &parts.cost, &parts.script_state, parts.run.logs());
-        launch::add(&mut toolbox, access, launcher.as_ref());
+) -> Arc<Offering> {
+    if depth > 0 || !matches!(role, Role::Chat | Role::Coder) {
+        return Arc::default();
     }
-    toolbox
+    let external = project.external_tools.tools.iter().map(|tool| tool.name().to_string());
+    let switched_on = turbotime.map(Selection::tools).unwrap_or_default();
+    let switched_on = switched_on.iter().map(|tool| tool.name().to_string());
+    // A model sees these names without dots.
+    let always: Vec<String> = external.chain(switched_on).map(|name| name.replace('.', "_")).collect();
+    Offering::new(&project.settings, project.coding, always)
 }

@@ -1,5 +1,6 @@
-//! Stages of a person's turn over the one loop: the model thinks (notes in sections, requests, candidates), tools act, it
-//! answers; then candidates are proposed and the state is committed.
+//! Stages of a person's turn over the one loop: the model thinks where it needs to (notes in sections, requests), tools act,
+//! it answers; then candidates are proposed and the state is committed. A model that can answer does so in its first reply,
+//! and adds candidates and state below the answer: a plain question is one model call, and no turn asks for the state apart.
 //!
 //! [`Stages`] splits every reply of the turn: text before the first section is for the person, sections are for the shell. A
 //! reply without sections is taken as it is, so that a model that only answers gives its answer at once.
@@ -55,6 +56,8 @@ pub struct Thought {
     pub think: String,
     /// Candidates for memory, not checked.
     pub candidates: Vec<Value>,
+    /// The new conversation state, as the model gave it last.
+    pub state: Option<String>,
     /// Parts that could not be parsed.
     pub problems: Vec<String>,
     /// Results of tools in this turn.
@@ -156,6 +159,10 @@ impl Stages {
         let room = sections::MAX_CANDIDATES.saturating_sub(thought.candidates.len());
         thought.candidates.extend(notes.candidates.iter().take(room).cloned());
         thought.problems.extend(notes.problems.iter().cloned());
+        if notes.state.is_some() {
+            thought.state.clone_from(&notes.state);
+        }
+        drop(thought);
         Some(notes)
     }
 

@@ -27,18 +27,20 @@ enum Heading {
     StmQuery,
     ToolRequests,
     MemoryCandidates,
+    GoingOn,
     GoalCandidate,
     Constraints,
     Ambiguity,
     GoalModel,
 }
 
-const HEADINGS: [(&str, Heading); 9] = [
+const HEADINGS: [(&str, Heading); 10] = [
     ("SITUATION", Heading::Situation),
     ("PLAN", Heading::Plan),
     ("STM QUERY", Heading::StmQuery),
     ("TOOL REQUESTS", Heading::ToolRequests),
     ("MEMORY CANDIDATES", Heading::MemoryCandidates),
+    ("GOING ON", Heading::GoingOn),
     ("GOAL CANDIDATE", Heading::GoalCandidate),
     ("CONSTRAINTS", Heading::Constraints),
     ("AMBIGUITY", Heading::Ambiguity),
@@ -53,12 +55,12 @@ impl Heading {
 
     /// Whether it is removed before the answer is requested.
     fn is_removed(self) -> bool {
-        matches!(self, Heading::ToolRequests | Heading::MemoryCandidates)
+        matches!(self, Heading::ToolRequests | Heading::MemoryCandidates | Heading::GoingOn)
     }
 
     /// Whether it holds thoughts, so that an answer is still to come.
     fn is_thought(self) -> bool {
-        !matches!(self, Heading::ToolRequests | Heading::MemoryCandidates | Heading::StmQuery)
+        !self.is_removed() && self != Heading::StmQuery
     }
 }
 
@@ -77,6 +79,8 @@ pub struct Notes {
     pub requests: Vec<ToolCall>,
     /// Candidates for memory, not checked yet.
     pub candidates: Vec<Value>,
+    /// The new conversation state, as the model gave it.
+    pub state: Option<String>,
     /// Parts that could not be parsed.
     pub problems: Vec<String>,
 }
@@ -217,7 +221,7 @@ impl Reader {
             return;
         }
         match self.section {
-            Some(Heading::MemoryCandidates | Heading::GoalModel) => match bullet(line) {
+            Some(Heading::MemoryCandidates | Heading::GoalModel | Heading::GoingOn) => match bullet(line) {
                 Some(text) => {
                     self.end_bullet();
                     self.bullet = text.to_string();
@@ -313,6 +317,12 @@ impl Reader {
             }
             (Some(Heading::GoalModel), Err(error)) => {
                 self.problem(format!("GOAL MODEL is not a JSON object ({error})"));
+            }
+            (Some(Heading::GoingOn), Ok(state)) => self.notes.state = Some(Value::Object(state).to_string()),
+            (Some(Heading::GoingOn), Err(error)) => {
+                // The memory keeps the old state then, with the person's question as open.
+                self.notes.state = Some(text.trim().to_string());
+                self.problem(format!("GOING ON is not a JSON object ({error})"));
             }
             (_, Err(error)) => self.problem(format!("a memory candidate is not a JSON object ({error})")),
             (_, Ok(_)) if self.notes.candidates.len() >= MAX_CANDIDATES => {

@@ -14,7 +14,7 @@ pub use crate::turn_commitments::TurnCommitments;
 pub(crate) use job::file_name;
 pub use job::{Job, JobResult, Rights};
 
-use crate::compose::{self, Composer, budget};
+use crate::compose::{self, Composer, budget, tool_names};
 use crate::error::SessionError;
 use crate::launch::ModelChoice;
 use crate::model_client::{TierClients, check_budget, choose_client};
@@ -183,13 +183,16 @@ impl StepAgents {
         context.workspace = project.workspace.clone();
         context.cancel = cancel.clone();
         context.agent = promise.map(|promise| promise.document().into());
+        let mut toolbox = project.toolbox(Mode::Coding, &access);
+        if let Some(tools) = &job.rights.tools {
+            toolbox.keep(tools);
+        }
         let composer = Composer {
             date: self.date.clone(),
-            has_parent: true,
             documents: promise.map(|promise| promise.document().to_string()).into_iter().collect(),
             extras: job.extras.clone(),
             budget: budget(self.turn.bounds.window.compact),
-            ..Composer::of_agent(project, &context, job.role, &job.step)
+            ..Composer::of_agent(project, &context, tool_names(&toolbox.specs()), job.role, &job.step)
         };
         let trace = Arc::new(self.turn.trace.about(job.about()));
         let composed = composer.compose();
@@ -202,10 +205,6 @@ impl StepAgents {
             render_tools: client.native_tools(),
             outputs: job.outputs_schema.clone(),
         };
-        let mut toolbox = project.toolbox(Mode::Coding, &access);
-        if let Some(tools) = &job.rights.tools {
-            toolbox.keep(tools);
-        }
         let journal =
             RecordJournal::of_step(record.clone(), &mut restored, self.asking.clone(), self.proving.clone());
         let turn = Turn {

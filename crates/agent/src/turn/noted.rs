@@ -1,11 +1,9 @@
-//! Replies that are notes, and single questions beside the conversation.
+//! Replies that are notes.
 
 use super::{Course, Halt, Turn};
-use crate::account::Account;
 use crate::outcome::Status;
 use crate::stages::{MAX_NOTES_ONLY_REPLIES, Notes};
-use marvin_base::ledger::LedgerError;
-use marvin_model::{Message, Reply, Request};
+use marvin_model::{Message, Reply};
 
 impl Turn {
     /// Handles a reply of nothing but notes: requests the answer, a bounded number of times.
@@ -34,31 +32,5 @@ impl Turn {
             self.feed(course, vec![Message::user(word)])?;
         }
         Ok(())
-    }
-
-    /// Asks one question beside the conversation, without tools; none when it failed. It is recorded and paid for like every
-    /// other.
-    pub(crate) async fn aside(
-        &self,
-        step: &str,
-        messages: Vec<Message>,
-    ) -> Result<Option<String>, LedgerError> {
-        let course = self.course(Vec::new(), 0, Account::default());
-        let request = Request {
-            messages,
-            answer_only: true,
-            role: self.role.clone(),
-            step: Some(step.to_string()),
-            ..Request::default()
-        };
-        let sent = match self.check_bounds(&course) {
-            Ok(()) => self.send(&course, request, false).await,
-            Err(halt) => Err(halt),
-        };
-        match sent {
-            Ok(sent) => Ok(Some(sent.reply.text)),
-            Err(Halt::Over(_)) => Ok(None),
-            Err(Halt::Record(error)) => Err(error),
-        }
     }
 }

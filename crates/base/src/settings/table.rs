@@ -22,7 +22,7 @@ pub const PROVIDERS: [&str; 11] = [
 ];
 
 /// Names of the roles that an agent can have.
-pub const ROLES: [&str; 13] = [
+pub const ROLES: [&str; 14] = [
     "Chat",
     "Coder",
     "Coordinator",
@@ -34,6 +34,7 @@ pub const ROLES: [&str; 13] = [
     "Reviewer",
     "TestTriager",
     "TestWriter",
+    "DocumentWriter",
     "SkillBuilder",
     "Evaluator",
 ];
@@ -234,6 +235,8 @@ settings! {
         "When the record is forced to the disk: after every line, every turn, or when the operating system does it";
     GREP_MAX_BYTES = "tools.grep_max_bytes", Whole(0, MANY), "200000", Anyone,
         ["MARVIN_GREP_MAX_BYTES", "TOKIMON_GREP_MAX_BYTES"], "Bytes of search results; 0: no limit";
+    TOOLS_OFFER = "tools.offer", Text, "auto", Anyone, ["MARVIN_TOOLS_OFFER"],
+        "Tools that a request of a conversation offers: auto (the core, those that the words name, those that find_tools finds), all, or the names of the core";
     COMMAND_TIMEOUT = "tools.command_timeout_s", Whole(1, 86_400), "60", Anyone, ["MARVIN_COMMAND_TIMEOUT_S"],
         "Seconds that a command may take when the call does not say";
     CONTAINMENT = "sandbox.commands", Choice(&["auto", "namespaces", "landlock", "bubblewrap", "off"]), "auto", Person, ["MARVIN_SANDBOX"],

@@ -51,6 +51,9 @@ pub struct ModelCallItem {
     /// The number of tools that were offered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<usize>,
+    /// Names of the tools that it offers and the requests before did not, where not all of them are offered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub new_tools: Vec<String>,
     /// The hash of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_signature: Option<String>,

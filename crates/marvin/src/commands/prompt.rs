@@ -17,7 +17,7 @@ pub(crate) enum PromptCommand {
         after_help = "With --json: the message, its hash, and every piece with its size, whether it is included, and why not.\n\nExamples:\n  marvin prompt show --role Reviewer\n  marvin prompt show --role Implementer --step build --working-dir ~/src/app\n  marvin prompt show --json | jq '.pieces[] | select(.state != \"included\")'"
     )]
     Show {
-        /// The role: Chat, Coder, Coordinator, Servitor, Research, Planner, Implementer, Debugger, Reviewer, TestTriager, TestWriter, SkillBuilder, Evaluator
+        /// The role: Chat, Coder, Coordinator, Servitor, Research, Planner, Implementer, Debugger, Reviewer, TestTriager, TestWriter, DocumentWriter, SkillBuilder, Evaluator
         #[arg(long, value_name = "ROLE", default_value = "Coder", value_parser = Role::find)]
         role: Role,
         /// The step of a workflow that it works on

@@ -4,19 +4,15 @@ use crate::failure::Failure;
 use crate::runtime::{cancel_on_signal, runtime};
 use crate::{output, project};
 use clap::Subcommand;
-use marvin_agent::ProjectContext;
-use marvin_agent::launch;
-use marvin_agent::servitors::{self, Servitors};
+use marvin_agent::agent_toolbox::agent_toolbox;
 use marvin_agent::tool_caller::record_call;
 use marvin_base::Exit;
 use marvin_base::settings::table;
 use marvin_gate::{Access, Verdict};
 use marvin_model::{Arguments, ToolCall};
-use marvin_tools::{Mode, Toolbox};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// List, explain and call tools
 #[derive(Debug, Subcommand)]
@@ -79,21 +75,12 @@ pub(crate) fn run(command: ToolsCommand) -> Result<Exit, Failure> {
     }
 }
 
-/// Every tool that an agent with this access has.
-fn offered(context: ProjectContext, access: &Access) -> Toolbox {
-    let mut toolbox = Toolbox::new(Mode::Coding, access);
-    launch::add(&mut toolbox, access, None);
-    let context = Arc::new(context);
-    servitors::add_tools(&mut toolbox, &context, &Servitors::new(context.clone(), ""), access);
-    toolbox
-}
-
 /// Lists the tools that an agent would be offered here, with the access of this process.
 fn list(as_json: bool) -> Result<Exit, Failure> {
     let context = project::context(None, true, Vec::new())?;
     let access = Access::from_settings(&context.settings);
     let (in_workspace, depth) = (context.workspace.is_some(), context.settings.whole(&table::DEPTH));
-    let toolbox = offered(context, &access);
+    let toolbox = agent_toolbox(&context, &access);
     if !in_workspace {
         output::talk(
             "note: servitors and commitments are not listed, because this directory is not a project\n  hint: run it in the directory that agents work in",
@@ -114,7 +101,7 @@ fn list(as_json: bool) -> Result<Exit, Failure> {
 }
 
 fn schema(name: &str, result: bool) -> Result<Exit, Failure> {
-    let toolbox = offered(project::context(None, true, Vec::new())?, &Access::Full);
+    let toolbox = agent_toolbox(&project::context(None, true, Vec::new())?, &Access::Full);
     let tool = toolbox.find(name).map_err(Failure::usage)?;
     output::line(&format!("{:#}", if result { tool.data_schema() } else { tool.schema() }))
 }
@@ -129,7 +116,7 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
         .hint(r#"--args '{"path":"a.txt"}'"#));
     }
     let context = project::context(working_dir, true, Vec::new())?;
-    offered(context.clone(), &Access::Full).find(name).map_err(Failure::usage)?;
+    agent_toolbox(&context, &Access::Full).find(name).map_err(Failure::usage)?;
     runtime()?.block_on(async {
         let call = ToolCall { id: "call_1".into(), name: name.to_string(), arguments, opaque: None };
         let cancel = cancel_on_signal();

@@ -27,6 +27,11 @@ fn notes(requests: &str, candidates: &str) -> String {
     )
 }
 
+/// Notes with a new conversation state.
+fn with_state(notes: &str, state: &str) -> String {
+    format!("{notes}GOING ON\n{state}\n")
+}
+
 fn request(tool: &str, arguments: &Value) -> String {
     format!("=== TOOL REQUEST ===\nTOOL: {tool}\nARGS: {arguments}\nSTOP")
 }
@@ -52,9 +57,17 @@ fn pending(world: &World) -> Vec<Value> {
 
 /// Fails if a text contains section headers or requests.
 fn is_clean(text: &str) {
-    for part in
-        ["SITUATION", "PLAN", "STM QUERY", "TOOL REQUEST", "ARGS:", "STOP", "MEMORY CANDIDATES", "why_store"]
-    {
+    for part in [
+        "SITUATION",
+        "PLAN",
+        "STM QUERY",
+        "TOOL REQUEST",
+        "ARGS:",
+        "STOP",
+        "MEMORY CANDIDATES",
+        "GOING ON",
+        "why_store",
+    ] {
         assert!(!text.contains(part), "{part} in: {text}");
     }
 }
@@ -67,9 +80,8 @@ fn think_act_respond_propose_commit() {
         &format!("- {CANDIDATE}"),
     );
     let script = [
-        json!({"when": {"step": "think"}, "reply": {"text": think, "usage": {"input": 10, "output": 5}}, "chunks": 9}),
+        json!({"when": {"step": "think"}, "reply": {"text": with_state(&think, ACCOUNT), "usage": {"input": 10, "output": 5}}, "chunks": 9}),
         json!({"when": {"step": "respond"}, "reply": {"text": "Have some tea: two cups are about half a litre."}, "chunks": 3}),
-        json!({"when": {"step": "state"}, "reply": {"text": ACCOUNT}}),
     ];
     let script = world.script(&script);
     let words = "I prefer tea to coffee. What do I need for breakfast?";
@@ -160,7 +172,8 @@ fn notes_are_followed_by_an_answer_and_an_answer_needs_no_notes() {
     assert_eq!(turn(&world)["final_output"], "Toast.");
     assert!(!directory(&world).join("state.json").exists());
     // An unreadable update keeps the old state and adds the user's question.
-    ask(&world, &[say(&think), say("Toast."), say("nonsense")], "What is for lunch?").exits(0);
+    let unreadable = with_state(&think, "nonsense");
+    ask(&world, &[say(&unreadable), say("Toast.")], "What is for lunch?").exits(0);
     assert_eq!(turn(&world)["state_after"]["open_threads"], json!(["What is for lunch?"]));
     // A model that never answers is stopped.
     let ended = ask(&world, &[json!({"reply": {"text": think}, "repeat": true})], "and dinner?").exits(1);
@@ -204,11 +217,10 @@ fn malformed_notes_are_reported_in_the_record() {
 #[test]
 fn notes_as_json_text() {
     let world = world();
-    let think = json!({"notes": notes("- NONE", &format!("- {CANDIDATE}")), "tool_calls": [{"name": "convert_units", "arguments": {"value": 1, "from_unit": "km", "to_unit": "m"}}]});
+    let think = json!({"notes": with_state(&notes("- NONE", &format!("- {CANDIDATE}")), ACCOUNT), "tool_calls": [{"name": "convert_units", "arguments": {"value": 1, "from_unit": "km", "to_unit": "m"}}]});
     let script = world.script(&[
         say(&think.to_string()),
         say(&json!({"status": "SUCCESS", "summary": "A thousand metres."}).to_string()),
-        say(ACCOUNT),
     ]);
     let ended = world
         .marvin(["--script", &script, "I prefer tea to coffee. How long is a kilometre?"])
@@ -347,9 +359,8 @@ fn a_turn_that_is_killed_leaves_a_record_and_no_half_state() {
         &format!("- {CANDIDATE}"),
     );
     let script = world.script(&[
-        json!({"when": {"step": "think"}, "reply": {"text": think}, "repeat": true, "delay_ms": 10}),
+        json!({"when": {"step": "think"}, "reply": {"text": with_state(&think, ACCOUNT)}, "repeat": true, "delay_ms": 10}),
         json!({"when": {"step": "respond"}, "reply": {"text": "An answer."}, "repeat": true, "delay_ms": 10}),
-        json!({"when": {"step": "state"}, "reply": {"text": ACCOUNT}, "repeat": true, "delay_ms": 10}),
     ]);
     let started = std::time::Instant::now();
     world.marvin(["--script", &script, "turn number 0"]).run().exits(0);
@@ -387,7 +398,7 @@ fn a_turn_that_is_killed_leaves_a_record_and_no_half_state() {
 fn a_recorded_turn_with_stages_replays() {
     let world = world();
     let think = notes("- NONE", &format!("- {CANDIDATE}"));
-    let script = world.script(&[say(&think), say("Tea."), say(ACCOUNT)]);
+    let script = world.script(&[say(&with_state(&think, ACCOUNT)), say("Tea.")]);
     world.marvin(["--script", &script, "--record", "tape", "I prefer tea to coffee"]).run().exits(0);
     let run = world.run();
     let replayed = world.marvin(["replay", run.to_str().unwrap(), "--json"]).run().exits(0).json();

@@ -77,7 +77,7 @@ impl Pipeline {
             let task = Task {
                 phase,
                 step: step.clone(),
-                role: Role::Planner,
+                role: Role::DocumentWriter,
                 model: ModelChoice::PlanGen,
                 text,
                 may: TaskAccess::Write(vec![document.path().into()], &TOOLS),

@@ -82,7 +82,7 @@ impl Pipeline {
                         focus: "Look for missing edge cases: wrong, empty, huge, repeated and concurrent input, and errors.",
                     },
                 ],
-                fixer: Role::Implementer,
+                fixer: Role::DocumentWriter,
                 may: TaskAccess::Write(vec![document.path().into()], &FIX_TOOLS),
                 how: "You may write only this document. Keep its headings.",
                 tdd: false,
@@ -236,7 +236,8 @@ impl Pipeline {
             phase,
             step: step.clone(),
             role: subject.fixer,
-            model: ModelChoice::Auto,
+            // A document is corrected by the tier of implementers, as code is.
+            model: if document.is_some() { ModelChoice::Codex } else { ModelChoice::Auto },
             text,
             may: subject.may.clone(),
             schema: None,

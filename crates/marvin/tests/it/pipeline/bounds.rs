@@ -386,7 +386,7 @@ fn cost_rounds_and_reviews_have_limits() {
     let finding = json!({"json": {"status": "SUCCESS", "summary": "s", "outputs": {"checked": ["all"], "findings": [{"severity": "major", "place": "spec.md", "text": "More detail."}]}}});
     let mut never = json!({"when": {"role": "Reviewer"}, "repeat": true});
     never["reply"] = finding;
-    let fixer = json!({"when": {"role": "Implementer"}, "reply": {"json": {"status": "SUCCESS", "summary": "It is fine as it is."}}, "repeat": true});
+    let fixer = json!({"when": {"role": "DocumentWriter", "contains": "fix the findings"}, "reply": {"json": {"status": "SUCCESS", "summary": "It is fine as it is."}}, "repeat": true});
     let file = with_before(&world, &[never, fixer]);
     let ended = begin(&world, &path, &file, "Build it").run();
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);

@@ -235,7 +235,7 @@ fn documents_and_prompts() {
     ");
     assert_snapshot!(screen(&world, "prompt show --role Codr"), @"
     --- stderr ---
-    marvin: invalid value 'Codr' for '--role <ROLE>': unknown role `Codr`; did you mean `Coder`? (there are: Chat, Coder, Coordinator, Servitor, Research, Planner, Implementer, Debugger, Reviewer, TestTriager, TestWriter, SkillBuilder, Evaluator)
+    marvin: invalid value 'Codr' for '--role <ROLE>': unknown role `Codr`; did you mean `Coder`? (there are: Chat, Coder, Coordinator, Servitor, Research, Planner, Implementer, Debugger, Reviewer, TestTriager, TestWriter, DocumentWriter, SkillBuilder, Evaluator)
 
     For more information, try '--help'.
     [exit code 2]

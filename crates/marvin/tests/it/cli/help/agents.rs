@@ -166,8 +166,8 @@ fn prompt() {
 
     Options:
           --role <ROLE>         The role: Chat, Coder, Coordinator, Servitor, Research, Planner,
-                                Implementer, Debugger, Reviewer, TestTriager, TestWriter, SkillBuilder,
-                                Evaluator [default: Coder]
+                                Implementer, Debugger, Reviewer, TestTriager, TestWriter,
+                                DocumentWriter, SkillBuilder, Evaluator [default: Coder]
           --step <STEP>         The step of a workflow that it works on
           --working-dir <PATH>  The directory that it works in
           --json                As JSON, with the pieces

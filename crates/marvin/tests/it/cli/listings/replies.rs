@@ -27,15 +27,15 @@ fn text() {
     [exit code 0]
     "#);
     assert_snapshot!(play(&script, &["--output-format", "stream-json"]), @r#"
-    {"type":"run.started","seq":1,"timestamp":"[TIME]","run_id":"[RUN]","run_path":"[STATE]/runs/[RUN]","provider":"mock","model":"mock","working_dir":"[PROJECT]","tools":52}
+    {"type":"run.started","seq":1,"timestamp":"[TIME]","run_id":"[RUN]","run_path":"[STATE]/runs/[RUN]","provider":"mock","model":"mock","working_dir":"[PROJECT]","tools":53}
     {"type":"turn.started","seq":2,"timestamp":"[TIME]","turn":1,"prompt":"go"}
     {"type":"prompt.composed","seq":3,"timestamp":"[TIME]","reason":"turn","signature":"[HASH]","sha256":"[HASH]","system_bytes":[N],"task_bytes":2,"pieces":[{"name":"rules","state":"included","bytes":[N],"tokens":[N]},{"name":"role","state":"included","bytes":[N],"tokens":[N]},{"name":"date","state":"included","bytes":[N],"tokens":[N]},{"name":"profile","state":"included","bytes":[N],"tokens":[N]},{"name":"coding","state":"included","bytes":[N],"tokens":[N]}]}
-    {"type":"item.started","seq":4,"timestamp":"[TIME]","item":{"type":"model_call","id":"item_1","round":1,"provider":"mock","model":"mock","protocol":"native","role":"Coder","messages":2,"tools":52,"request_signature":"[HASH]"}}
+    {"type":"item.started","seq":4,"timestamp":"[TIME]","item":{"type":"model_call","id":"item_1","round":1,"provider":"mock","model":"mock","protocol":"native","role":"Coder","messages":2,"tools":20,"new_tools":["add_commitment","append_file","apply_patch","code_grep","create_file","find_tools","get_usage","git_commit","git_diff","git_log","git_status","list_commitments","read_file","run_command","run_tests","tk","tree","web_fetch","web_search","write_note"],"request_signature":"[HASH]"}}
     {"type":"item.completed","seq":5,"timestamp":"[TIME]","item":{"type":"model_call","id":"item_1","model":"mock","usage":{"input":[N],"output":[N]},"cost_usd":0.0,"text":"","calls":["create_file"]}}
     {"type":"tools.started","seq":6,"timestamp":"[TIME]","round":1,"tools":["create_file"]}
     {"type":"item.started","seq":7,"timestamp":"[TIME]","item":{"type":"tool_call","id":"item_2","name":"create_file","tool_call_id":"call_1","arguments":{"path":"a.txt","content":"one"},"call_signature":"[HASH]"}}
     {"type":"item.completed","seq":8,"timestamp":"[TIME]","item":{"type":"tool_call","id":"item_2","name":"create_file","tool":"create_file","ok":true,"verdict":{"decision":"allow","reason":"the path lies inside the working directory","rule":"path.inside","how_to_fix":""},"result":{"ok":true,"summary":"Created a.txt (3 bytes)","data":{"path":"a.txt","bytes":[N]},"error":null,"elapsed_ms":[N],"source":"tool_output","confidence":"verbatim"},"repeated":0}}
-    {"type":"item.started","seq":9,"timestamp":"[TIME]","item":{"type":"model_call","id":"item_3","round":2,"provider":"mock","model":"mock","protocol":"native","role":"Coder","messages":4,"tools":52,"request_signature":"[HASH]"}}
+    {"type":"item.started","seq":9,"timestamp":"[TIME]","item":{"type":"model_call","id":"item_3","round":2,"provider":"mock","model":"mock","protocol":"native","role":"Coder","messages":4,"tools":20,"request_signature":"[HASH]"}}
     {"type":"item.updated","item":{"id":"item_3_message","type":"message","delta":"It is there."}}
     {"type":"item.completed","seq":10,"timestamp":"[TIME]","item":{"type":"model_call","id":"item_3","model":"mock","usage":{"input":[N],"output":[N]},"cost_usd":0.0,"text":"It is there.","calls":[]}}
     {"type":"item.completed","seq":11,"timestamp":"[TIME]","item":{"type":"message","id":"item_3_message","text":"It is there."}}

@@ -95,6 +95,7 @@ fn config() {
     history.target_tokens                         50000  [default]
     record.durability                             turn  [default]
     tools.grep_max_bytes                          999  [$TOKIMON_GREP_MAX_BYTES]
+    tools.offer                                   auto  [default]
     tools.command_timeout_s                       60  [default]
     sandbox.commands                              auto  [default]
     sandbox.readable                              (unset)  [default]

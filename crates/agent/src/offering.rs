@@ -1,0 +1,379 @@
+//! Which of its tools a request of a session's agent offers.
+//!
+//! Every tool that is offered costs tokens in every request, and most turns need few. With `tools.offer = auto` a request
+//! offers the core tools of the mode, those that the person's words name, those that were called, and those that `find_tools`
+//! found. What was offered once stays offered until the turn ends, and comes in the order in which it was added, so that the
+//! beginning of a request stays the same and a vendor's cache holds.
+//!
+//! Limits: this is about tokens, not about rights. A tool of the agent that is not offered can still be called, and is judged
+//! like any other.
+
+use crate::debug::debug_fields;
+use crate::tool_host::{ToolCallResult, ToolHost};
+use async_trait::async_trait;
+use marvin_base::settings::{Settings, table};
+use marvin_gate::{Intent, Touches};
+use marvin_model::{Message, ToolCall, ToolSpec};
+use marvin_tools::{Output, Tool, ToolContext, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Tools that one search brings in.
+const MAX_FOUND: usize = 8;
+
+/// Core tools of a conversation.
+const CORE_CHAT: [&str; 6] =
+    ["convert_units", "get_usage", "read_note", "web_fetch", "web_search", "write_note"];
+
+/// Core tools of coding.
+const CORE_CODING: [&str; 19] = [
+    "add_commitment",
+    "append_file",
+    "apply_patch",
+    "code_grep",
+    "create_file",
+    "get_usage",
+    "git_commit",
+    "git_diff",
+    "git_log",
+    "git_status",
+    "list_commitments",
+    "read_file",
+    "run_command",
+    "run_tests",
+    "tk",
+    "tree",
+    "web_fetch",
+    "web_search",
+    "write_note",
+];
+
+/// Words of a person, or beginnings of them, with the beginnings of the names of the tools that they mean.
+const WORDS: [(&[&str], &[&str]); 14] = [
+    (
+        &["convert", "unit", "km", "mile", "kg", "pound", "celsius", "fahrenheit", "litre", "cups"],
+        &["convert_units"],
+    ),
+    (&["github", "repositor"], &["github_"]),
+    (&["ticket", "issue", "backlog"], &["create_ticket", "ticket_", "tk"]),
+    (&["note"], &["file_read_lines", "file_apply_patch", "notes_", "read_note", "write_note"]),
+    (&["feed", "rss", "news"], &["read_rss"]),
+    (&["http", "page", "website", "url", "www"], &["browse_web", "scrape_page", "web_fetch"]),
+    (&["price", "scrape"], &["scrape_page"]),
+    (&["download"], &["download_file"]),
+    (&["cost", "token", "usage", "spent"], &["get_usage"]),
+    (&["branch", "checkout", "commit"], &["git_"]),
+    (&["install", "package", "dependenc"], &["install_packages"]),
+    (
+        &["servitor", "parallel", "delegate"],
+        &["summon_servitor", "dismiss_servitor", "list_servitors", "message_servitor", "wait_for_servitor"],
+    ),
+    (&["agent", "research", "delegate"], &["launch_"]),
+    (&["commitment", "verif"], &["add_commitment", "list_commitments", "verify"]),
+];
+
+/// Finds tools that are not offered yet.
+#[derive(Debug, Clone)]
+pub struct FindTools {
+    offering: Arc<Offering>,
+}
+
+/// What is needed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FindInput {
+    /// What the tool should do, or its name.
+    query: String,
+}
+
+/// The tools that were found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FoundTools {
+    tools: Vec<String>,
+}
+
+#[async_trait]
+impl Tool for FindTools {
+    type Input = FindInput;
+    type Data = FoundTools;
+    const NAME: &'static str = "find_tools";
+    const DESCRIPTION: &'static str =
+        "Find further tools; those that are found can be called from the next reply on.";
+    const EXAMPLE: &'static str = r#"{"query": "search code on GitHub"}"#;
+    const TOUCHES: Touches = Touches::NOTHING;
+
+    fn intents(_input: &FindInput, _context: &ToolContext) -> Vec<Intent> {
+        Vec::new()
+    }
+
+    async fn call(&self, input: FindInput, _context: &ToolContext) -> Result<Output<FoundTools>, ToolError> {
+        let found = self.offering.search(&input.query);
+        let tools: Vec<String> = found.iter().map(|spec| spec.name.clone()).collect();
+        let lines: Vec<String> =
+            found.iter().map(|spec| format!("- {}: {}", spec.name, spec.description)).collect();
+        let summary = format!("{} tools", tools.len());
+        let text = if lines.is_empty() {
+            "No further tool fits these words.".to_string()
+        } else {
+            format!("You have these tools from now on:\n{}", lines.join("\n"))
+        };
+        Ok(Output::new(summary, text, FoundTools { tools }))
+    }
+}
+
+/// What is offered in a turn.
+#[derive(Debug, Default)]
+pub struct Offering {
+    /// None: every tool is offered.
+    policy: Option<Policy>,
+    state: Mutex<OfferState>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Policy {
+    core: BTreeSet<String>,
+}
+
+#[derive(Debug, Default)]
+struct OfferState {
+    /// All tools, in a stable order.
+    catalogue: Vec<ToolSpec>,
+    /// Names that are offered, in the order in which they were added.
+    offered: Vec<String>,
+}
+
+impl Offering {
+    /// The offering of a session's agent. `always`: names beyond the core, such as tools that the person switched on.
+    #[must_use]
+    pub fn new(settings: &Settings, coding: bool, always: impl IntoIterator<Item = String>) -> Arc<Self> {
+        let core: &[&str] = if coding { &CORE_CODING } else { &CORE_CHAT };
+        let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
+        let policy = match settings.text(&table::TOOLS_OFFER).trim() {
+            "all" => None,
+            "auto" | "" => Some(names(core)),
+            list => Some(list.split(',').map(|name| name.trim().to_string()).collect()),
+        };
+        let policy = policy.map(|mut core| {
+            core.extend(always);
+            core.insert(FindTools::NAME.to_string());
+            Policy { core }
+        });
+        Arc::new(Offering { policy, state: Mutex::default() })
+    }
+
+    /// The tool that searches what is not offered; none where everything is.
+    #[must_use]
+    pub fn tool(self: &Arc<Self>) -> Option<FindTools> {
+        self.policy.as_ref().map(|_| FindTools { offering: self.clone() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, OfferState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tools that a request with these messages offers.
+    fn offer(&self, all: Vec<ToolSpec>, messages: &[Message]) -> Vec<ToolSpec> {
+        let Some(policy) = &self.policy else { return all };
+        let mut state = self.state();
+        if state.catalogue.is_empty() {
+            state.catalogue = with_rest_named(all, &policy.core);
+        }
+        let called = messages.iter().flat_map(|message| match message {
+            Message::Assistant { tool_calls, .. } => {
+                tool_calls.iter().map(|call| call.name.clone()).collect()
+            }
+            _ => Vec::new(),
+        });
+        let called: BTreeSet<String> = called.collect();
+        let said: String = messages
+            .iter()
+            .filter(|message| matches!(message, Message::User { .. }))
+            .map(|message| format!(" {}", message.content().to_lowercase()))
+            .collect();
+        let meant = meant_by(&said);
+        let OfferState { catalogue, offered } = &mut *state;
+        for spec in catalogue.iter() {
+            let name = &spec.name;
+            let is_meant = called.contains(name) || meant.iter().any(|start| name.starts_with(start));
+            if (policy.core.contains(name) || is_meant) && !offered.contains(name) {
+                offered.push(name.clone());
+            }
+        }
+        let spec = |name: &String| catalogue.iter().find(|spec| spec.name == *name).cloned();
+        offered.iter().filter_map(spec).collect()
+    }
+
+    /// Tools that fit the words and are not offered yet, best first.
+    fn search(&self, query: &str) -> Vec<ToolSpec> {
+        let state = self.state();
+        let query = query.to_lowercase();
+        let meant = meant_by(&format!(" {query}"));
+        let words: Vec<&str> =
+            query.split(|char: char| !char.is_alphanumeric()).filter(|word| word.len() > 2).collect();
+        let score = |spec: &ToolSpec| {
+            let text = format!("{} {}", spec.name.replace('_', " "), spec.description.to_lowercase());
+            let fits = words.iter().filter(|word| text.contains(**word)).count();
+            let is_meant = meant.iter().any(|start| spec.name.starts_with(start));
+            fits + if is_meant { 3 } else { 0 } + if spec.name == query.trim() { 10 } else { 0 }
+        };
+        let rest = state.catalogue.iter().filter(|spec| !state.offered.contains(&spec.name));
+        let mut found: Vec<(usize, &ToolSpec)> = rest.map(|spec| (score(spec), spec)).collect();
+        found.retain(|(score, _)| *score > 0);
+        found.sort_by(|(a, left), (b, right)| b.cmp(a).then_with(|| left.name.cmp(&right.name)));
+        found.into_iter().take(MAX_FOUND).map(|(_, spec)| spec.clone()).collect()
+    }
+
+    /// Offers what a search found from now on.
+    fn bring(&self, query: &str) {
+        let found = self.search(query);
+        let mut state = self.state();
+        state.offered.extend(found.into_iter().map(|spec| spec.name));
+    }
+}
+
+/// The specifications, with the names of the tools beyond the core in the description of `find_tools`.
+fn with_rest_named(mut all: Vec<ToolSpec>, core: &BTreeSet<String>) -> Vec<ToolSpec> {
+    let rest: Vec<String> =
+        all.iter().map(|spec| spec.name.clone()).filter(|name| !core.contains(name)).collect();
+    for spec in all.iter_mut().filter(|spec| spec.name == FindTools::NAME) {
+        spec.description.push_str(&format!(" There are: {}.", rest.join(", ")));
+    }
+    all
+}
+
+/// Beginnings of the names of tools that a text in lower case speaks of. A word counts where it begins one of the text.
+fn meant_by(text: &str) -> BTreeSet<&'static str> {
+    let begins = |word: &str| {
+        text.match_indices(word).any(|(at, _)| {
+            text.get(..at)
+                .and_then(|before| before.chars().next_back())
+                .is_none_or(|char| !char.is_alphanumeric())
+        })
+    };
+    WORDS
+        .iter()
+        .filter(|(words, _)| words.iter().any(|word| begins(word)))
+        .flat_map(|(_, tools)| tools.iter().copied())
+        .collect()
+}
+
+/// Tools of a session, offered as its [`Offering`] says.
+pub struct OfferedTools {
+    inner: Arc<dyn ToolHost>,
+    offering: Arc<Offering>,
+}
+
+debug_fields!(OfferedTools, offering);
+
+impl OfferedTools {
+    #[must_use]
+    pub fn new(inner: Arc<dyn ToolHost>, offering: Arc<Offering>) -> Arc<Self> {
+        Arc::new(OfferedTools { inner, offering })
+    }
+}
+
+#[async_trait]
+impl ToolHost for OfferedTools {
+    fn specs(&self) -> Vec<ToolSpec> {
+        self.inner.specs()
+    }
+
+    fn offer(&self, messages: &[Message]) -> Vec<ToolSpec> {
+        self.offering.offer(self.inner.specs(), messages)
+    }
+
+    fn knows(&self, name: &str) -> bool {
+        self.inner.knows(name)
+    }
+
+    fn touches(&self, name: &str) -> Touches {
+        self.inner.touches(name)
+    }
+
+    fn changes(&self, name: &str) -> bool {
+        self.inner.changes(name)
+    }
+
+    async fn call(&self, call: &ToolCall) -> ToolCallResult {
+        let result = self.inner.call(call).await;
+        // Here, so that a replay, whose results are recorded, offers the same.
+        if call.name == FindTools::NAME
+            && let Some(query) = call.arguments.to_value().get("query").and_then(|query| query.as_str())
+        {
+            self.offering.bring(query);
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marvin_gate::Access;
+    use marvin_tools::{Mode, Toolbox};
+
+    fn names(specs: &[ToolSpec]) -> Vec<&str> {
+        specs.iter().map(|spec| spec.name.as_str()).collect()
+    }
+
+    fn offering(setting: &str, coding: bool) -> (Arc<Offering>, Vec<ToolSpec>) {
+        let settings = Settings::defaults().unwrap().with(&table::TOOLS_OFFER, setting).unwrap();
+        let offering = Offering::new(&settings, coding, []);
+        let mode = if coding { Mode::Coding } else { Mode::Assistant };
+        let mut toolbox = Toolbox::new(mode, &Access::Full);
+        offering.tool().into_iter().for_each(|tool| toolbox.add(Arc::new(tool)));
+        (offering, toolbox.specs())
+    }
+
+    #[test]
+    fn c9_a_plain_question_offers_the_core() {
+        let (chat, all) = offering("auto", false);
+        let asked = [Message::user("How far is it to the moon?")];
+        let offered = chat.offer(all.clone(), &asked);
+        assert_eq!(
+            names(&offered),
+            [
+                "convert_units",
+                "find_tools",
+                "get_usage",
+                "read_note",
+                "web_fetch",
+                "web_search",
+                "write_note"
+            ]
+        );
+        assert!(all.len() > 20 && offered[1].description.contains("github_search"), "{offered:#?}");
+        let (every, all) = offering("all", false);
+        assert_eq!(every.offer(all.clone(), &asked).len(), all.len());
+        assert!(!names(&all).contains(&"find_tools"));
+    }
+
+    #[test]
+    fn c9_words_calls_and_searches_add_tools_behind_the_others() {
+        let (chat, all) = offering("auto", false);
+        let first = chat.offer(all.clone(), &[Message::user("What is new in this feed?")]);
+        assert!(
+            names(&first).ends_with(&["read_rss", "web_fetch", "web_search", "write_note"]),
+            "{first:#?}"
+        );
+        let core = chat.offer(all.clone(), &[Message::user("Hello")]);
+        assert_eq!(core, first, "what was offered stays");
+        assert_eq!(names(&chat.search("clone a repository from GitHub"))[0], "github_clone");
+        chat.bring("clone a repository from GitHub");
+        let more = chat.offer(all, &[Message::user("Hello")]);
+        assert_eq!(more[..first.len()], first[..]);
+        assert!(names(&more).contains(&"github_clone") && !names(&more).contains(&"read_lines"), "{more:#?}");
+    }
+
+    #[test]
+    fn every_row_names_tools_that_exist() {
+        let all = crate::agent_toolbox::testing::every_tool();
+        let known = |start: &str| all.iter().any(|spec| spec.name.starts_with(start));
+        let starts = WORDS.iter().flat_map(|(_, tools)| tools.iter());
+        let missing: Vec<&str> =
+            starts.chain(&CORE_CHAT).chain(&CORE_CODING).copied().filter(|start| !known(start)).collect();
+        assert_eq!(missing, Vec::<&str>::new());
+    }
+}
