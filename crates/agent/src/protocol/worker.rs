@@ -5,6 +5,7 @@ use super::{
     Feedback, JsonText, Native, ParsedReply, ReplyProtocol, WorkerStatus, append_to_system, object_in,
     understand_object,
 };
+use crate::launch;
 use marvin_model::{Message, Reply, Request};
 use serde_json::{Map, Value};
 
@@ -84,7 +85,10 @@ impl ReplyProtocol for Worker {
         if understood.invalid.is_some() {
             return understood;
         }
-        if understood.status.is_none() && understood.calls.is_empty() {
+        if understood.status.is_none() && !launch::questions(&reply.text).is_empty() {
+            // The form in which sub-agents ask; a step asks a person in the same words.
+            understood.status = Some(WorkerStatus::Blocked);
+        } else if understood.status.is_none() && understood.calls.is_empty() {
             let sentence = "This neither calls a tool nor ends the work. End it with one JSON object and nothing else: \
                             {\"status\": \"SUCCESS\" | \"FAILURE\" | \"BLOCKED\" | \"PARTIAL\", \"summary\": \"…\", \"outputs\": {…}}";
             understood.invalid = Some(("worker-no-status", sentence.to_string()));
@@ -154,6 +158,14 @@ mod tests {
             names,
             ["worker-invalid-tool-calls", "worker-no-status", "worker-no-status", "worker-no-status"]
         );
+    }
+
+    #[test]
+    fn c2_questions_block_the_step_and_are_kept() {
+        let asks = understand("QUESTIONS_FOR_PARENT:\n1. Which port?");
+        assert_eq!((asks.status, asks.invalid), (Some(WorkerStatus::Blocked), None));
+        assert!(asks.message.contains("Which port?"), "{}", asks.message);
+        assert!(understand("I have no QUESTIONS_FOR_PARENT: today").invalid.is_some());
     }
 
     #[test]

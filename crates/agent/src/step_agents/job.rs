@@ -45,6 +45,8 @@ pub struct Rights {
     /// The only tools that it is offered.
     pub tools: Option<Vec<String>>,
     pub model: ModelChoice,
+    /// Whether its calls are logged beside its record as those of a sub-agent are.
+    pub logs_calls: bool,
 }
 
 impl Job {

@@ -179,6 +179,10 @@ impl StepAgents {
             duty.recall(tried, None);
             context.duty = duty.clone();
         }
+        if job.rights.logs_calls && context.settings.given(&table::SUBAGENT_LOG).is_none() {
+            let path = self.beside(&job.key, "tools.jsonl").display().to_string();
+            context.settings = Arc::new(context.settings.with(&table::SUBAGENT_LOG, &path)?);
+        }
         let access = context.access.clone();
         context.workspace = project.workspace.clone();
         context.cancel = cancel.clone();

@@ -9,10 +9,10 @@ use crate::failure::Failure;
 use crate::front_end::{self, OutputFormat, Reader};
 use crate::project::{Flags, project_context};
 use crate::runtime::{cancel_on_signal, runtime};
-use crate::{output, pack_context};
+use crate::{deciding, output, pack_context};
 use clap::{Args, Subcommand};
 use marvin_agent::trace::{Listener, Notice};
-use marvin_agent::{ProjectContext, SessionError};
+use marvin_agent::{ProjectContext, SessionError, Status};
 use marvin_base::Exit;
 use marvin_base::ledger;
 use marvin_base::run::RunDirectory;
@@ -51,7 +51,7 @@ pub(crate) enum PipelineCommand {
 /// Resume at the first phase that is not complete
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes are those of an unattended run: 0 everything was verified, 1 a phase failed, 3 a commitment does not hold, 4 a person is needed, 6 the budget is spent.\n\nExamples:\n  marvin pipeline resume\n  marvin pipeline resume --max-cost 5\n  marvin pipeline resume --trust record    pipeline_state was changed; the record counts\n  marvin pipeline resume --trust 1b        do everything after 1b again"
+    after_help = "Exit codes are those of an unattended run: 0 everything was verified, 1 a phase failed, 3 a commitment does not hold, 4 a person is needed, 6 the budget is spent.\n\nExamples:\n  marvin pipeline resume\n  marvin pipeline resume --max-cost 5\n  marvin pipeline resume --answer 'Port 8080, and no TLS.'\n  marvin pipeline resume --trust record    pipeline_state was changed; the record counts\n  marvin pipeline resume --trust 1b        do everything after 1b again"
 )]
 pub(crate) struct ResumePipelineArguments {
     #[command(flatten)]
@@ -60,7 +60,10 @@ pub(crate) struct ResumePipelineArguments {
     /// (everything after it is repeated; `none`: everything)
     #[arg(long, value_name = "record|PHASE|none", value_parser = parse_trust)]
     trust: Option<Trust>,
-    /// The provider (default: the first with a key, else the built-in mock)
+    /// Your answer to the question at which it stopped (exit code 4)
+    #[arg(long, value_name = "TEXT")]
+    answer: Option<String>,
+    /// The provider (default: the first with a key)
     #[arg(long, visible_alias = "llm", value_name = "NAME")]
     provider: Option<String>,
     /// The model, or the model of a tier: NAME, or TIER=NAME
@@ -75,6 +78,15 @@ pub(crate) struct ResumePipelineArguments {
     /// Push every phase to this ntfy topic
     #[arg(long, value_name = "TOPIC")]
     ntfy: Option<String>,
+}
+
+/// How a pipeline is started or resumed.
+#[derive(Default)]
+struct Start {
+    prompt: Option<String>,
+    ntfy: Option<String>,
+    trust: Option<Trust>,
+    answer: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -130,7 +142,8 @@ pub(crate) fn design_first(arguments: &TurnArguments) -> Result<Exit, Failure> {
             ));
         }
         let prompt = turn::read_prompt(arguments, &context)?;
-        drive(context, Some(prompt), format, arguments.ntfy.clone(), None, &mut totals)
+        let start = Start { prompt: Some(prompt), ntfy: arguments.ntfy.clone(), ..Start::default() };
+        drive(context, start, format, &mut totals)
     });
     let exit = result.unwrap_or_else(|failure| {
         output::error(&failure.to_string());
@@ -161,8 +174,16 @@ fn resume(arguments: &ResumePipelineArguments) -> Result<Exit, Failure> {
     ]));
     let context = project_context(arguments.place.working_dir.as_deref(), true, flags)?;
     let format = if arguments.place.json { OutputFormat::Json } else { OutputFormat::Text };
-    let (ntfy, trust) = (arguments.ntfy.clone(), arguments.trust);
-    drive(context, None, format, ntfy, trust, &mut Totals::default())
+    if let Some(answer) = &arguments.answer {
+        deciding::decide("pipeline resume --answer", &context.redactor.text(answer))?;
+    }
+    let start = Start {
+        ntfy: arguments.ntfy.clone(),
+        trust: arguments.trust,
+        answer: arguments.answer.clone(),
+        prompt: None,
+    };
+    drive(context, start, format, &mut Totals::default())
 }
 
 fn parse_trust(text: &str) -> Result<Trust, InvalidValue> {
@@ -185,10 +206,8 @@ fn parse_phase(name: &str) -> Result<Phase, InvalidValue> {
 /// Runs to the end, on this thread: children end with the thread that started them.
 fn drive(
     context: ProjectContext,
-    prompt: Option<String>,
+    start: Start,
     format: OutputFormat,
-    ntfy: Option<String>,
-    trust: Option<Trust>,
     totals: &mut Totals,
 ) -> Result<Exit, Failure> {
     let redactor = context.redactor.clone();
@@ -202,8 +221,9 @@ fn drive(
         let extras = pack_context::guidance(&context).into_iter().collect();
         let deadline = context.settings.seconds(&table::DEADLINE);
         let project = context;
-        let pipeline =
-            Pipeline::open(Options { project, prompt, listener, cancel, ntfy, trust, extras, deadline })?;
+        let Start { prompt, ntfy, trust, answer } = start;
+        let options = Options { project, prompt, listener, cancel, ntfy, trust, extras, answer, deadline };
+        let pipeline = Pipeline::open(options)?;
         let outcome = Box::pin(pipeline.go()).await?;
         Ok::<_, Halt>((outcome, reader.is_gone()))
     })?;
@@ -212,7 +232,13 @@ fn drive(
         return Ok(Exit::Failed);
     }
     if format == OutputFormat::Text {
-        output::line(&output::visible(&redactor.text(&summary(&outcome))))?;
+        let text = redactor.text(&summary(&outcome)).into_owned();
+        match outcome.status {
+            Status::Success => {
+                output::line(&text)?;
+            }
+            _ => output::talk(&text),
+        }
     }
     Ok(outcome.status.exit())
 }
@@ -236,6 +262,11 @@ fn show_event(notice: &Notice<'_>) {
         "phase.started" => format!("{:<10}{}", text("phase"), text("title")),
         "phase.skipped" => format!("{:<10}skipped: {}", "", text("reason")),
         "phase.completed" => format!("{:<10}over", ""),
+        "worker.started" => format!("{:<10}{} ({}) is at work", "", text("step_id"), text("worker_role")),
+        "item.completed" => match tool_call(event) {
+            Some(call) => format!("{:<10}{}: {call}", "", text("step_id")),
+            None => return,
+        },
         "worker.completed" => {
             format!("{:<10}{} ({}): {}", "", text("step_id"), text("worker_role"), outcome(event))
         }
@@ -246,16 +277,26 @@ fn show_event(notice: &Notice<'_>) {
         "review.round" => format!("{:<10}review of {}: {} findings", "", text("of"), count("findings")),
         "finding.tried" => {
             let shown = event.get("reproduced") == Some(&Value::Bool(true));
-            format!(
-                "{:<10}finding {}",
-                "",
-                if shown { "reproduced" } else { "not reproduced, it does not count" }
-            )
+            let result = if shown { "reproduced" } else { "not reproduced, so it does not count" };
+            let of = |key: &str| event.pointer(&format!("/finding/{key}")).and_then(Value::as_str);
+            let (place, what) = (of("place").unwrap_or_default(), of("text").unwrap_or_default());
+            format!("{:<10}finding {result}: {place}: {}", "", truncate::line(what, 100))
         }
         "notice" => format!("{:<10}{}", "", text("text")),
         _ => return,
     };
     output::talk(&output::visible(&truncate::head(&line.replace('\n', " "), 200)));
+}
+
+/// A finished tool call of an agent, on one line.
+fn tool_call(event: &Value) -> Option<String> {
+    let item = event.get("item").filter(|item| item.get("type") == Some(&"tool_call".into()))?;
+    let text = |key: &str| item.get(key).and_then(Value::as_str);
+    let name = text("tool").or_else(|| text("name"))?;
+    Some(match text("why") {
+        Some(why) => format!("{name} failed: {}", truncate::line(why, 80)),
+        None => name.to_string(),
+    })
 }
 
 fn outcome(event: &Value) -> String {

@@ -16,7 +16,7 @@ use marvin_base::run_record::CostReport;
 use marvin_base::settings::table;
 use marvin_base::{Exit, truncate};
 use marvin_gate::Access;
-use marvin_model::price;
+use marvin_model::{choose, price};
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -278,6 +278,13 @@ fn run_servitors(arguments: &RunArguments) -> Result<Exit, Failure> {
     let mut flags = arguments.model.flags();
     flags.extend(arguments.deadline.map(|deadline| (table::DEADLINE.key, deadline.to_string())));
     let mut context = servitor_context(&arguments.place, flags)?;
+    let (waiting, _) = servitors::list(&context)?;
+    if !waiting.is_empty() && choose::is_builtin(&context.settings, &context.layout) {
+        return Err(Failure::usage(
+            "cannot run servitors: no provider has a key, and the built-in model cannot do their work",
+        )
+        .hint("set a key or choose a provider; `marvin doctor` shows how"));
+    }
     let as_json = arguments.place.json;
     let work = async move {
         let cancel = cancel_on_signal();

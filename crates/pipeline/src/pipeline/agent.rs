@@ -15,6 +15,7 @@ use marvin_base::trace_event::{TraceEvent, WorkerEvent, WorkerOutcome};
 use marvin_base::{atomic, truncate};
 use marvin_flow::retry::Snapshot;
 use marvin_gate::{Access, Duty, Scope};
+use marvin_tools::Mode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +27,11 @@ const MAX_BASELINE_BYTES: u64 = 128 * 1024 * 1024;
 /// Tools that only read.
 const READ_TOOLS: [&str; 8] =
     ["read_file", "tree", "list_files", "code_grep", "git_status", "git_diff", "git_log", "get_usage"];
+
+/// The only tool of pipeline agents that reaches the network.
+const INSTALL_TOOL: &str = "install_packages";
+/// The beginning of the names of tools for clones of other repositories.
+const CLONE_TOOLS: &str = "github_";
 
 /// The access of an agent.
 #[derive(Debug, Clone)]
@@ -87,6 +93,7 @@ impl Pipeline {
     /// Lets an agent work, or returns its recorded result.
     pub(crate) async fn work(&self, task: &Task) -> Result<AgentReport, Halt> {
         let mut key = self.key(task.phase, &task.step);
+        let mut asked = None;
         for number in 2..=MAX_BLOCKED_RETRIES {
             let Some(kept) = self.agents.kept(&key)? else { break };
             let report: AgentReport = serde_json::from_value(kept)
@@ -95,6 +102,7 @@ impl Pipeline {
                 return Ok(report);
             }
             // It was blocked, and the pipeline was resumed: it is asked again.
+            asked = Some(report.summary);
             key = format!("{}-again{number}", self.key(task.phase, &task.step));
         }
         if self.cancel.is_cancelled() {
@@ -102,7 +110,10 @@ impl Pipeline {
         }
         let ticket = self.tickets()?.phase(task.phase)?;
         let duty = self.duty(task, &key, &ticket)?;
-        let job = self.job(task, &key, &duty);
+        let mut job = self.job(task, &key, &duty);
+        if let Some(questions) = asked {
+            job.task.push_str(&self.answered(&questions));
+        }
         let mut worker = Box::new(WorkerEvent {
             phase: Some(task.phase.name().into()),
             step_id: task.step.clone(),
@@ -149,7 +160,7 @@ impl Pipeline {
         self.trace.event(TraceEvent::WorkerCompleted(worker))?;
         if report.status == Status::Blocked.name() {
             let message = format!(
-                "{} needs a person: {}\n  hint: answer in `.marvin/instructions.md`, then continue with `marvin pipeline resume`",
+                "{} needs a person: {}\n  hint: continue with `marvin pipeline resume --answer 'YOUR ANSWER'`",
                 task.step, report.summary
             );
             return Err(Halt::Stop(Stop { status: Status::Blocked, reason: "blocked", message }));
@@ -157,14 +168,26 @@ impl Pipeline {
         Ok(report)
     }
 
+    /// The part of a task that tells an agent what it had asked, and the answer.
+    fn answered(&self, questions: &str) -> String {
+        let answer = self.answer.as_deref().unwrap_or(
+            "The person resumed the work without an answer. Look again at the files; ask again only what they do not settle.",
+        );
+        format!("\n# You had asked\n{}\n\n# The answer\n{}\n", questions.trim(), answer.trim())
+    }
+
     fn job(&self, task: &Task, key: &str, duty: &Arc<Duty>) -> Job {
         let (access, tools) = match &task.may {
-            TaskAccess::Read => (Access::Readonly, None),
+            TaskAccess::Read => (Access::Readonly, Some(self.coding_tools(&Access::Readonly))),
             TaskAccess::Write(files, tools) => {
                 let names = READ_TOOLS.iter().chain(tools.iter()).map(|name| (*name).to_string()).collect();
                 (Access::writable(files.iter().cloned()), Some(names))
             }
-            TaskAccess::Work(scope) => (Access::Scoped(scope.clone()), None),
+            TaskAccess::Work(scope) => {
+                let access = Access::Scoped(scope.clone());
+                let tools = self.coding_tools(&access);
+                (access, Some(tools))
+            }
         };
         Job {
             key: key.to_string(),
@@ -178,8 +201,25 @@ impl Pipeline {
             commitments: task.commitments.clone(),
             outputs_schema: task.schema.clone(),
             extras: [self.policy(), self.listing()].into_iter().chain(self.extras.iter().cloned()).collect(),
-            rights: Rights { access: Some(access), duty: Some(duty.clone()), tools, model: task.model },
+            rights: Rights {
+                access: Some(access),
+                duty: Some(duty.clone()),
+                tools,
+                model: task.model,
+                logs_calls: true,
+            },
         }
+    }
+
+    /// The tools of coding without those for other places: the network, and clones of other repositories. Packages are
+    /// installed by the project's own manager.
+    fn coding_tools(&self, access: &Access) -> Vec<String> {
+        let toolbox = self.project.toolbox(Mode::Coding, access);
+        let is_local = |name: &str| {
+            !name.starts_with(CLONE_TOOLS) && toolbox.find(name).is_ok_and(|tool| !tool.touches().network)
+        };
+        let stays = |name: &&str| *name == INSTALL_TOOL || is_local(name);
+        toolbox.names().into_iter().filter(stays).map(str::to_string).collect()
     }
 
     /// The no-mock policy, which is part of every prompt.

@@ -59,6 +59,8 @@ pub struct Pipeline {
     tickets: Option<Tickets>,
     resumed: bool,
     pub(crate) extras: Vec<PromptExtra>,
+    /// The answer to the question at which the pipeline stopped.
+    answer: Option<String>,
     deadline: Duration,
     _lock: Lock,
 }

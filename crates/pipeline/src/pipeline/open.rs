@@ -19,6 +19,7 @@ use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_flow::engine::Lock;
 use marvin_gate::{Access, Refusal, RefusalKind};
+use marvin_model::choose;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,6 +39,8 @@ pub struct Options {
     pub trust: Option<Trust>,
     /// Further parts of every prompt: packs.
     pub extras: Vec<PromptExtra>,
+    /// A person's answer to the question at which the pipeline stopped.
+    pub answer: Option<String>,
     /// The deadline; zero: none.
     pub deadline: Duration,
 }
@@ -93,7 +96,7 @@ impl Pipeline {
     /// # Errors
     /// When state and record disagree, the task differs, another process works on it, or the record cannot be written.
     pub fn open(options: Options) -> Result<Pipeline, Halt> {
-        let Options { project, prompt, listener, cancel, ntfy, trust, extras, deadline } = options;
+        let Options { project, prompt, listener, cancel, ntfy, trust, extras, answer, deadline } = options;
         let project = Arc::new(project);
         let (Some(workspace), Some(path)) = (&project.workspace, project.layout.pipeline_state()) else {
             return Err(Halt::Usage(
@@ -124,6 +127,7 @@ impl Pipeline {
                         truncate::line(prompt, 80)
                     )));
                 }
+                needs_model(&project)?;
                 let wrap = |source| {
                     SessionError::Write(marvin_base::atomic::WriteError { path: id.clone(), source })
                 };
@@ -133,6 +137,7 @@ impl Pipeline {
                 let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) else {
                     return Err(Halt::Usage("no pipeline was started in this directory\n  hint: marvin --non-interactive --working-dir . --design-first --prompt 'what to build'".into()));
                 };
+                needs_model(&project)?;
                 let goal = project.redactor.text(prompt.trim()).into_owned();
                 (RunDirectory::create_in(&project.layout)?, goal, false)
             }
@@ -180,6 +185,7 @@ impl Pipeline {
             tickets: None,
             resumed,
             extras,
+            answer,
             deadline,
             _lock: lock,
         };
@@ -282,4 +288,14 @@ fn is_new(state: &StateFile, root: &Path) -> bool {
     let runs = state.path().parent().map(|record| record.join("runs")).unwrap_or_default();
     let last = || last_run(&runs).and_then(|(id, _)| Journal::read(&runs.join(id)).ok());
     !state.path().exists() && documents.iter().all(none) && last().is_some_and(|known| known.closed.is_some())
+}
+
+/// Refuses to begin with the built-in model, before anything is written.
+fn needs_model(project: &ProjectContext) -> Result<(), Halt> {
+    if !choose::is_builtin(&project.settings, &project.layout) {
+        return Ok(());
+    }
+    Err(Halt::Usage(
+        "a pipeline needs a model, and no provider has a key; the built-in model cannot build software\n  hint: set a key or choose a provider; `marvin doctor` shows how".into(),
+    ))
 }

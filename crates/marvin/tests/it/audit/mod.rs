@@ -2,4 +2,5 @@
 
 mod facts;
 mod hooks;
+mod prompts;
 mod safety;

@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
 /// The documents, tests and plan of the Python project, as its script writes them, in a project without a record.
-pub(super) fn written(world: &World, state: &str) {
+pub(crate) fn written(world: &World, state: &str) {
     let text = fs::read_to_string(script("python_cli")).unwrap();
     let wanted = ["1a.spec.2", "1a.ux.1", "1b.design.1", "2a.tests.1", "2b.tests.1", "2b.e2e.1"];
     for line in text.lines() {
@@ -101,7 +101,7 @@ fn a_document_writer_writes_only_its_document() {
     let script = world.script(&attempts);
     let ended = begin(&world, &std::env::var("PATH").unwrap(), &script, "Build it").run();
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    let output = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let output = &ended.stderr;
     assert!(
         output.contains(".marvin/spec.md was not written after 3 attempts") && output.contains("hint:"),
         "{output}"
@@ -391,7 +391,7 @@ fn cost_rounds_and_reviews_have_limits() {
     let ended = begin(&world, &path, &file, "Build it").run();
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     assert_eq!(events(&world.trace(), "review.round").len(), 4);
-    assert!(String::from_utf8_lossy(&ended.stdout).contains("More detail."));
+    assert!(ended.stderr.contains("More detail."));
     assert_eq!(world.read(".marvin/review-history-spec.md").matches("## Phase 1a_review").count(), 4);
 }
 
@@ -404,7 +404,7 @@ fn debugging_ends_after_its_rounds_whatever_the_agent_claims() {
     let file = with_before(&world, &[claim]);
     let ended = begin(&world, &path, &file, "Build it").env("MARVIN_DEBUG_ROUNDS", "2").run();
     assert_eq!((ended.code, state(&world).as_str()), (Some(3), "3"), "{}", ended.stderr);
-    let output = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let output = &ended.stderr;
     assert!(output.contains("2 rounds of debugging are used up (MARVIN_DEBUG_ROUNDS)"), "{output}");
     let trace = world.trace();
     let green: Vec<&Value> = events(&trace, "tests.counted").iter().map(|event| &event["green"]).collect();
@@ -449,7 +449,7 @@ fn every_tier_has_its_model_and_a_missing_person_is_reported() {
             .env("OPENAI_API_KEY", "k")
             .run();
         assert_eq!(ended.code, Some(4), "{after}: {}", ended.stderr);
-        assert!(String::from_utf8_lossy(&ended.stdout).contains("Which colour?"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("Which colour?"), "{}", ended.stderr);
         assert_eq!(ended.cost()["model_turns"], models, "after {after}");
     }
 }

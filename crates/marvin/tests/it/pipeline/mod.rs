@@ -11,6 +11,9 @@ mod depth;
 #[cfg(test)]
 mod time;
 
+#[cfg(test)]
+pub(crate) use bounds::written;
+
 use crate::support::{Marvin, ProgramOutput, World, json_file, ledger};
 use serde_json::{Value, json};
 use std::fs;

@@ -210,8 +210,8 @@ fn pipeline() {
           --trust <record|PHASE|none>  Source of truth where `pipeline_state` and the run's record
                                        disagree: `record`, or the last phase to keep (everything after
                                        it is repeated; `none`: everything)
-          --provider <NAME>            The provider (default: the first with a key, else the built-in
-                                       mock) [alias: --llm]
+          --answer <TEXT>              Your answer to the question at which it stopped (exit code 4)
+          --provider <NAME>            The provider (default: the first with a key) [alias: --llm]
           --model <[TIER=]MODEL>       The model, or the model of a tier: NAME, or TIER=NAME
           --script <FILE>              A script for the mock provider (JSONL)
           --max-cost <USD>             Stop everything when this many US dollars are spent (exit code 6)
@@ -224,6 +224,7 @@ fn pipeline() {
     Examples:
       marvin pipeline resume
       marvin pipeline resume --max-cost 5
+      marvin pipeline resume --answer 'Port 8080, and no TLS.'
       marvin pipeline resume --trust record    pipeline_state was changed; the record counts
       marvin pipeline resume --trust 1b        do everything after 1b again
     ");
