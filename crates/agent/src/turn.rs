@@ -341,32 +341,7 @@ impl Turn {
         recorded?;
         match result {
             Ok(reply) => {
-                let model = if reply.model.is_empty() { self.client.model() } else { &reply.model };
-                // A vendor may answer under a name that the table does not have; then the name that was asked for counts.
-                let provider =
-                    if reply.provider.is_empty() { self.client.provider() } else { &reply.provider };
-                let priced = |model: &str| self.prices.reply_cost(provider, model, &reply);
-                let cost = priced(model).or_else(|| priced(self.client.model()));
-                self.cost.record(provider, model, reply.usage, cost)?;
-                if let (Some(journal), Some(nanos)) = (&self.journal, cost) {
-                    journal.spend(nanos)?;
-                }
-                self.trace.event(TraceEvent::ItemCompleted {
-                    item: Item::ModelCall(Box::new(ModelCallItem {
-                        id: item.clone(),
-                        provider: (!reply.provider.is_empty()).then(|| provider.to_string()),
-                        model: Some(model.to_string()),
-                        usage: serde_json::to_value(reply.usage).ok(),
-                        cost_usd: cost.map(dollars),
-                        text: Some(self.trace.within_text(&reply.text, 4_000)),
-                        calls: Some(reply.calls.iter().map(|call| call.name.clone()).collect()),
-                        ..ModelCallItem::default()
-                    })),
-                })?;
-                if cost.is_none() && self.cost.limit().is_some() {
-                    let error = format!("no price is known for `{model}`, so the budget cannot be kept");
-                    self.over(course, Status::Budget, "unpriced", Some(error))?;
-                }
+                self.record_reply(course, &item, &reply)?;
                 let shown_bytes = sieve.filter(|_| streams).map(|sieve| sieve.shown_bytes());
                 Ok(ReceivedReply { item, reply, shown_bytes })
             }
@@ -387,6 +362,36 @@ impl Turn {
                 Err(self.model_failed(course, &error))
             }
         }
+    }
+
+    /// Records a reply and its cost.
+    fn record_reply(&self, course: &mut Course, item: &str, reply: &Reply) -> Result<(), Halt> {
+        let model = if reply.model.is_empty() { self.client.model() } else { &reply.model };
+        // A vendor may answer under a name that the table does not have; then the name that was asked for counts.
+        let provider = if reply.provider.is_empty() { self.client.provider() } else { &reply.provider };
+        let priced = |model: &str| self.prices.reply_cost(provider, model, reply);
+        let cost = priced(model).or_else(|| priced(self.client.model()));
+        self.cost.record(provider, model, reply.usage, cost)?;
+        if let (Some(journal), Some(nanos)) = (&self.journal, cost) {
+            journal.spend(nanos)?;
+        }
+        self.trace.event(TraceEvent::ItemCompleted {
+            item: Item::ModelCall(Box::new(ModelCallItem {
+                id: item.to_string(),
+                provider: (!reply.provider.is_empty()).then(|| provider.to_string()),
+                model: Some(model.to_string()),
+                usage: serde_json::to_value(reply.usage).ok(),
+                cost_usd: cost.map(dollars),
+                text: Some(self.trace.within_text(&reply.text, 4_000)),
+                calls: Some(reply.calls.iter().map(|call| call.name.clone()).collect()),
+                ..ModelCallItem::default()
+            })),
+        })?;
+        if cost.is_none() && self.cost.limit().is_some() {
+            let error = format!("no price is known for `{model}`, so the budget cannot be kept");
+            self.over(course, Status::Budget, "unpriced", Some(error))?;
+        }
+        Ok(())
     }
 
     /// Records the cost of an incomplete reply.

@@ -4,7 +4,8 @@
 
 use crate::tools;
 use anyhow::{Context, bail};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -15,6 +16,27 @@ const QUESTION: &str = "how far away is the moon?";
 const ANSWER: &str = "About 384,400 km.";
 const TARGET_CHAT_TOKENS: usize = 1_500;
 const TARGET_CODING_TOKENS: usize = 3_600;
+
+#[derive(Serialize)]
+struct Report {
+    bench: &'static str,
+    chat: TurnFigures,
+    target_chat_tokens: usize,
+    coding: TurnFigures,
+    target_coding_tokens: usize,
+    target_calls: usize,
+    ok: bool,
+}
+
+/// Figures of one turn; the input without the person's own words.
+#[derive(Serialize)]
+struct TurnFigures {
+    calls: usize,
+    input_tokens: usize,
+    system_tokens: usize,
+    output_tokens: usize,
+    tools: usize,
+}
 
 pub(super) fn run() -> anyhow::Result<Value> {
     let marvin = tools::release()?;
@@ -33,7 +55,7 @@ pub(super) fn run() -> anyhow::Result<Value> {
             }
         }
     });
-    let ask = |words: &[&str]| -> anyhow::Result<Value> {
+    let ask = |words: &[&str]| -> anyhow::Result<TurnFigures> {
         let status = Command::new(&marvin)
             .args(["--provider", "openai"])
             .args(words)
@@ -61,27 +83,26 @@ pub(super) fn run() -> anyhow::Result<Value> {
             .map(|message| message["content"].as_str().unwrap_or_default().len())
             .sum();
         let schemas = first["tools"].to_string().len();
-        Ok(json!({
-            "calls": bodies.len(),
-            "input_tokens": (system + schemas) / 4,
-            "system_tokens": system / 4,
-            "output_tokens": ANSWER.len() / 4,
-            "tools": first["tools"].as_array().map_or(0, Vec::len),
-        }))
+        Ok(TurnFigures {
+            calls: bodies.len(),
+            input_tokens: (system + schemas) / 4,
+            system_tokens: system / 4,
+            output_tokens: ANSWER.len() / 4,
+            tools: first["tools"].as_array().map_or(0, Vec::len),
+        })
     };
     let (chat, coding) = (ask(&[])?, ask(&["--working-dir", "."])?);
-    let holds = |figures: &Value, target: usize| {
-        figures["calls"] == 1
-            && figures["input_tokens"].as_u64().is_some_and(|tokens| tokens <= target as u64)
-    };
+    let holds = |figures: &TurnFigures, target: usize| figures.calls == 1 && figures.input_tokens <= target;
     let ok = holds(&chat, TARGET_CHAT_TOKENS) && holds(&coding, TARGET_CODING_TOKENS);
-    Ok(json!({
-        "bench": "prompt",
-        "chat": chat, "target_chat_tokens": TARGET_CHAT_TOKENS,
-        "coding": coding, "target_coding_tokens": TARGET_CODING_TOKENS,
-        "target_calls": 1,
-        "ok": ok,
-    }))
+    Ok(serde_json::to_value(Report {
+        bench: "prompt",
+        chat,
+        target_chat_tokens: TARGET_CHAT_TOKENS,
+        coding,
+        target_coding_tokens: TARGET_CODING_TOKENS,
+        target_calls: 1,
+        ok,
+    })?)
 }
 
 /// Reads one request and answers it; gives its body where it has one.
@@ -97,7 +118,8 @@ fn answer(mut stream: TcpStream) -> anyhow::Result<Option<Value>> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let event = json!({"choices": [{"index": 0, "delta": {"content": ANSWER}, "finish_reason": "stop"}]});
+    let delta = format!(r#"{{"content": "{ANSWER}"}}"#);
+    let event = format!(r#"{{"choices": [{{"index": 0, "delta": {delta}, "finish_reason": "stop"}}]}}"#);
     write!(
         stream,
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {event}\n\ndata: [DONE]\n\n"

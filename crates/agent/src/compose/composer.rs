@@ -1,7 +1,6 @@
 //! The composer: reads the state that a system message is made of.
 
 use super::{Coding, PromptExtra, PromptInputs, SystemPrompt, access_sentence};
-use crate::agent_toolbox::agent_toolbox;
 use crate::commitments::{PROJECT, Status, Store};
 use crate::history::History;
 use crate::profile::{self, Profile};
@@ -61,9 +60,9 @@ pub struct Standing {
 }
 
 impl Composer {
-    /// Composer of an agent of this role that would begin now, without additions.
+    /// Composer of an agent of this role with these tools that would begin now, without additions.
     #[must_use]
-    pub fn here(project: &ProjectContext, role: Role, step: Option<&str>) -> Self {
+    pub fn here(project: &ProjectContext, tools: &[ToolSpec], role: Role, step: Option<&str>) -> Self {
         let settings = &project.settings;
         let layout = project.layout.clone();
         let profile = profile::active(&layout, settings.given(&table::PROFILE));
@@ -85,7 +84,7 @@ impl Composer {
             step: step.map(str::to_string),
             has_parent: settings.whole(&table::DEPTH) > 0,
             attended: role == Role::Chat,
-            tools: tool_names(&agent_toolbox(project, &Access::from_settings(settings)).specs()),
+            tools: tool_names(tools),
             documents: vec![PROJECT.to_string()],
             recorded: None,
             extras: Vec::new(),

@@ -3,9 +3,11 @@
 use crate::failure::Failure;
 use crate::{output, pack_context, project};
 use clap::Subcommand;
+use marvin_agent::agent_toolbox::agent_toolbox;
 use marvin_agent::compose::{Composer, PieceRecord};
 use marvin_agent::roles::Role;
 use marvin_base::Exit;
+use marvin_gate::Access;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -45,7 +47,8 @@ struct PromptReport<'a> {
 pub(crate) fn run(command: PromptCommand) -> Result<Exit, Failure> {
     let PromptCommand::Show { role, step, working_dir, json } = command;
     let context = project::context(working_dir.as_deref(), role != Role::Chat, Vec::new())?;
-    let mut composer = Composer::here(&context, role, step.as_deref());
+    let tools = agent_toolbox(&context, &Access::from_settings(&context.settings)).specs();
+    let mut composer = Composer::here(&context, &tools, role, step.as_deref());
     composer.extras.extend(pack_context::guidance(&context));
     let composed = composer.compose();
     if json {

@@ -7,7 +7,8 @@ use super::{Handler, MAX_MESSAGE_BYTES};
 use marvin_agent::SessionError;
 use rmcp::service::serve_server_with_ct;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::sync::Arc;
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream,
@@ -113,13 +114,27 @@ async fn write_line(output: &Mutex<impl AsyncWrite + Unpin>, line: &[u8]) -> std
     output.flush().await
 }
 
+#[derive(Serialize)]
+struct ErrorAnswer<'a> {
+    jsonrpc: &'static str,
+    id: &'a Value,
+    error: RpcError<'a>,
+}
+
+#[derive(Serialize)]
+struct RpcError<'a> {
+    code: i32,
+    message: &'a str,
+}
+
 /// An error as an answer.
-fn refusal(id: &Value, code: i32, message: &str) -> Option<Value> {
-    Some(json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))
+fn refusal(id: &Value, code: i32, message: &str) -> Option<String> {
+    let error = RpcError { code, message };
+    serde_json::to_string(&ErrorAnswer { jsonrpc: "2.0", id, error }).ok()
 }
 
 /// The answer to a line that is not a message; none for a message. Empty lines are passed on.
-fn find_problem(line: &[u8]) -> Option<Value> {
+fn find_problem(line: &[u8]) -> Option<String> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
