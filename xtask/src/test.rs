@@ -3,6 +3,7 @@
 use crate::output::say;
 use crate::{attack, browser, clients, licences, mcp, python, tools};
 use anyhow::{Context, bail};
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
@@ -30,6 +31,8 @@ pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
     let mcp = mcp::install()?;
     let browser = browser::install()?;
     licences::check()?;
+    let skips = tools::target().join("skipped-tests.txt");
+    std::fs::write(&skips, "").with_context(|| format!("cannot write {}", skips.display()))?;
     let mut child = tools::cargo()
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         .args(filter)
@@ -38,6 +41,7 @@ pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
         .env("MARVIN_TEST_MCP", mcp)
         .env("MARVIN_TEST_BROWSER", browser)
         .env("INSTA_UPDATE", "no")
+        .env("MARVIN_TEST_SKIPS", &skips)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
@@ -50,6 +54,7 @@ pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
         }
     }
     let status = child.wait()?;
+    counts.take_skips(&std::fs::read_to_string(&skips)?)?;
     say(format_args!("\n{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped))?;
     if !status.success() {
         bail!("the tests failed");
@@ -71,6 +76,21 @@ struct Counts {
 }
 
 impl Counts {
+    /// Shows the tests that ended early because something is missing here, and counts them as skipped, not as passed.
+    fn take_skips(&mut self, lines: &str) -> anyhow::Result<()> {
+        let mut tests = BTreeMap::new();
+        for (test, reason) in lines.lines().filter_map(|line| line.split_once(": ")) {
+            tests.entry(test).or_insert(reason);
+        }
+        for (test, reason) in &tests {
+            say(format_args!("skipped {test}: {reason}"))?;
+        }
+        let skipped = tests.len() as u64;
+        self.passed = self.passed.saturating_sub(skipped);
+        self.skipped += skipped;
+        Ok(())
+    }
+
     /// Adds the counts of a closing line: `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
     fn add(&mut self, line: &str) {
         let Some((_, figures)) = line.strip_prefix("test result:").and_then(|rest| rest.split_once(". "))
@@ -98,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn closing_lines_are_counted() {
+    fn f5_closing_lines_and_skips_are_counted() {
         let mut counts = Counts::default();
         counts.add(
             "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s",
@@ -106,5 +126,8 @@ mod tests {
         counts.add("test result: FAILED. 2 passed; 4 failed; 0 ignored; 0 measured");
         counts.add("test tests::closing_lines ... ok");
         assert_eq!((counts.passed, counts.failed, counts.skipped), (5, 4, 1));
+        // F5: a test that has nothing to run is not a passed one.
+        counts.take_skips("a::b: tmux is not installed\na::b: again\nc: no node\n").unwrap();
+        assert_eq!((counts.passed, counts.failed, counts.skipped), (3, 4, 3));
     }
 }

@@ -141,7 +141,9 @@ fn a_directory_that_may_not_be_written_stops_all() {
     std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o555)).unwrap();
     let root = rustix::process::geteuid().is_root();
     if root && !chattr("+i") {
-        skipped("a read-only directory (root may write everywhere, and chattr does not work here)");
+        marvin_testing::skip(
+            "a read-only directory (root may write everywhere, and chattr does not work here)",
+        );
         return;
     }
     let changes =
@@ -155,11 +157,6 @@ fn a_directory_that_may_not_be_written_stops_all() {
     std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(after, before, "{refusal}");
     assert!(refusal.to_string().contains("d/b.txt"), "{refusal}");
-}
-
-#[expect(clippy::print_stderr, reason = "what a test could not try must be seen")]
-fn skipped(what: &str) {
-    eprintln!("SKIPPED: {what}");
 }
 
 /// Another thread makes and deletes a file of the same name all the time; either everything of ours is there, or nothing.

@@ -13,6 +13,8 @@ pub mod client;
 mod git;
 pub mod namespace;
 mod project;
+mod skip;
 
 pub use git::git;
 pub use project::{Project, write};
+pub use skip::skip;

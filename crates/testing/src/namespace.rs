@@ -36,7 +36,7 @@ pub fn isolated(program: &OsStr, timeout_seconds: u32, home: &Path, temporary: &
 /// the full path of the test.
 pub fn play(name: &str, scene: impl FnOnce()) {
     let Ok(clients) = std::env::var(CLIENTS) else {
-        println!("skipped: run through `cargo xtask test`, which installs the programs");
+        crate::skip("run through `cargo xtask test`, which installs the programs");
         return;
     };
     // The test program knows the test's name without the crate in front.

@@ -264,7 +264,7 @@ pub(crate) fn with_mounts(world: &World, line: &str) -> Option<ProgramOutput> {
             return Some(shell(world, &format!("unshare {flags} bash -c '{line}'")));
         }
     }
-    println!("skipped: file systems cannot be mounted here");
+    marvin_testing::skip("file systems cannot be mounted here");
     None
 }
 

@@ -16,7 +16,7 @@ fn pipe_into(program: &str, arguments: &[&str], text: &str) -> Option<ProgramOut
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut child) = started else {
-        println!("skipped: {program} is not installed");
+        marvin_testing::skip(&format!("{program} is not installed"));
         return None;
     };
     let mut stdin = child.stdin.take().unwrap();

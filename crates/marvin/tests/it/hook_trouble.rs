@@ -39,7 +39,7 @@ fn a_late_model_allows_nothing() {
     let sure = json!({"decision": "allow", "reasoning": "r", "confidence": 1.0, "investigated": []});
     let server = scene
         .world
-        .server(&[json!({"reply": {"text": sure.to_string()}, "delay_ms": 20_000, "repeat": true})]);
+        .server(&[json!({"reply": {"text": sure.to_string()}, "delay_ms": 120_000, "repeat": true})]);
     let config = format!(
         "[gate]\nevaluator = true\nevaluator_timeout_ms = 400\nevaluator_provider = \"openai\"\n[provider.openai]\nurl = \"{}/v1\"\nkey = \"sk-test\"\n",
         server.address()
@@ -49,7 +49,7 @@ fn a_late_model_allows_nothing() {
     assert_eq!(keys.code, Some(0), "{}", keys.whole());
     let started = Instant::now();
     assert_eq!(scene.decision("some-program --unknown"), "ask");
-    assert!(started.elapsed() < Duration::from_secs(10));
+    assert!(started.elapsed() < Duration::from_secs(60));
     scene.daemon();
     assert_eq!(scene.decision("some-program --other"), "ask");
 }
@@ -105,7 +105,7 @@ fn a_pack_cannot_end_its_own_section() {
 }
 
 #[test]
-fn a_hanging_daemon_is_bypassed() {
+fn a_daemon_that_does_not_respond_is_bypassed() {
     let scene = Scene::new();
     scene.hook("SessionStart", &json!({"source": "startup"}));
     let pid = scene.daemon();

@@ -257,7 +257,7 @@ fn a_person_at_a_terminal_is_asked() {
     };
     let lessons = world.project().join(".marvin/packs/api/lessons.jsonl");
     match at_terminal("n\n") {
-        None => println!("skipped in part: `script` is not installed"),
+        None => marvin_testing::skip("in part: `script` is not installed"),
         Some(output) => {
             assert!(
                 output.contains("Write this? [y/N]") && output.contains("nothing was written"),

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+/// Processes that are left over run longer than this.
+const LEFTOVER_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Number of processes with this text in their command line or environment.
 fn with_mark(mark: &str) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -19,7 +22,7 @@ fn with_mark(mark: &str) -> usize {
 
 #[track_caller]
 fn nothing_left(mark: &str) {
-    let end = Instant::now() + Duration::from_secs(3);
+    let end = Instant::now() + LEFTOVER_TIMEOUT;
     while with_mark(mark) > 0 {
         assert!(Instant::now() < end, "{} processes are left", with_mark(mark));
         std::thread::sleep(Duration::from_millis(50));
@@ -29,7 +32,7 @@ fn nothing_left(mark: &str) {
 /// Waits until no process works in this directory. Other tests run scripts of the same name elsewhere.
 #[track_caller]
 fn nothing_runs_in(directory: &Path) {
-    let end = Instant::now() + Duration::from_secs(3);
+    let end = Instant::now() + LEFTOVER_TIMEOUT;
     let count = || {
         let processes = fs::read_dir("/proc").unwrap().flatten();
         let directories = processes.filter_map(|entry| fs::read_link(entry.path().join("cwd")).ok());
@@ -86,7 +89,7 @@ fn fork_bombs_are_ended_and_reported() {
         let started = Instant::now();
         let ended = make(&world, 20).run();
         let shown = result(&ended);
-        assert!(started.elapsed() < Duration::from_secs(25), "{name}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(80), "{name}: {:?}", started.elapsed());
         assert_eq!(shown["ok"], false, "{name}: {shown}");
         let error = shown["error"].as_str().unwrap();
         assert!(
@@ -103,7 +106,7 @@ fn fork_bombs_are_ended_and_reported() {
     let started = Instant::now();
     let shown = result(&make(&world, 2).run());
     assert_eq!(shown["data"]["timed_out"], true, "{shown}");
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(45), "{:?}", started.elapsed());
     nothing_left("91.25");
 }
 
@@ -137,7 +140,7 @@ fn a_fork_bomb_of_an_unprivileged_user_is_ended() {
     world.bare(&mut command);
     let started = Instant::now();
     let output = command.output().unwrap();
-    assert!(started.elapsed() < Duration::from_secs(25), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(80), "{:?}", started.elapsed());
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("more than 512 processes"), "{text}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(world.read("who").trim(), "65534");
@@ -204,7 +207,7 @@ fn endless_programs_end_at_their_deadline() {
         target(&world, script);
         let started = Instant::now();
         let shown = result(&make(&world, 2).run());
-        assert!(started.elapsed() < Duration::from_secs(10), "{script}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(45), "{script}: {:?}", started.elapsed());
         assert_eq!((&shown["data"]["timed_out"], &shown["data"]["exit_code"]), (&json!(true), &Value::Null));
         nothing_left("93.25");
     }
@@ -224,7 +227,7 @@ fn an_interrupt_ends_all_processes() {
         let started = Instant::now();
         running.signal(signal);
         let ended = running.end();
-        assert!(started.elapsed() < Duration::from_secs(10), "{signal:?}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(45), "{signal:?}: {:?}", started.elapsed());
         let killed = signal == rustix::process::Signal::KILL;
         assert_eq!(ended.code, if killed { None } else { Some(130) }, "{signal:?}: {}", ended.whole());
         nothing_left("94.25");

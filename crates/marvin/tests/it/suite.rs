@@ -9,9 +9,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 fn skipped() -> Option<String> {
-    eprintln!(
-        "SKIPPED: nothing of the benchmark suite was tested: pytest is missing (cargo xtask test installs it)"
-    );
+    marvin_testing::skip("pytest is missing (cargo xtask test installs it)");
     None
 }
 

@@ -183,7 +183,7 @@ fn a_person_edits_in_an_editor() {
     fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
     let editor = editor.display();
     let Some(ended) = edit(&format!("{editor} First 'Second one'")) else {
-        println!("skipped: `script` is not installed");
+        marvin_testing::skip("`script` is not installed");
         return;
     };
     assert_eq!(ended, (Some(0), String::new()));

@@ -114,7 +114,7 @@ fn every_documented_variable_is_a_setting() {
     let mut documents: Vec<PathBuf> = files_below(&shared.join("seeds"));
     documents.push(shared.join("contracts.md"));
     if !documents.iter().all(|path| path.is_file()) || documents.len() < 2 {
-        println!("skipped: the documents that name variables are not next to the workspace");
+        marvin_testing::skip("the documents that name variables are not next to the workspace");
         return;
     }
     let vendors = "CODEX|CLAUDE|OPENAI|ANTHROPIC|GEMINI|GROQ|KIMI|OLLAMA|COPILOT|LLM|WHISPER|MOONSHOT|OPENROUTER|TICKETS";
@@ -161,7 +161,7 @@ fn every_setting_is_read() {
 fn settings_reference_is_up_to_date() {
     let written = workspace().join("docs/settings.md");
     let Ok(written) = fs::read_to_string(&written) else {
-        println!("skipped: docs/settings.md is missing");
+        marvin_testing::skip("docs/settings.md is missing");
         return;
     };
     let generated = World::new().marvin(["config", "--markdown"]).run().exits(0);

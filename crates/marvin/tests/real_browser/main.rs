@@ -21,7 +21,7 @@ mod tests {
     #[test]
     fn the_page_in_a_browser() {
         let Some(tools) = std::env::var_os("MARVIN_TEST_BROWSER").map(PathBuf::from) else {
-            println!("skipped: run through `cargo xtask test`, which installs the browser");
+            marvin_testing::skip("run through `cargo xtask test`, which installs the browser");
             return;
         };
         let marvin = Path::new(env!("CARGO_BIN_EXE_marvin"));

@@ -22,7 +22,7 @@ mod place {
     pub(crate) fn tools() -> Option<PathBuf> {
         let tools = std::env::var_os("MARVIN_TEST_MCP").map(PathBuf::from);
         if tools.is_none() {
-            println!("skipped: run through `cargo xtask test`, which installs the programs");
+            marvin_testing::skip("run through `cargo xtask test`, which installs the programs");
         }
         tools
     }

@@ -54,7 +54,7 @@ async fn keep_alive_events_do_not_extend_the_timeout() {
         let error = outcome.result.unwrap_err();
         assert_eq!(error.failure, Failure::Slow, "{}", provider.name);
         assert!(error.message.contains("limits.first_token_s"), "{error}");
-        assert!(took < Duration::from_secs(5), "{took:?}");
+        assert!(took < Duration::from_secs(30), "{took:?}");
     }
 }
 
@@ -64,7 +64,7 @@ async fn a_flood_of_keep_alive_events_does_not_extend_the_timeout() {
     let (outcome, took) = bounded(OPENAI, server, SHORT, LONG).await;
     assert_eq!(outcome.texts, ["word "]);
     assert!(matches!(outcome.result.unwrap_err().failure, Failure::Timeout | Failure::Garbage));
-    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert!(took < Duration::from_secs(50), "{took:?}");
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn a_slow_answer_hits_the_total_timeout() {
     let error = outcome.result.unwrap_err();
     assert_eq!(error.failure, Failure::Slow);
     assert!(error.message.contains("limits.request_s"), "{error}");
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(30), "{took:?}");
 }
 
 #[tokio::test]

@@ -183,7 +183,7 @@ pub(crate) async fn cancelling_leaves_nothing_behind(program: Program) {
     };
     let (result, stopped) = tokio::join!(client.send(&request, &mut sink, &cancel), stop);
     assert_eq!(result.unwrap_err().failure, Failure::Cancelled);
-    assert!(stopped.elapsed() < Duration::from_secs(2), "{:?}", stopped.elapsed());
+    assert!(stopped.elapsed() < Duration::from_secs(30), "{:?}", stopped.elapsed());
     stage.nothing_is_left().await;
 }
 
@@ -194,7 +194,7 @@ pub(crate) async fn the_deadline_leaves_nothing_behind(program: Program) {
     let started = Instant::now();
     let error = stage.ask(&[Message::user("wait")]).await.unwrap_err();
     assert_eq!((error.failure, error.signature), (Failure::Timeout, signature(program, "timeout")));
-    assert!(started.elapsed() < Duration::from_secs(9), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     stage.nothing_is_left().await;
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub(crate) fn is_there() -> bool {
     let there = Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success());
     if !there {
-        eprintln!("skipped: tmux is not installed");
+        marvin_testing::skip("tmux is not installed");
     }
     there
 }

@@ -223,7 +223,7 @@ fn real_test_runners_report_how_many_tests_they_ran() {
         return;
     }
     if std::process::Command::new("node").arg("--version").output().is_err() {
-        println!("skipped: node is not installed");
+        marvin_testing::skip("node is not installed");
         return;
     }
     let test = |body: &str| {
