@@ -34,7 +34,7 @@ const SETTLE: &[Choice] = &[
 
 /// What a step needs a person for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Need {
+enum StepQuestion {
     Approval,
     Answer,
     /// An answer to its worker, which cannot continue alone.
@@ -43,31 +43,31 @@ enum Need {
     Outcome,
 }
 
-impl Need {
+impl StepQuestion {
     fn from_data(blocked: Option<&str>) -> Self {
         match blocked {
-            Some("approve") => Need::Approval,
-            Some("answer") => Need::Answer,
-            Some("worker") => Need::Worker,
-            _ => Need::Outcome,
+            Some("approve") => StepQuestion::Approval,
+            Some("answer") => StepQuestion::Answer,
+            Some("worker") => StepQuestion::Worker,
+            _ => StepQuestion::Outcome,
         }
     }
 
     fn choices(self) -> &'static [Choice] {
         match self {
-            Need::Approval => APPROVE,
-            Need::Answer => ANSWER,
-            Need::Worker => WORKER,
-            Need::Outcome => SETTLE,
+            StepQuestion::Approval => APPROVE,
+            StepQuestion::Answer => ANSWER,
+            StepQuestion::Worker => WORKER,
+            StepQuestion::Outcome => SETTLE,
         }
     }
 
     fn title(self, step: &str) -> String {
         match self {
-            Need::Approval => format!("Approve step {step}?"),
-            Need::Answer => format!("Step {step} asks"),
-            Need::Worker => format!("Step {step} cannot continue alone"),
-            Need::Outcome => format!("What became of step {step}?"),
+            StepQuestion::Approval => format!("Approve step {step}?"),
+            StepQuestion::Answer => format!("Step {step} asks"),
+            StepQuestion::Worker => format!("Step {step} cannot continue alone"),
+            StepQuestion::Outcome => format!("What became of step {step}?"),
         }
     }
 
@@ -77,15 +77,17 @@ impl Need {
         let settle = |word: &str| PersonDecision::Settle { word: word.to_string(), outputs: Map::new() };
         let reject = "workflow approve --reject";
         Some(match (self, answer) {
-            (Need::Approval | Need::Worker, Answer::Yes) => (approve(true, ""), "workflow approve"),
-            (Need::Approval | Need::Worker, Answer::No) => (approve(false, ""), reject),
-            (Need::Approval, Answer::Edit(reason)) => (approve(false, reason.trim()), reject),
-            (Need::Answer | Need::Worker, Answer::Edit(text)) => {
+            (StepQuestion::Approval | StepQuestion::Worker, Answer::Yes) => {
+                (approve(true, ""), "workflow approve")
+            }
+            (StepQuestion::Approval | StepQuestion::Worker, Answer::No) => (approve(false, ""), reject),
+            (StepQuestion::Approval, Answer::Edit(reason)) => (approve(false, reason.trim()), reject),
+            (StepQuestion::Answer | StepQuestion::Worker, Answer::Edit(text)) => {
                 (PersonDecision::Answer(text.as_str().into()), "workflow answer")
             }
-            (Need::Outcome, Answer::Yes) => (settle("done"), "workflow settle"),
-            (Need::Outcome, Answer::No) => (settle("failed"), "workflow settle"),
-            (Need::Outcome, Answer::Again) => (settle("again"), "workflow settle"),
+            (StepQuestion::Outcome, Answer::Yes) => (settle("done"), "workflow settle"),
+            (StepQuestion::Outcome, Answer::No) => (settle("failed"), "workflow settle"),
+            (StepQuestion::Outcome, Answer::Again) => (settle("again"), "workflow settle"),
             _ => return None,
         })
     }
@@ -126,21 +128,21 @@ impl WaitingSteps {
 }
 
 fn approval(run: &Path, step: &WaitingStep) -> Approval {
-    let need = Need::from_data(step.data.blocked.as_deref());
+    let question = StepQuestion::from_data(step.data.blocked.as_deref());
     let name = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let goal = RunRecord::read(run).ok().and_then(|record| record.goal).unwrap_or_default();
     let since = marvin_base::clock::stamp_of(step.since_ms);
     Approval {
         id: format!("step:{name}:{}", step.step_id),
         kind: Kind::Step,
-        title: need.title(&step.step_id),
+        title: question.title(&step.step_id),
         text: step.data.error.clone().unwrap_or_default(),
         source: format!("run {name}"),
         why: match goal.is_empty() {
             true => format!("the run waits since {since}"),
             false => format!("{}; the run waits since {since}", truncate::line(&goal, 200)),
         },
-        choices: need.choices(),
+        choices: question.choices(),
     }
 }
 
@@ -175,8 +177,8 @@ impl StepSource for WaitingSteps {
         let (run, step) = find(runs, id).ok_or_else(missing)?;
         let waiting = Record::waiting(&run).map_err(|error| ChatError::Failed(error.to_string()))?;
         let found = waiting.iter().find(|waiting| waiting.step_id == step).ok_or_else(missing)?;
-        let need = Need::from_data(found.data.blocked.as_deref());
-        let (decision, command) = need.decision(answer).ok_or_else(missing)?;
+        let question = StepQuestion::from_data(found.data.blocked.as_deref());
+        let (decision, command) = question.decision(answer).ok_or_else(missing)?;
         person
             .record(command, &format!("{} {step}", run.display()))
             .map_err(|error| ChatError::Failed(format!("nothing was decided: {error}")))?;
