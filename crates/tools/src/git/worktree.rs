@@ -36,7 +36,7 @@ async fn snapshot(path: &str, repository: &Repository, context: &ToolContext) ->
     }
     let index = repository.own_directory().join(format!("marvin-index-{}", path.replace('/', "-")));
     let commit = commit_through(&index, &changes, repository, context).await;
-    // Where nothing could be added there is no index.
+    // Best effort: git does not create the index when adding fails.
     std::fs::remove_file(&index).ok();
     commit
 }
