@@ -66,6 +66,16 @@ pub struct SegmentJudgement {
     pub safer: Option<String>,
 }
 
+impl SegmentJudgement {
+    /// Whether it only reads, inside the workspace or elsewhere.
+    #[must_use]
+    pub fn only_reads(&self) -> bool {
+        let is_reader = self.words.first().is_some_and(|name| words::READERS.matches(name));
+        let reads = |effect: &Effect| matches!(effect.act, Act::List | Act::Read);
+        is_reader && self.verdict.is_allowed() && self.effects.iter().all(reads)
+    }
+}
+
 /// A judged line.
 #[derive(Debug, Clone, Serialize)]
 pub struct Judgement {

@@ -9,7 +9,7 @@ use crate::packs::RecentGuidance;
 use crate::session::{ActivityFacts, Session};
 use marvin_base::trace_event::{HookCallResult, HookPrompt, TraceEvent};
 use marvin_base::{clock, ids};
-use marvin_gate::effects::{Act, Effect, SegmentJudgement};
+use marvin_gate::effects::{Act, SegmentJudgement};
 use marvin_gate::layers::{Clearance, learn};
 use std::time::Instant;
 
@@ -174,7 +174,7 @@ impl EventHandler {
                 let place = self.place_of(input);
                 let judgement = self.layers.look(line, place.as_place());
                 let ruling = self.layers.rule(line, place.as_place(), judgement);
-                !ruling.judgement.segments.iter().all(is_reader)
+                !ruling.judgement.segments.iter().all(SegmentJudgement::only_reads)
                     && self.layers.clearance(line, place.as_place(), &ruling) != Clearance::Harmless
             }
         }
@@ -219,19 +219,6 @@ impl EventHandler {
             session.run_id()
         )
     }
-}
-
-/// Programs that print what they read; their other effects are known to the gate.
-const READERS: [&str; 20] = [
-    "awk", "cat", "cd", "cut", "echo", "grep", "head", "jq", "ls", "nl", "printf", "pwd", "rg", "sed",
-    "sort", "tail", "tr", "uniq", "wc", "xxd",
-];
-
-/// Whether a command only reads, inside the project or elsewhere.
-fn is_reader(segment: &SegmentJudgement) -> bool {
-    let is_known = segment.words.first().is_some_and(|name| READERS.contains(&name.as_str()));
-    let reads = |effect: &Effect| matches!(effect.act, Act::List | Act::Read);
-    is_known && segment.verdict.is_allowed() && segment.effects.iter().all(reads)
 }
 
 fn is_status_question(prompt: &str) -> bool {
