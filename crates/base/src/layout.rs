@@ -92,6 +92,14 @@ impl Layout {
         self.user.join("runs")
     }
 
+    /// The directories in which the runs of a project are looked for: its own, and that of runs without a project.
+    #[must_use]
+    pub fn run_directories(&self) -> Vec<PathBuf> {
+        let mut all = vec![self.runs(), self.user_runs()];
+        all.dedup();
+        all
+    }
+
     /// Worktrees of a run's steps, relative to the project.
     #[must_use]
     pub fn worktree(run_id: &str, step_id: &str, attempt: u32) -> PathBuf {

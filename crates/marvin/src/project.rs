@@ -56,12 +56,25 @@ pub(crate) fn project_context(
     context(find_project(working_dir)?.as_deref(), coding, flags)
 }
 
+/// A note on the records that a project had before it was moved.
+pub(crate) fn moved_note(layout: &Layout) -> Option<String> {
+    let moved = layout.moved_state()?;
+    Some(format!(
+        "this project was at {}; its memory and its runs of there are not used here\n  hint: `marvin memory audit --adopt` takes them over",
+        moved.old_path
+    ))
+}
+
 /// The directories of the runs of this project, and of the runs that belong to no project.
-pub(crate) fn run_directories(working_dir: Option<&Path>) -> Result<[PathBuf; 2], Failure> {
+pub(crate) fn run_directories(working_dir: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
+    Ok(layout_around(working_dir)?.run_directories())
+}
+
+/// The paths of the project around a directory, or of the directory itself.
+pub(crate) fn layout_around(working_dir: Option<&Path>) -> Result<Layout, Failure> {
     let environment = Environment::of_process();
-    let bare = Layout::new(&environment, None);
     let here = current_directory()?;
     let named = working_dir.map_or(here.clone(), |path| here.join(path));
-    let project = bare.find_project(&named).unwrap_or(named);
-    Ok([Layout::new(&environment, Some(&project)).runs(), bare.runs()])
+    let project = Layout::new(&environment, None).find_project(&named).unwrap_or(named);
+    Ok(Layout::new(&environment, Some(&project)))
 }

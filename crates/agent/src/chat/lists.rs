@@ -8,7 +8,6 @@ use crate::error::SessionError;
 use crate::project_context::ProjectContext;
 use crate::servitors::{self, Registry, Servitor, ServitorState};
 use crate::tool_caller::ToolCaller;
-use marvin_base::layout::Layout;
 use marvin_base::run_record::{self, RunKind, RunRecord, RunStatus};
 use marvin_base::{signature, truncate};
 use marvin_gate::{Access, Workspace};
@@ -96,15 +95,6 @@ fn living(project: &ProjectContext) -> Vec<Servitor> {
     servitors.into_iter().filter(|servitor| !servitor.dismissed).collect()
 }
 
-/// Directories of the runs of a project, and of no project.
-pub(super) fn run_directories(layout: &Layout) -> Vec<PathBuf> {
-    let mut all = vec![layout.runs()];
-    if layout.user_runs() != layout.runs() {
-        all.push(layout.user_runs());
-    }
-    all
-}
-
 impl Chat {
     /// Tells the front ends when something begins or ceases to wait that another process wrote: a step of a workflow, a
     /// candidate for memory, a servitor. Ends with the conversation.
@@ -158,7 +148,7 @@ impl Chat {
             })
             .collect();
         if let Some(steps) = &self.inner.steps {
-            all.extend(steps.waiting(&run_directories(&project.layout)));
+            all.extend(steps.waiting(&project.layout.run_directories()));
         }
         let places = Places::from_settings(&project.layout, &project.settings);
         if places.candidates.exists() {

@@ -372,7 +372,7 @@ impl Chat {
     fn answer_step(&self, id: &str, answer: &Answer, person: &Person) -> Result<(), ChatError> {
         let missing = || ChatError::NotWaiting(truncate::line(id, 80));
         let steps = self.inner.steps.as_ref().ok_or_else(missing)?;
-        let next = steps.answer(&lists::run_directories(&self.project().layout), id, answer, person)?;
+        let next = steps.answer(&self.project().layout.run_directories(), id, answer, person)?;
         self.say(&next);
         Ok(())
     }

@@ -133,17 +133,15 @@ pub(super) fn directory(context: &ProjectContext, run: &str) -> Result<PathBuf, 
     if ids::run_started(run).is_none() {
         return Err(absent());
     }
-    let places = [context.layout.runs(), context.layout.user_runs()];
+    let places = context.layout.run_directories();
     let found = places.iter().map(|place| place.join(run)).find(|path| path.is_dir() && !path.is_symlink());
     found.ok_or_else(absent)
 }
 
 /// Lists at most `most` runs before one, newest first.
 pub(super) fn list(context: &ProjectContext, most: u64, before: Option<&str>) -> Answer {
-    let mut all: Vec<PathBuf> = run_record::list(&context.layout.runs());
-    if context.layout.user_runs() != context.layout.runs() {
-        all.extend(run_record::list(&context.layout.user_runs()));
-    }
+    let places = context.layout.run_directories();
+    let mut all: Vec<PathBuf> = places.iter().flat_map(|place| run_record::list(place)).collect();
     let name =
         |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     all.sort_by_key(|path| std::cmp::Reverse(name(path)));

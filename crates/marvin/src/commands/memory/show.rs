@@ -1,7 +1,7 @@
 //! Memories and candidates as text for people.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, project};
 use marvin_base::layout::Layout;
 use marvin_base::{Exit, truncate};
 use marvin_memory::candidate::Candidate;
@@ -102,12 +102,7 @@ pub(super) fn list(memory: &Memory, layout: &Layout, all: bool, as_json: bool) -
 
 /// Why memories that exist are not used, with what to do about it.
 pub(super) fn unused(memory: &Memory, layout: &Layout) -> Result<Vec<String>, Failure> {
-    let moved = layout.moved_state().map(|moved| {
-        format!(
-            "this project was at {}; its memory is not used here\n  hint: `marvin memory audit --adopt` takes it over, with its runs",
-            moved.old_path
-        )
-    });
+    let moved = project::moved_note(layout);
     let audit = memory.audit()?;
     let blocked = audit.findings.iter().find(|finding| finding.blocks).map(|finding| {
         format!(

@@ -2,8 +2,7 @@
 
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
-use crate::output;
-use crate::project::run_directories;
+use crate::{output, project};
 use clap::Args;
 use marvin_base::{Exit, run_record, truncate};
 use marvin_flow::view::{self, RunRow};
@@ -115,6 +114,10 @@ pub(crate) fn list_workflows(arguments: &ListRunsArguments) -> Result<Exit, Fail
 
 /// The runs of the project; outside of a project, those that belong to none.
 fn found(working_dir: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
-    let places = run_directories(working_dir)?;
+    let layout = project::layout_around(working_dir)?;
+    if let Some(note) = project::moved_note(&layout) {
+        output::talk(&note);
+    }
+    let places = layout.run_directories();
     Ok(places.iter().find(|place| place.is_dir()).map(|place| run_record::list(place)).unwrap_or_default())
 }

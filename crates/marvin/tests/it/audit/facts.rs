@@ -59,6 +59,8 @@ fn b4_a_moved_project_says_where_its_memory_is() {
     assert!(listed.stderr.contains(&format!("was at {old}")), "{}", listed.whole());
     assert!(listed.stderr.contains("`marvin memory audit --adopt`"), "{}", listed.whole());
     assert!(memory(&["audit"]).run().text().contains("--adopt"));
+    let runs = world.marvin(["runs", "list"]).directory(&moved).run().exits(0);
+    assert!(runs.stderr.contains(&format!("was at {old}")), "{}", runs.whole());
     // Only a person takes it over.
     memory(&["audit", "--adopt"]).run().exits(4);
     world.person(["memory", "audit", "--adopt", "--reviewer", "ann"]).directory(&moved).run().exits(0);
