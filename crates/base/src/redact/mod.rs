@@ -17,6 +17,7 @@ mod checks;
 mod commands;
 mod headers;
 mod known;
+mod literals;
 mod names;
 pub mod samples;
 mod shapes;

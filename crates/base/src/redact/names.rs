@@ -4,10 +4,10 @@
 //! then the value. [`super::values`] decides whether the value is a secret. The same reading says whether a text ends
 //! inside such an assignment, which the stream needs.
 
+use super::literals::Literals;
 use super::span::{Evidence, Span};
 use super::values::{self, Name, NameKind, Style};
 use super::{checks, headers};
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -34,16 +34,11 @@ const ANCHORS: [&str; 15] = [
     "identified by",
 ];
 
-#[expect(clippy::expect_used, reason = "the anchors are constants; the tests build them")]
-static SCAN: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let mut builder = AhoCorasick::builder();
-    builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
-    builder.build(ANCHORS).expect("constant anchors")
-});
+static SCAN: LazyLock<Literals> = LazyLock::new(|| Literals::new(ANCHORS, true));
 
 /// As [`kind_of`], for names of which most are not secrets' names.
 pub(super) fn kind_of_key(name: &str) -> Option<NameKind> {
-    if SCAN.is_match(name) { kind_of(name) } else { None }
+    if SCAN.find(name, 0).is_some() { kind_of(name) } else { None }
 }
 
 /// Whether what follows a name can be a value: a sign, a quote, a bracket, a line end, or a word of prose.
@@ -197,21 +192,22 @@ fn identifier(text: &str, hit: Range<usize>) -> Option<Range<usize>> {
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) -> Option<usize> {
     let mut open: Option<usize> = None;
     let mut note = |start: usize| open = Some(open.map_or(start, |known: usize| known.min(start)));
-    let mut done = 0;
-    for hit in SCAN.find_iter(text) {
-        if hit.start() < done {
+    let (mut done, mut at) = (0, 0);
+    while let Some(hit) = SCAN.find(text, at) {
+        at = hit.end;
+        if hit.start < done {
             continue;
         }
-        let word = text.get(hit.range()).unwrap_or_default();
+        let word = text.get(hit.clone()).unwrap_or_default();
         let after_auth =
-            || text.get(hit.end()..).is_some_and(|rest| starts_with_ignore_case(rest, "orization"));
+            || text.get(hit.end..).is_some_and(|rest| starts_with_ignore_case(rest, "orization"));
         let header = match word.as_bytes().first().map(u8::to_ascii_lowercase) {
-            Some(b'b') => Some(headers::bearer(text, hit.start(), hit.end())),
+            Some(b'b') => Some(headers::bearer(text, hit.start, hit.end)),
             Some(b'a') if after_auth() => {
-                Some(headers::authorization(text, hit.start(), hit.end() + "orization".len()))
+                Some(headers::authorization(text, hit.start, hit.end + "orization".len()))
             }
             Some(b'c') if word.eq_ignore_ascii_case("cookie") => {
-                Some(headers::cookie(text, hit.start(), hit.end()))
+                Some(headers::cookie(text, hit.start, hit.end))
             }
             _ => None,
         };
@@ -223,7 +219,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) -> Option<usize> {
             spans.extend(found.spans);
             continue;
         }
-        let Some(name) = identifier(text, hit.range()) else { continue };
+        let Some(name) = identifier(text, hit.clone()) else { continue };
         done = name.end;
         // The name itself may not be complete.
         if name.end == text.len() {

@@ -1,6 +1,6 @@
 //! Shapes of provider credentials: finding them in a text.
 //!
-//! The shapes are data ([`super::table`]). One Aho-Corasick scan over the literal anchors of all rows says where a shape
+//! The shapes are data ([`super::table`]). One search for the literal anchors of all rows says where a shape
 //! may begin; only there the row's regex is tried, anchored. Regexes are compiled when they are first needed, so that a
 //! process that meets no anchor pays for none.
 //!
@@ -8,9 +8,9 @@
 //! boundaries that the other rows need.
 
 use super::checks;
+use super::literals::Literals;
 use super::span::{Evidence, Span};
 use super::table::SHAPES;
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 use std::sync::{LazyLock, OnceLock};
 
@@ -111,20 +111,15 @@ fn is_word(byte: u8) -> bool {
 
 /// The anchors of all rows, and which row each belongs to.
 struct Anchors {
-    scan: AhoCorasick,
+    literals: Literals,
     rows: Vec<usize>,
 }
 
-#[expect(clippy::expect_used, reason = "the anchors are constants; the tests build them")]
 static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
     let pairs =
-        SHAPES.iter().enumerate().flat_map(|(row, shape)| shape.anchors.iter().map(move |a| (row, a)));
-    let (rows, literals): (Vec<usize>, Vec<&&str>) = pairs.unzip();
-    let scan = AhoCorasick::builder()
-        .match_kind(MatchKind::Standard)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(literals);
-    Anchors { scan: scan.expect("constant anchors"), rows }
+        SHAPES.iter().enumerate().flat_map(|(row, shape)| shape.anchors.iter().map(move |a| (row, *a)));
+    let (rows, literals): (Vec<usize>, Vec<&'static str>) = pairs.unzip();
+    Anchors { literals: Literals::new(literals, false), rows }
 });
 
 static REGEXES: LazyLock<Vec<OnceLock<Regex>>> =
@@ -139,13 +134,11 @@ fn regex(row: usize, shape: &Shape) -> Option<&'static Regex> {
 /// Adds a span for every shape in the text.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let anchors = &*ANCHORS;
-    for hit in anchors.scan.find_overlapping_iter(text) {
-        let Some(row) = anchors.rows.get(hit.pattern().as_usize()).copied() else { continue };
-        let Some(shape) = SHAPES.get(row) else { continue };
-        if let Some(span) = try_shape(text, hit.start(), row, shape) {
-            spans.push(span);
-        }
-    }
+    anchors.literals.find_all(text, |number, start| {
+        let Some(row) = anchors.rows.get(number).copied() else { return };
+        let Some(shape) = SHAPES.get(row) else { return };
+        spans.extend(try_shape(text, start, row, shape));
+    });
     find_discord(text, spans);
 }
 
