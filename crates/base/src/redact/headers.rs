@@ -123,7 +123,7 @@ pub(super) fn cookie(text: &str, start: usize, end: usize) -> HeaderFinding {
 
 /// Adds a span for the password of every `scheme://user:password@host`.
 pub(super) fn find_urls(text: &str, spans: &mut Vec<Span>) {
-    for (at, _) in text.match_indices("://") {
+    for at in memchr::memmem::find_iter(text.as_bytes(), "://") {
         let scheme = text.as_bytes().get(..at).unwrap_or_default().iter().rev();
         if scheme.take_while(|byte| byte.is_ascii_alphanumeric()).count() == 0 {
             continue;

@@ -1,5 +1,6 @@
 //! Known secret values: from the environment, settings and key files, in the encodings in which they travel.
 
+use super::scan::Hits;
 use super::span::{Evidence, Span};
 use super::{checks, headers, names, shapes, values};
 use crate::environment::Environment;
@@ -71,9 +72,10 @@ fn secrets_in(value: &str) -> Vec<String> {
         return Vec::new();
     }
     let mut spans = Vec::new();
-    shapes::find(value, &mut spans);
+    let hits = Hits::find(value);
+    shapes::find(value, &hits, &mut spans);
     headers::find_urls(value, &mut spans);
-    names::find(value, &mut spans);
+    names::find(value, &hits, &mut spans);
     spans.into_iter().filter_map(|span| value.get(span.range).map(str::to_string)).collect()
 }
 

@@ -1,122 +1,123 @@
-//! Search for many short literals at once.
+//! Search for many short literals in one pass.
 //!
-//! A bitmap of byte pairs says for most positions of a text that no literal begins there; only behind it the literals of the
-//! pair are compared. For texts without secrets, which is nearly all of them, that is faster than an automaton, which takes a
+//! Three tables say for nearly every position of a text that no literal begins there; only behind them the literals are
+//! compared. For texts without secrets, which is nearly all of them, that is faster than an automaton, which takes a
 //! dependent load for every byte.
 
 use std::ops::Range;
 
-/// Literals of at least two bytes.
+/// A literal of at least two bytes to look for.
+#[derive(Clone, Copy)]
+pub(super) struct Literal {
+    pub(super) text: &'static str,
+    pub(super) ignores_case: bool,
+}
+
+impl Literal {
+    /// The spellings of the byte at a position; every byte behind its end.
+    fn spellings(self, at: usize) -> Vec<u8> {
+        match self.text.as_bytes().get(at) {
+            Some(byte) if self.ignores_case => vec![byte.to_ascii_lowercase(), byte.to_ascii_uppercase()],
+            Some(byte) => vec![*byte],
+            None => (0..=u8::MAX).collect(),
+        }
+    }
+
+    /// The bit of its bucket. Short literals let every byte pass behind them, so they have buckets of their own.
+    fn bucket(self) -> u8 {
+        match *self.text.as_bytes() {
+            [_, _, third, _, ..] => 4 << (third.to_ascii_lowercase() % 6),
+            [_, _, _] => 2,
+            _ => 1,
+        }
+    }
+
+    fn is_at(self, text: &[u8], start: usize) -> bool {
+        let wanted = self.text.as_bytes();
+        text.get(start..start + wanted.len()).is_some_and(|part| {
+            if self.ignores_case { part.eq_ignore_ascii_case(wanted) } else { part == wanted }
+        })
+    }
+}
+
 pub(super) struct Literals {
-    /// One bit for every pair of bytes that begins a literal.
-    pairs: Vec<u64>,
-    /// The literals by their first two bytes, in small letters where case does not matter; sorted.
-    groups: Vec<(u16, Vec<Literal>)>,
-    ignores_case: bool,
+    /// The buckets of the literals that begin with a pair of bytes.
+    pairs: Box<[u8; 1 << 16]>,
+    /// The buckets of the literals that have a byte as their third, and as their fourth.
+    thirds: [u8; 256],
+    fourths: [u8; 256],
+    /// The literals with their places in the list, by their first two bytes in small letters.
+    sorted: Vec<(u16, Literal, usize)>,
 }
 
-struct Literal {
-    bytes: &'static [u8],
-    /// Its place in the list.
-    number: usize,
+fn pair(first: u8, second: u8) -> u16 {
+    u16::from_be_bytes([first, second])
 }
 
+fn small_pair(first: u8, second: u8) -> u16 {
+    pair(first.to_ascii_lowercase(), second.to_ascii_lowercase())
+}
+
+#[expect(clippy::indexing_slicing, reason = "the tables have an entry for every value of their index")]
 impl Literals {
-    pub(super) fn new(list: impl IntoIterator<Item = &'static str>, ignores_case: bool) -> Self {
-        let mut pairs = vec![0; 1024];
-        let mut groups: Vec<(u16, Vec<Literal>)> = Vec::new();
+    pub(super) fn new(list: impl IntoIterator<Item = Literal>) -> Self {
+        let mut literals = Literals {
+            pairs: Box::new([0; 1 << 16]),
+            thirds: [0; 256],
+            fourths: [0; 256],
+            sorted: Vec::new(),
+        };
         for (number, literal) in list.into_iter().enumerate() {
-            let bytes = literal.as_bytes();
-            let [first, second, ..] = *bytes else { continue };
-            let spellings = |byte: u8| {
-                if ignores_case { [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()] } else { [byte; 2] }
-            };
-            for first in spellings(first) {
-                for second in spellings(second) {
-                    let bit = u16::from_be_bytes([first, second]);
-                    if let Some(word) = pairs.get_mut(usize::from(bit >> 6)) {
-                        *word |= 1_u64 << (bit & 63);
-                    }
+            let [first, second, ..] = *literal.text.as_bytes() else { continue };
+            let bucket = literal.bucket();
+            for first in literal.spellings(0) {
+                for second in literal.spellings(1) {
+                    literals.pairs[usize::from(pair(first, second))] |= bucket;
                 }
             }
-            let key = group_key(first, second, ignores_case);
-            let at = groups.partition_point(|group| group.0 < key);
-            if groups.get(at).is_none_or(|group| group.0 != key) {
-                groups.insert(at, (key, Vec::new()));
+            for third in literal.spellings(2) {
+                literals.thirds[usize::from(third)] |= bucket;
             }
-            if let Some(group) = groups.get_mut(at) {
-                group.1.push(Literal { bytes, number });
+            for fourth in literal.spellings(3) {
+                literals.fourths[usize::from(fourth)] |= bucket;
             }
+            literals.sorted.push((small_pair(first, second), literal, number));
         }
-        for (_, group) in &mut groups {
-            group.sort_by_key(|literal| literal.bytes.len());
-        }
-        Literals { pairs, groups, ignores_case }
+        literals.sorted.sort_by_key(|(pair, ..)| *pair);
+        literals
+    }
+
+    /// Whether a literal may begin with these bytes.
+    #[inline]
+    fn may_begin(&self, [first, second, third, fourth]: [u8; 4]) -> bool {
+        let pair = self.pairs[usize::from(pair(first, second))];
+        pair & self.thirds[usize::from(third)] & self.fourths[usize::from(fourth)] != 0
     }
 
     /// Calls `found` with the number and the range of every occurrence, overlapping ones included, in the order of their starts.
-    /// It ends when `found` returns false.
-    fn each(&self, text: &[u8], from: usize, mut found: impl FnMut(usize, Range<usize>) -> bool) {
-        for (offset, window) in text.get(from..).unwrap_or_default().windows(2).enumerate() {
-            let &[first, second] = window else { continue };
-            let bit = u16::from_be_bytes([first, second]);
-            if self.pairs.get(usize::from(bit >> 6)).is_none_or(|word| word >> (bit & 63) & 1 == 0) {
-                continue;
-            }
-            let start = from + offset;
-            let key = group_key(first, second, self.ignores_case);
-            let Ok(group) = self.groups.binary_search_by_key(&key, |group| group.0) else { continue };
-            for literal in self.groups.get(group).map(|group| group.1.as_slice()).unwrap_or_default() {
-                let range = start..start + literal.bytes.len();
-                let is_equal = text.get(range.clone()).is_some_and(|part| {
-                    if self.ignores_case {
-                        part.eq_ignore_ascii_case(literal.bytes)
-                    } else {
-                        part == literal.bytes
-                    }
-                });
-                if is_equal && !found(literal.number, range) {
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Every occurrence, overlapping ones included.
-    pub(super) fn find_all(&self, text: &str, mut found: impl FnMut(usize, usize)) {
-        self.each(text.as_bytes(), 0, |number, range| {
-            found(number, range.start);
-            true
-        });
-    }
-
-    /// The occurrence from `from` on that ends first.
-    pub(super) fn find(&self, text: &str, from: usize) -> Option<Range<usize>> {
+    pub(super) fn find_all(&self, text: &str, mut found: impl FnMut(usize, Range<usize>)) {
         let text = text.as_bytes();
-        let mut best = self.find_start(text, from)?;
-        // One that begins later may end before it.
-        while let Some(inner) = self.find_start(text.get(..best.end - 1)?, best.start + 1) {
-            best = inner;
+        for (start, window) in text.windows(4).enumerate() {
+            if window.try_into().is_ok_and(|bytes| self.may_begin(bytes)) {
+                self.compare(text, start, &mut found);
+            }
         }
-        Some(best)
+        // A short literal may end the text: behind it stands any byte.
+        for start in text.len().saturating_sub(3)..text.len().saturating_sub(1) {
+            self.compare(text, start, &mut found);
+        }
     }
 
-    /// The occurrence that begins first; of those that begin there, the shortest.
-    fn find_start(&self, text: &[u8], from: usize) -> Option<Range<usize>> {
-        let mut first = None;
-        self.each(text, from, |_, range| {
-            first = Some(range);
-            false
-        });
-        first
-    }
-}
-
-fn group_key(first: u8, second: u8, ignores_case: bool) -> u16 {
-    if ignores_case {
-        u16::from_be_bytes([first.to_ascii_lowercase(), second.to_ascii_lowercase()])
-    } else {
-        u16::from_be_bytes([first, second])
+    #[cold]
+    fn compare(&self, text: &[u8], start: usize, found: &mut impl FnMut(usize, Range<usize>)) {
+        let Some(&[first, second, ..]) = text.get(start..) else { return };
+        let pair = small_pair(first, second);
+        let from = self.sorted.partition_point(|entry| entry.0 < pair);
+        for (_, literal, number) in self.sorted.iter().skip(from).take_while(|entry| entry.0 == pair) {
+            if literal.is_at(text, start) {
+                found(*number, start..start + literal.text.len());
+            }
+        }
     }
 }
 
@@ -125,27 +126,20 @@ mod tests {
     use super::*;
     use aho_corasick::AhoCorasick;
 
-    const WORDS: [&str; 9] = ["ab", "abc", "bca", "cab", "key", "Q~", "ey", "yab", "identified by"];
+    const SOME: [&str; 9] = ["ab", "abc", "bca", "cab", "key", "Q~", "ey", "yab", "identified by"];
 
     proptest::proptest! {
         #[test]
         fn the_same_is_found_as_by_an_automaton(text in "[abcekyQ~KEYidentf ü]{0,60}", ignores_case: bool) {
-            let literals = Literals::new(WORDS, ignores_case);
-            let automaton = AhoCorasick::builder().ascii_case_insensitive(ignores_case).build(WORDS).unwrap();
+            let literals = Literals::new(SOME.map(|text| Literal { text, ignores_case }));
+            let automaton = AhoCorasick::builder().ascii_case_insensitive(ignores_case).build(SOME).unwrap();
             let mut all = Vec::new();
-            literals.find_all(&text, |number, start| all.push((number, start)));
-            let mut expected: Vec<(usize, usize)> =
-                automaton.find_overlapping_iter(&text).map(|hit| (hit.pattern().as_usize(), hit.start())).collect();
-            all.sort_unstable();
-            expected.sort_unstable();
+            literals.find_all(&text, |number, range| all.push((number, range)));
+            let mut expected: Vec<(usize, Range<usize>)> =
+                automaton.find_overlapping_iter(&text).map(|hit| (hit.pattern().as_usize(), hit.range())).collect();
+            all.sort_by_key(|(number, range)| (range.start, *number));
+            expected.sort_by_key(|(number, range)| (range.start, *number));
             proptest::prop_assert_eq!(all, expected);
-            let (mut at, mut found) = (0, Vec::new());
-            while let Some(range) = literals.find(&text, at) {
-                at = range.end;
-                found.push(range);
-            }
-            let expected: Vec<Range<usize>> = automaton.find_iter(&text).map(|hit| hit.range()).collect();
-            proptest::prop_assert_eq!(found, expected);
         }
     }
 }

@@ -20,6 +20,7 @@ mod known;
 mod literals;
 mod names;
 pub mod samples;
+mod scan;
 mod shapes;
 mod span;
 mod stream;
@@ -30,6 +31,7 @@ pub use stream::StreamRedactor;
 
 use crate::environment::Environment;
 use known::KnownValues;
+use scan::Hits;
 use serde_json::{Map, Value};
 use span::{Evidence, Span};
 use std::borrow::Cow;
@@ -149,9 +151,10 @@ impl Redactor {
             return spans;
         }
         self.known.find(text, &mut spans);
-        shapes::find(text, &mut spans);
+        let hits = Hits::find(text);
+        shapes::find(text, &hits, &mut spans);
         headers::find_urls(text, &mut spans);
-        names::find(text, &mut spans);
+        names::find(text, &hits, &mut spans);
         if scope == Scope::Record {
             commands::find(text, &mut spans);
         }

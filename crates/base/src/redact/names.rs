@@ -4,19 +4,18 @@
 //! then the value. [`super::values`] decides whether the value is a secret. The same reading says whether a text ends
 //! inside such an assignment, which the stream needs.
 
-use super::literals::Literals;
+use super::scan::Hits;
 use super::span::{Evidence, Span};
 use super::values::{self, Name, NameKind, Style};
 use super::{checks, headers};
 use std::ops::Range;
-use std::sync::LazyLock;
 
 /// Longest value that is read.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
 const MAX_NAME_BYTES: usize = 128;
 
 /// Words that names of secrets are made of, and words that begin headers with credentials.
-const ANCHORS: [&str; 15] = [
+pub(super) const ANCHORS: [&str; 15] = [
     "pass",
     "pwd",
     "pw",
@@ -34,11 +33,9 @@ const ANCHORS: [&str; 15] = [
     "identified by",
 ];
 
-static SCAN: LazyLock<Literals> = LazyLock::new(|| Literals::new(ANCHORS, true));
-
 /// As [`kind_of`], for names of which most are not secrets' names.
 pub(super) fn kind_of_key(name: &str) -> Option<NameKind> {
-    if SCAN.find(name, 0).is_some() { kind_of(name) } else { None }
+    if Hits::find(name).names.is_empty() { None } else { kind_of(name) }
 }
 
 /// Whether what follows a name can be a value: a sign, a quote, a bracket, a line end, or a word of prose.
@@ -189,11 +186,14 @@ fn identifier(text: &str, hit: Range<usize>) -> Option<Range<usize>> {
 }
 
 /// Adds a span for every secret under a name; gives where the text ends inside an assignment, if it does.
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) -> Option<usize> {
+pub(super) fn find(text: &str, hits: &Hits, spans: &mut Vec<Span>) -> Option<usize> {
     let mut open: Option<usize> = None;
     let mut note = |start: usize| open = Some(open.map_or(start, |known: usize| known.min(start)));
     let (mut done, mut at) = (0, 0);
-    while let Some(hit) = SCAN.find(text, at) {
+    for hit in &hits.names {
+        if hit.start < at {
+            continue;
+        }
         at = hit.end;
         if hit.start < done {
             continue;

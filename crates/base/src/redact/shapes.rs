@@ -8,7 +8,7 @@
 //! boundaries that the other rows need.
 
 use super::checks;
-use super::literals::Literals;
+use super::scan::Hits;
 use super::span::{Evidence, Span};
 use super::table::SHAPES;
 use regex::Regex;
@@ -109,19 +109,6 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The anchors of all rows, and which row each belongs to.
-struct Anchors {
-    literals: Literals,
-    rows: Vec<usize>,
-}
-
-static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
-    let pairs =
-        SHAPES.iter().enumerate().flat_map(|(row, shape)| shape.anchors.iter().map(move |a| (row, *a)));
-    let (rows, literals): (Vec<usize>, Vec<&'static str>) = pairs.unzip();
-    Anchors { literals: Literals::new(literals, false), rows }
-});
-
 static REGEXES: LazyLock<Vec<OnceLock<Regex>>> =
     LazyLock::new(|| SHAPES.iter().map(|_| OnceLock::new()).collect());
 
@@ -132,13 +119,11 @@ fn regex(row: usize, shape: &Shape) -> Option<&'static Regex> {
 }
 
 /// Adds a span for every shape in the text.
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
-    let anchors = &*ANCHORS;
-    anchors.literals.find_all(text, |number, start| {
-        let Some(row) = anchors.rows.get(number).copied() else { return };
-        let Some(shape) = SHAPES.get(row) else { return };
+pub(super) fn find(text: &str, hits: &Hits, spans: &mut Vec<Span>) {
+    for &(row, start) in &hits.shapes {
+        let Some(shape) = SHAPES.get(row) else { continue };
         spans.extend(try_shape(text, start, row, shape));
-    });
+    }
     find_discord(text, spans);
 }
 
@@ -172,7 +157,7 @@ fn find_discord(text: &str, spans: &mut Vec<Span>) {
     static TOKEN: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"\A[A-Za-z0-9_-]{20,30}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}").ok());
     let bytes = text.as_bytes();
-    for at in memchr_dots(bytes) {
+    for at in memchr::memchr_iter(b'.', bytes) {
         if bytes.get(at + 7) != Some(&b'.') {
             continue;
         }
@@ -187,10 +172,6 @@ fn find_discord(text: &str, spans: &mut Vec<Span>) {
             spans.push(Span { range, kind: "discord".into(), evidence: Evidence::Certain });
         }
     }
-}
-
-fn memchr_dots(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at)
 }
 
 /// Start of the last anchor in `line` of a shape that may hold white space, for text that still arrives.
@@ -220,7 +201,7 @@ mod tests {
 
     fn found(text: &str) -> Vec<String> {
         let mut spans = Vec::new();
-        find(text, &mut spans);
+        find(text, &Hits::find(text), &mut spans);
         spans.into_iter().map(|span| span.kind.into_owned()).collect()
     }
 

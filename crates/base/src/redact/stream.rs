@@ -7,6 +7,7 @@
 //! therefore flows word by word. What was already shown of the current line stays known, so that a piece is read as
 //! it would be inside the whole.
 
+use super::scan::Hits;
 use super::span::{self, Span};
 use super::{Redactor, Scope, commands, names, shapes};
 use std::sync::Arc;
@@ -147,7 +148,7 @@ impl StreamRedactor {
         for start in [commands::start(last), shapes::open_line(last)].into_iter().flatten() {
             cut = cut.min(line + start);
         }
-        if let Some(start) = names::find(text, &mut Vec::new()) {
+        if let Some(start) = names::find(text, &Hits::find(text), &mut Vec::new()) {
             cut = cut.min(start);
         }
         for value in self.redactor.known.with_breaks() {

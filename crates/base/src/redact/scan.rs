@@ -1,0 +1,44 @@
+//! One pass over a text for everything that evidence begins with.
+
+use super::literals::{Literal, Literals};
+use super::names;
+use super::table::SHAPES;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// Occurrences of the literals that evidence begins with.
+#[derive(Default)]
+pub(super) struct Hits {
+    /// Rows of [`SHAPES`] with the start of their anchor.
+    pub(super) shapes: Vec<(usize, usize)>,
+    /// Words of names, by their ends.
+    pub(super) names: Vec<Range<usize>>,
+}
+
+struct Scan {
+    literals: Literals,
+    /// The row of a shape for each of the first literals; the others are names.
+    rows: Vec<usize>,
+}
+
+static SCAN: LazyLock<Scan> = LazyLock::new(|| {
+    let anchors =
+        SHAPES.iter().enumerate().flat_map(|(row, shape)| shape.anchors.iter().map(move |text| (row, *text)));
+    let (rows, anchors): (Vec<usize>, Vec<&'static str>) = anchors.unzip();
+    let shapes = anchors.into_iter().map(|text| Literal { text, ignores_case: false });
+    let names = names::ANCHORS.into_iter().map(|text| Literal { text, ignores_case: true });
+    Scan { literals: Literals::new(shapes.chain(names)), rows }
+});
+
+impl Hits {
+    pub(super) fn find(text: &str) -> Self {
+        let mut hits = Hits::default();
+        let Scan { literals, rows } = &*SCAN;
+        literals.find_all(text, |number, range| match rows.get(number) {
+            Some(&row) => hits.shapes.push((row, range.start)),
+            None => hits.names.push(range),
+        });
+        hits.names.sort_unstable_by_key(|range| (range.end, range.start));
+        hits
+    }
+}
