@@ -23,10 +23,10 @@ impl Text {
         let start = self.text.len();
         let mut lines: Vec<(&str, String)> = lines.collect();
         lines.sort_unstable();
-        for (key, value) in lines {
+        for (key, value) in &lines {
             self.text.push_str(&format!("{key}\t{value}\n"));
         }
-        format!("WordList {{ start: {start}, end: {}, by: WordMatch::{by} }}", self.text.len())
+        word_list(start, self.text.len(), by, lines.iter().map(|(key, _)| *key))
     }
 
     /// Adds sorted words; returns where they are, as code. Lists that were added before are not repeated.
@@ -55,8 +55,21 @@ impl Text {
         if known.is_none() {
             self.text.push_str(&lines);
         }
-        Ok(format!("WordList {{ start: {start}, end: {}, by: WordMatch::{by} }}", start + lines.len()))
+        Ok(word_list(start, start + lines.len(), by, words.iter().map(String::as_str)))
     }
+}
+
+/// The code of a list, with the bits by which most other words are told from it.
+fn word_list<'a>(start: usize, end: usize, by: &str, words: impl Iterator<Item = &'a str>) -> String {
+    let (mut firsts, mut lasts, mut lengths) = (0_u64, 0_u64, 0_u64);
+    for word in words.map(str::as_bytes) {
+        firsts |= word.first().map_or(0, |byte| 1 << (byte & 63));
+        lasts |= word.last().map_or(0, |byte| 1 << (byte & 63));
+        lengths |= 1 << word.len().min(63);
+    }
+    format!(
+        "WordList {{ start: {start}, end: {end}, by: WordMatch::{by}, firsts: {firsts}, lasts: {lasts}, lengths: {lengths} }}"
+    )
 }
 
 /// Words of a table: separated by blanks, or one by one where a word holds blanks. `''` is the empty word.

@@ -9,7 +9,7 @@ pub use closed::closed_in;
 pub(crate) use places::{HOME, SYSTEM};
 
 use crate::path::WorkspacePath;
-use crate::shell::pattern;
+use crate::shell::pattern::PathPattern;
 use crate::workspace::Workspace;
 use marvin_base::environment::Environment;
 use marvin_base::redact::Redactor;
@@ -241,27 +241,20 @@ pub(crate) fn holds(path: &str, home: &str) -> bool {
 /// Could a pattern of files find credentials? They lie at the same places on most machines.
 pub(crate) fn pattern_finds(text: &str, home: &str) -> bool {
     let text = text.trim_end_matches('/');
-    let finds = |place: &str| {
-        pattern::finds(text, place)
-            || ["id_rsa", "id_ed25519", "config", "credentials", "x"]
-                .iter()
-                .any(|name| pattern::finds(text, &format!("{place}/{name}")))
+    let Some(pattern) = PathPattern::new(text) else { return false };
+    let finds = |place: &[&str]| {
+        let inside = ["id_rsa", "id_ed25519", "config", "credentials", "x"];
+        pattern.finds(place) || inside.iter().any(|name| pattern.finds(&[place, &[*name]].concat()))
     };
     // Only places that share the text before the pattern are worth a look.
     let certain = text.split(['*', '?', '[']).next().unwrap_or_default();
-    let near = |place: &str| {
-        let length = certain.len().min(place.len());
-        certain.as_bytes().get(..length) == place.as_bytes().get(..length)
-    };
-    SYSTEM.iter().any(|place| near(place) && finds(place))
-        || [home, "/root"].iter().any(|home| {
-            near(home)
-                && HOME.iter().any(|place| {
-                    let place = format!("{home}/{place}");
-                    near(&place) && finds(&place)
-                })
+    let near = |certain: &str, place: &str| certain.starts_with(place) || place.starts_with(certain);
+    let environments = ["/proc/1/environ", "/proc/self/environ"];
+    SYSTEM.iter().chain(&environments).any(|place| near(certain, place) && finds(&[place]))
+        || [home, "/root"].iter().filter(|home| near(certain, home)).any(|home| {
+            let certain = certain.strip_prefix(home).map_or("", |rest| rest.trim_start_matches('/'));
+            HOME.iter().any(|place| near(certain, place) && finds(&[home, place]))
         })
-        || ["/proc/1/environ", "/proc/self/environ"].iter().any(|place| near(place) && finds(place))
 }
 
 #[cfg(test)]

@@ -127,6 +127,10 @@ impl Row {
 
 /// Does a folded name match a pattern in lower case with any number of `*`?
 fn is_match(pattern: &str, name: &str) -> bool {
+    let first = pattern.as_bytes().first();
+    if first != name.as_bytes().first() && first != Some(&b'*') {
+        return false;
+    }
     let Some((head, mut rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(head) else { return false };
     while let Some((middle, tail)) = rest.split_once('*') {

@@ -2,6 +2,7 @@
 
 use super::words;
 use crate::secrets;
+use crate::shell::pattern::PathPattern;
 use crate::shell::{Word, normal};
 use std::path::Path;
 
@@ -354,7 +355,8 @@ fn is_daemon(text: &str, whole: bool, globs: bool, grounds: Grounds<'_>) -> bool
     let pattern = |part: &str| {
         part.strip_prefix("mhd-").is_some_and(|number| number.chars().any(|char| "*?[".contains(char)))
     };
-    open || globs && (inner.split('/').any(pattern) || crate::shell::pattern::finds(&path, "/tmp/mhd-1000"))
+    let finds = || PathPattern::new(&path).is_some_and(|pattern| pattern.finds(&["/tmp/mhd-1000"]));
+    open || globs && (inner.split('/').any(pattern) || finds())
 }
 
 /// What follows the certain part of a path.

@@ -30,6 +30,10 @@ pub(crate) struct WordList {
     pub(super) start: u32,
     pub(super) end: u32,
     pub(super) by: WordMatch,
+    /// A bit for the first byte, the last byte and the length of every word, each modulo or at most 63.
+    pub(super) firsts: u64,
+    pub(super) lasts: u64,
+    pub(super) lengths: u64,
 }
 
 impl WordList {
@@ -37,8 +41,19 @@ impl WordList {
         TEXT.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 
+    /// Whether a word has a length, a beginning and an end that a word of the list has.
+    fn may_hold(self, key: &[u8]) -> bool {
+        let has = |bits: u64, byte: Option<&u8>| byte.is_none_or(|byte| bits >> (byte & 63) & 1 == 1);
+        self.lengths >> key.len().min(63) & 1 == 1
+            && has(self.firsts, key.first())
+            && has(self.lasts, key.last())
+    }
+
     /// The value of a word; empty where it has none.
     pub(super) fn find(self, key: &str) -> Option<&'static str> {
+        if !self.may_hold(key.as_bytes()) {
+            return None;
+        }
         let mut rest = self.text();
         while !rest.is_empty() {
             let middle = rest.as_bytes().get(..rest.len() / 2)?.iter().rposition(|byte| *byte == b'\n');

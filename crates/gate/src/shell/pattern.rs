@@ -41,24 +41,37 @@ fn whole(pattern: &[char], text: &[char]) -> bool {
     pattern.get(at..).unwrap_or_default().iter().all(|char| *char == '*')
 }
 
-/// Does a pattern of files, directory by directory, find this path? Hidden names are found only by patterns that begin with a
-/// dot. A pattern that finds everything does not count: it must say something of the name.
-pub(crate) fn finds(pattern: &str, path: &str) -> bool {
-    let wild = |part: &str| part.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['));
-    if !wild(pattern) {
-        return false;
+fn is_wild(part: &str) -> bool {
+    part.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
+}
+
+/// A pattern of files, directory by directory.
+pub(crate) struct PathPattern<'a> {
+    parts: Vec<&'a str>,
+}
+
+impl<'a> PathPattern<'a> {
+    /// `None` where it says nothing of any name: what finds everything does not point at a file.
+    pub(crate) fn new(pattern: &'a str) -> Option<Self> {
+        let says = |part: &&str| is_wild(part) && part.contains(|char: char| char.is_alphanumeric());
+        let parts: Vec<&str> = pattern.split('/').collect();
+        parts.iter().any(says).then_some(PathPattern { parts })
     }
-    let says = |part: &str| wild(part) && part.contains(|char: char| char.is_alphanumeric());
-    let (patterns, parts) = (pattern.split('/'), path.split('/'));
-    patterns.clone().count() == parts.clone().count()
-        && patterns.clone().any(says)
-        && patterns.zip(parts).all(|(pattern, part)| {
-            if wild(pattern) {
-                part.starts_with('.') == pattern.starts_with('.') && matches(pattern, part)
-            } else {
-                pattern == part
-            }
-        })
+
+    /// Does it find this path, given in pieces? Hidden names are found only by patterns that begin with a dot.
+    pub(crate) fn finds(&self, pieces: &[&str]) -> bool {
+        let mut names = pieces.iter().flat_map(|piece| piece.split('/'));
+        let all = self.parts.iter().all(|part| {
+            names.next().is_some_and(|name| {
+                if is_wild(part) {
+                    name.starts_with('.') == part.starts_with('.') && matches(part, name)
+                } else {
+                    *part == name
+                }
+            })
+        });
+        all && names.next().is_none()
+    }
 }
 
 /// The length of the bracket expression at `at` if it takes the character.
@@ -164,6 +177,7 @@ mod tests {
 
     #[test]
     fn patterns_find_files() {
+        let finds = |pattern, path| PathPattern::new(pattern).is_some_and(|pattern| pattern.finds(&[path]));
         assert!(finds("/ho*/*/.ss?/id_*", "/home/me/.ssh/id_rsa"));
         assert!(finds("/home/me/.s*/i*", "/home/me/.ssh/id_rsa"));
         assert!(finds("/etc/sh[a]dow", "/etc/shadow"));
