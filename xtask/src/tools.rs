@@ -151,13 +151,14 @@ pub(crate) fn debug() -> anyhow::Result<PathBuf> {
     Ok(target().join("debug/marvin"))
 }
 
-/// Builds the release binary and returns its path.
+/// Builds the binary that is measured and returns its path; `marvin-hook` is beside it.
 pub(crate) fn release() -> anyhow::Result<PathBuf> {
     build_release("marvin")
 }
 
-/// Builds the release binary of a package with the same name, and returns its path.
+/// Builds a package as it is shipped, or in the profile that `MARVIN_BENCH_PROFILE` names, and returns the path of its binary.
 pub(crate) fn build_release(package: &str) -> anyhow::Result<PathBuf> {
-    run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", package]))?;
-    Ok(target().join("release").join(package))
+    let profile = std::env::var("MARVIN_BENCH_PROFILE").unwrap_or_else(|_| "dist".to_string());
+    run(cargo().args(["build", "--locked", "--quiet", "--profile", &profile, "--package", package]))?;
+    Ok(target().join(profile).join(package))
 }

@@ -18,4 +18,5 @@ pub mod lessons;
 pub mod packs;
 pub mod session;
 mod verify;
-pub mod wire;
+
+pub use marvin_hook_client::wire;

@@ -126,7 +126,7 @@ impl Command {
             Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Tools(command) => tools::run(command),
             Command::Gate(command) => gate::run(command),
-            Command::Hook(arguments) => hook::run(&arguments.event, arguments.client),
+            Command::Hook(arguments) => hook::run(arguments),
             Command::Daemon(command) => daemon::run(command),
             Command::Commitments(command) => commitments::run(command),
             Command::Verify(project) => commitments::verify(&[], &project),

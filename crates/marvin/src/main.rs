@@ -33,8 +33,8 @@ fn run(words: &[OsString]) -> Exit {
         return finish(output::line(concat!("marvin ", env!("CARGO_PKG_VERSION"))));
     }
     // A hook runs before and after everything that an agent does.
-    if let Some((event, client)) = commands::hook::words(words) {
-        return finish(commands::hook::run(&event, client));
+    if let Some(arguments) = commands::hook::words(words) {
+        return finish(commands::hook::run(arguments));
     }
     // Other programs ask the gate before every command that they run.
     if let Some(command) = commands::gate::parse_words(words) {

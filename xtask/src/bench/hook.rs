@@ -305,8 +305,8 @@ impl Bench {
     }
 
     fn call_marvin(&self, event: &str, input: &[u8]) -> anyhow::Result<(f64, String)> {
-        let mut command = self.command(&self.marvin);
-        command.args(["hook", event, "--client", "claude"]);
+        let mut command = self.command(&self.marvin.with_file_name("marvin-hook"));
+        command.args([event, "--client", "claude"]);
         timed_with_input(&mut command, input).map(|(run, answer)| (run.wall, answer))
     }
 

@@ -1,11 +1,11 @@
 //! Management of daemons: list, status, stop, cleanup.
 
 use super::serve::DaemonStatus;
-use super::{CONTROL, try_lock};
+use super::try_lock;
 use crate::event::Client;
-use crate::wire::{self, Place};
 use marvin_base::environment::Environment;
 use marvin_base::files::{self, Links};
+use marvin_hook_client::wire::{self, CONTROL, Place};
 use serde::Serialize;
 use serde_json::Value;
 use std::io::{Read, Write};

@@ -10,25 +10,63 @@ mod serve;
 pub use control::{Status, cleanup, list, status, stop};
 pub use serve::serve;
 
-use crate::wire::{self, DaemonError, Place};
+use marvin_base::atomic::WriteError;
 use marvin_base::environment::Environment;
-use marvin_base::settings::{Kind, Scope, table};
+use marvin_hook_client::settings::belongs_to_session;
+use marvin_hook_client::wire::{self, Place};
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The prefix of an answer that is for the hook and not for the client.
-pub(crate) const CONTROL: &str = "{\"marvin\":true,";
 /// A larger log is truncated when the daemon starts.
 const MAX_LOG_BYTES: u64 = 1024 * 1024;
-/// Prefixes of environment variables that belong to one session.
-const SESSION_VARIABLES: [&str; 4] = ["CLAUDE_", "CLAUDECODE", "CODEX_", "AI_AGENT"];
+
+/// The reason why a daemon cannot be started or reached.
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    #[error("the path of its socket would be too long\n  hint: set TMPDIR to a shorter directory")]
+    LongSocketPath,
+    #[error(
+        "{0} is not a directory that only you can use\n  hint: remove it, or set TMPDIR to a directory of your own"
+    )]
+    SharedDirectory(String),
+    #[error("{0} is not a regular file\n  hint: remove it")]
+    NotAFile(String),
+    #[error("cannot {action} {path}: {source}")]
+    Io { action: &'static str, path: String, source: std::io::Error },
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error(transparent)]
+    Handler(#[from] marvin_agent::SessionError),
+}
+
+impl DaemonError {
+    pub(crate) fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
+        DaemonError::Io { action, path: path.display().to_string(), source }
+    }
+}
+
+/// Creates the directory, for this user alone.
+///
+/// # Errors
+/// When it cannot be created, or other users can use it.
+pub(crate) fn make_private(directory: &Path) -> Result<(), DaemonError> {
+    match std::fs::DirBuilder::new().mode(0o700).recursive(false).create(directory) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(DaemonError::io("make", directory, error)),
+    }
+    if wire::is_private(directory) {
+        return Ok(());
+    }
+    Err(DaemonError::SharedDirectory(directory.display().to_string()))
+}
 
 /// Starts the daemon of a project, detached; false when one runs or is being started.
 pub fn start(environment: &Environment, project: &Path, program: &Path) -> Result<bool, DaemonError> {
     let place = Place::for_project(environment, project).ok_or(DaemonError::LongSocketPath)?;
-    wire::make_private(place.directory())?;
+    make_private(place.directory())?;
     // Of several hooks at once, one starts it.
     let Some(_starting) = try_lock(&place.starting())? else { return Ok(false) };
     if try_lock(&place.lock())?.is_none() {
@@ -50,22 +88,6 @@ pub fn start(environment: &Environment, project: &Path, program: &Path) -> Resul
     // The child is not waited for: this process ends long before it.
     drop(child);
     Ok(true)
-}
-
-/// Environment variables that determine a daemon's settings, without keys of providers, which do not affect verdicts.
-pub(crate) fn setting_variables() -> impl Iterator<Item = &'static str> {
-    let rows = table::TABLE.iter().filter(|row| row.scope != Scope::Process && row.kind != Kind::Secret);
-    let named = rows.flat_map(|row| row.variables.iter().copied());
-    let places = ["HOME", "MARVIN_HOME", "XDG_CONFIG_HOME", "MARVIN_STATE_DIR", "XDG_STATE_HOME"];
-    named.filter(|name| !belongs_to_session(name)).chain(places)
-}
-
-/// Whether a variable belongs to one session or to one process.
-fn belongs_to_session(name: &str) -> bool {
-    let process = table::TABLE
-        .iter()
-        .any(|setting| setting.scope == Scope::Process && setting.variables.contains(&name));
-    process || SESSION_VARIABLES.iter().any(|own| name.starts_with(own))
 }
 
 /// Opens a regular file, never a pipe or a device that could block.

@@ -1,13 +1,13 @@
 //! The server of the daemon: accepts hooks until the project has no sessions.
 
-use super::{CONTROL, try_lock};
+use super::{DaemonError, make_private, try_lock};
 use crate::event::{self, Client, Event};
 use crate::event_handler::{self, EventHandler, Reply};
-use crate::wire::{self, DaemonError, Place, Request};
 use marvin_base::atomic;
 use marvin_base::clock;
 use marvin_base::environment::Environment;
 use marvin_base::trim_memory;
+use marvin_hook_client::wire::{self, CONTROL, Place, Request};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::ErrorKind;
@@ -81,12 +81,12 @@ pub async fn serve(
     end: CancellationToken,
 ) -> Result<(), DaemonError> {
     let place = Place::for_project(environment, project).ok_or(DaemonError::LongSocketPath)?;
-    wire::make_private(place.directory())?;
+    make_private(place.directory())?;
     let Some(_lock) = try_lock(&place.lock())? else { return Ok(()) };
     // The terminal of the session that started it must not end it.
     rustix::process::setsid().ok();
     let handler = EventHandler::open(environment, project, &end)?;
-    let build = wire::build();
+    let build = wire::build(std::fs::metadata("/proc/self/exe").ok().as_ref());
     let about = format!("{}\n{}\n{build}\n", std::process::id(), project.display());
     // Before the socket has its name: `daemon start` waits for that, and then says which process it is.
     atomic::replace_private(&place.pid(), about.as_bytes())?;

@@ -10,24 +10,14 @@ use marvin_base::layout::clients as places;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-impl Client {
-    pub const ALL: [Client; 2] = [Client::Claude, Client::Codex];
+/// The small program for hooks, beside `marvin`.
+pub const HOOK_PROGRAM: &str = "marvin-hook";
 
-    /// The name for people.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Client::Claude => "Claude Code",
-            Client::Codex => "Codex",
-        }
-    }
-
-    /// The file that it reads at the beginning of a session.
-    pub(super) fn notes(self) -> &'static str {
-        match self {
-            Client::Claude => places::CLAUDE_NOTES,
-            Client::Codex => places::CODEX_NOTES,
-        }
+/// The file that a client reads at the beginning of a session.
+pub(super) fn notes(client: Client) -> &'static str {
+    match client {
+        Client::Claude => places::CLAUDE_NOTES,
+        Client::Codex => places::CODEX_NOTES,
     }
 }
 
@@ -59,36 +49,73 @@ pub fn kebab(event: &str) -> String {
     name
 }
 
-/// How this program is started by others.
+/// How hooks start this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Program {
-    /// As `marvin`, from the PATH: the same words for everybody who works on the project.
-    OnPath,
-    /// By its place on this machine.
-    At(String),
+pub struct Program {
+    /// The path of `marvin` on this machine; `None` where its name finds it, which is the same for everybody who works on the
+    /// project.
+    path: Option<String>,
+    /// Whether `marvin-hook` is beside it.
+    has_hook: bool,
 }
 
 impl Program {
-    fn word(&self) -> &str {
-        match self {
-            Program::OnPath => "marvin",
-            Program::At(path) => path,
+    #[must_use]
+    pub fn on_path(has_hook: bool) -> Program {
+        Program { path: None, has_hook }
+    }
+
+    #[must_use]
+    pub fn at(path: impl Into<String>, has_hook: bool) -> Program {
+        Program { path: Some(path.into()), has_hook }
+    }
+
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// The same, by the name alone.
+    pub(super) fn by_name(&self) -> Program {
+        Program { path: None, ..self.clone() }
+    }
+
+    /// The other program that answers hooks, which another installation may have.
+    pub(super) fn other(&self) -> Program {
+        Program { has_hook: !self.has_hook, ..self.clone() }
+    }
+
+    fn command(&self) -> String {
+        let name = if self.has_hook { HOOK_PROGRAM } else { "marvin" };
+        match &self.path {
+            None => name.to_string(),
+            Some(path) if self.has_hook => {
+                Path::new(path).with_file_name(name).to_string_lossy().into_owned()
+            }
+            Some(path) => path.clone(),
         }
     }
 }
 
+/// The words behind the program.
+fn words(client: Client, event: &str, has_hook: bool) -> Vec<String> {
+    let command = (!has_hook).then(|| "hook".to_string());
+    let words = [kebab(event), "--client".to_string(), client.word().to_string()];
+    command.into_iter().chain(words).collect()
+}
+
 /// The group of hooks for one event of one client.
 pub(super) fn group(client: Client, event: &str, program: &Program) -> Value {
-    let words = ["hook".to_string(), kebab(event), "--client".to_string(), client.word().to_string()];
+    let words = words(client, event, program.has_hook);
     let mut handler = Map::from_iter([("type".to_string(), Value::from("command"))]);
     let mut add = |key: &str, value: Value| handler.insert(key.to_string(), value);
     match client {
         Client::Claude => {
-            add("command", program.word().into());
-            add("args", words.to_vec().into());
+            add("command", program.command().into());
+            add("args", words.into());
         }
         Client::Codex => {
-            add("command", format!("{} {}", quoted(program.word()), words.join(" ")).into());
+            add("command", format!("{} {}", quoted(&program.command()), words.join(" ")).into());
         }
     }
     add("timeout", seconds(client, event).into());
@@ -109,29 +136,31 @@ fn quoted(word: &str) -> String {
     if word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// Whether an entry starts `marvin hook` for this event, in any layout and with any path of the program.
+/// Whether an entry starts Marvin for this event, in any layout and with any path of the program.
 pub(super) fn is_ours(handler: &Value, client: Client, event: &str) -> bool {
     let text = |key: &str| handler.get(key).and_then(Value::as_str);
     let (Some("command"), Some(command)) = (text("type"), text("command")) else { return false };
-    let words = ["hook", &kebab(event), "--client", client.word()];
-    match handler.get("args") {
-        Some(args) => *args == Value::from(words.to_vec()) && is_marvin(command),
-        None => {
-            command.strip_suffix(&words.join(" ")).and_then(|program| program.strip_suffix(' ')).is_some_and(
-                |program| match program.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
-                    Some(inner) => is_marvin(inner),
-                    None => !program.contains(char::is_whitespace) && is_marvin(program),
-                },
-            )
+    [true, false].into_iter().any(|has_hook| {
+        let words = words(client, event, has_hook);
+        let is_program = |program: &str| is_marvin(program, has_hook);
+        match handler.get("args") {
+            Some(args) => *args == Value::from(words) && is_program(command),
+            None => {
+                let before = command.strip_suffix(&words.join(" "));
+                before.and_then(|program| program.strip_suffix(' ')).is_some_and(|program| {
+                    match program.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+                        Some(inner) => is_program(inner),
+                        None => !program.contains(char::is_whitespace) && is_program(program),
+                    }
+                })
+            }
         }
-    }
+    })
 }
 
-fn is_marvin(program: &str) -> bool {
-    Path::new(program)
-        .file_name()
-        .and_then(|name| name.to_str())
-        .is_some_and(|name| name.starts_with("marvin"))
+fn is_marvin(program: &str, is_hook: bool) -> bool {
+    let name = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with("marvin") && name.starts_with(HOOK_PROGRAM) == is_hook
 }
 
 #[cfg(test)]
@@ -149,9 +178,11 @@ mod tests {
     #[test]
     fn every_hook_recognises_only_its_own_entries() {
         let programs = [
-            Program::OnPath,
-            Program::At("/opt/my tools/it's/marvin".into()),
-            Program::At("/usr/bin/marvin".into()),
+            Program::on_path(true),
+            Program::on_path(false),
+            Program::at("/opt/my tools/it's/marvin", true),
+            Program::at("/opt/my tools/it's/marvin", false),
+            Program::at("/usr/bin/marvin", true),
         ];
         for client in Client::ALL {
             for event in client.events() {
@@ -169,6 +200,8 @@ mod tests {
             "marvin hook stop --client codex",
             "marvin hook stop --client claude; true",
             "notmarvin hook stop --client claude",
+            "marvin stop --client claude",
+            "marvin-hook hook stop --client claude",
             "marvin",
             "",
         ] {
@@ -183,19 +216,22 @@ mod tests {
 
     #[test]
     fn only_claude_code_gets_keys_that_only_it_knows() {
-        let hook = group(Client::Claude, "PreToolUse", &Program::OnPath);
+        let hook = group(Client::Claude, "PreToolUse", &Program::on_path(false));
         assert_eq!(
             hook,
             json!({"matcher": "*", "hooks": [{"type": "command", "command": "marvin",
                    "args": ["hook", "pre-tool-use", "--client", "claude"], "timeout": 60, "onFailure": "block"}]})
         );
         for event in Client::Codex.events() {
-            let group = group(Client::Codex, event, &Program::At("/a b/marvin".into()));
+            let group = group(Client::Codex, event, &Program::at("/a b/marvin", false));
             let keys: Vec<&String> = group["hooks"][0].as_object().unwrap().keys().collect();
             assert_eq!(keys, ["type", "command", "timeout"], "{event}");
         }
-        assert_eq!(group(Client::Claude, "Stop", &Program::OnPath)["hooks"][0]["timeout"], 600);
-        assert_eq!(group(Client::Claude, "Setup", &Program::OnPath)["hooks"][0].get("onFailure"), None);
-        assert_eq!(group(Client::Codex, "Interrupt", &Program::OnPath)["hooks"][0]["timeout"], 3);
+        assert_eq!(group(Client::Claude, "Stop", &Program::on_path(false))["hooks"][0]["timeout"], 600);
+        assert_eq!(
+            group(Client::Claude, "Setup", &Program::on_path(false))["hooks"][0].get("onFailure"),
+            None
+        );
+        assert_eq!(group(Client::Codex, "Interrupt", &Program::on_path(false))["hooks"][0]["timeout"], 3);
     }
 }

@@ -1,6 +1,6 @@
 //! The plan of `marvin init`.
 
-use super::clients::{Client, Program};
+use super::clients::{self, Client, Program};
 use super::place::{self, ProjectFile};
 use super::settings::{self, Trouble};
 use super::text::Edit;
@@ -41,16 +41,16 @@ impl Planner<'_> {
             }
         }
         let is_shared = settings::holds(&shared, Client::Claude);
-        if let (Program::At(path), true) = (&self.request.program, is_shared) {
+        if let (Some(path), true) = (self.request.program.path(), is_shared) {
             self.problems.push(format!(
                 "the hooks in {} start `marvin`, which is not on your PATH: Claude Code will refuse every tool call\n  \
                  hint: put this program on it, as in `ln -s {path} ~/.local/bin/marvin`",
                 places::CLAUDE_SETTINGS
             ));
         }
-        if is_shared || self.request.program == Program::OnPath {
+        if is_shared || self.request.program.path().is_none() {
             self.take_hooks(Client::Claude, &directory, places::CLAUDE_LOCAL_SETTINGS)?;
-            self.hooks(Client::Claude, &directory, places::CLAUDE_SETTINGS, &Program::OnPath)?;
+            self.hooks(Client::Claude, &directory, places::CLAUDE_SETTINGS, &self.request.program.by_name())?;
             return Ok(false);
         }
         self.hooks(Client::Claude, &directory, places::CLAUDE_LOCAL_SETTINGS, &self.request.program)?;
@@ -66,7 +66,7 @@ impl Planner<'_> {
         let root = self.shared().to_path_buf();
         let before = self.changes.len();
         self.hooks(Client::Codex, &root, places::CODEX_HOOKS, &self.request.program)?;
-        if self.request.program != Program::OnPath {
+        if self.request.program.path().is_some() {
             self.notes.push(format!(
                 "{} names the place of this program on this machine: do not commit it as it is",
                 places::CODEX_HOOKS
@@ -217,7 +217,7 @@ impl Planner<'_> {
         let root = self.shared().to_path_buf();
         let mut seen: Vec<PathBuf> = Vec::new();
         for client in self.request.clients.clone() {
-            let relative = client.notes();
+            let relative = clients::notes(client);
             // `CLAUDE.md` is often a link to `AGENTS.md`.
             let Ok(path) = root.join(relative).canonicalize() else { continue };
             if !seen.contains(&path) {

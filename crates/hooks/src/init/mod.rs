@@ -22,7 +22,7 @@ mod templates;
 mod tests;
 mod text;
 
-pub use clients::{Client, Program, kebab};
+pub use clients::{Client, HOOK_PROGRAM, Program, kebab};
 pub use place::Place;
 pub use status::{HookFile, hook_files};
 

@@ -3,7 +3,7 @@
 //! In the directory with `.marvin` it removes everything, in every directory of the project that has hooks. In a directory
 //! inside it, only the files there. Unchanged packs and rules are removed; changed ones stay and are reported.
 
-use super::clients::Client;
+use super::clients::{self, Client};
 use super::install::{broken, odd, text_of};
 use super::place;
 use super::settings::{self, Trouble};
@@ -50,10 +50,10 @@ impl Planner<'_> {
         }
         let mut seen: Vec<PathBuf> = Vec::new();
         for client in self.request.clients.clone() {
-            let Ok(path) = shared.join(client.notes()).canonicalize() else { continue };
+            let Ok(path) = shared.join(clients::notes(client)).canonicalize() else { continue };
             if !seen.contains(&path) {
                 seen.push(path);
-                self.take_block(&shared, client.notes(), block::SECTION);
+                self.take_block(&shared, clients::notes(client), block::SECTION);
             }
         }
         if self.request.clients.len() == Client::ALL.len() {

@@ -45,6 +45,8 @@ pub(super) fn merge(before: &str, client: Client, program: &Program) -> Result<M
         match ours(&value, client, event) {
             MarvinHookGroups::Nothing => missing.push((event, group)),
             MarvinHookGroups::Groups(groups) if groups == [&group] => {}
+            MarvinHookGroups::Groups(groups)
+                if groups == [&clients::group(client, event, &program.other())] => {}
             MarvinHookGroups::Groups(_) => merged.changed.push(event),
         }
     }

@@ -28,7 +28,7 @@ pub struct HookFile {
 pub fn hook_files(place: &Place, program: &Program) -> Vec<HookFile> {
     let shared = if place.git.is_some() { &place.top } else { &place.directory };
     let all = [
-        (Client::Claude, &place.directory, places::CLAUDE_SETTINGS, Program::OnPath),
+        (Client::Claude, &place.directory, places::CLAUDE_SETTINGS, program.by_name()),
         (Client::Claude, &place.directory, places::CLAUDE_LOCAL_SETTINGS, program.clone()),
         (Client::Codex, shared, places::CODEX_HOOKS, program.clone()),
     ];

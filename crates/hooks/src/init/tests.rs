@@ -68,7 +68,7 @@ impl Project {
     }
 
     fn plan(&self, remove: bool) -> Result<Plan, Refusal> {
-        self.plan_with("", &Client::ALL, Program::OnPath, remove)
+        self.plan_with("", &Client::ALL, Program::on_path(false), remove)
     }
 
     fn init(&self) -> Plan {

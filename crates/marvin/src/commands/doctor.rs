@@ -293,7 +293,7 @@ fn hook_file(file: &HookFile, program: &Program) -> Check {
         let fix = "fix the file, then run `marvin init`";
         return check("hooks", CheckStatus::Problem, format!("{path} cannot be used: {problem}"), fix);
     }
-    if file.program == Program::OnPath && *program != Program::OnPath {
+    if file.program.path().is_none() && program.path().is_some() {
         let found = format!("{path} starts `marvin`, which is not this program on your PATH");
         return check("hooks", CheckStatus::Problem, found, "put this program on the PATH as `marvin`");
     }
@@ -317,7 +317,8 @@ fn hook_file(file: &HookFile, program: &Program) -> Check {
 
 fn daemon(place: &wire::Place) -> Check {
     let status = hook_daemon::status(place);
-    let is_own_build = status.build.as_deref() == Some(wire::build().as_str());
+    let is_own_build = status.build.as_deref()
+        == Some(wire::build(std::fs::metadata("/proc/self/exe").ok().as_ref()).as_str());
     match (status.state, is_own_build) {
         ("alive", true) => {
             let (pid, sessions) = (status.pid.unwrap_or_default(), status.sessions.unwrap_or_default());

@@ -6,8 +6,8 @@ use crate::output;
 use clap::Args;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
+use marvin_hook_client::{Client, DaemonReply, HookCall};
 use marvin_hooks::client::{Hook, HookOutcome};
-use marvin_hooks::event::Client;
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
@@ -24,9 +24,16 @@ pub(crate) struct HookArguments {
     /// The client: claude or codex (default: by the environment)
     #[arg(long, value_name = "NAME", value_parser = client_parser())]
     pub(crate) client: Option<Client>,
+    /// What `marvin-hook` learned from the daemon
+    #[arg(long, hide = true, value_name = "REPLY", value_parser = handed_over)]
+    handed_over: Option<DaemonReply>,
     /// Accepted for symmetry: answers are always what the client expects
     #[arg(long)]
     json: bool,
+}
+
+fn handed_over(text: &str) -> Result<DaemonReply, String> {
+    DaemonReply::from_argument(text).ok_or_else(|| "not a reply of the daemon".to_string())
 }
 
 /// Whether one of the two threads gives the answer already: a process answers one hook.
@@ -35,23 +42,25 @@ static ANSWERED: AtomicBool = AtomicBool::new(false);
 /// Parses the words of a hook as `marvin init` writes them.
 ///
 /// The whole command line is not set up for it, because a hook runs before and after everything that an agent does.
-pub(crate) fn words(words: &[OsString]) -> Option<(String, Option<Client>)> {
+pub(crate) fn words(words: &[OsString]) -> Option<HookArguments> {
     let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     let (event, client) = match words.as_slice() {
         ["hook", event] => (event, None),
         ["hook", event, "--client", client] => (event, Some(Client::read(client)?)),
         _ => return None,
     };
-    (!event.starts_with('-')).then(|| ((*event).to_string(), client))
+    let event = (!event.starts_with('-')).then(|| (*event).to_string())?;
+    Some(HookArguments { event, client, handed_over: None, json: false })
 }
 
 /// Answers a hook.
-pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: HookArguments) -> Result<Exit, Failure> {
     let environment = Environment::of_process();
     // A command is judged also where the directory is gone.
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let call = HookCall::new(environment, &arguments.event, arguments.client, &directory);
     // The process ends with it, so nothing needs to be dropped.
-    let mut hook = ManuallyDrop::new(Hook::new(environment, event, client, &directory));
+    let mut hook = ManuallyDrop::new(Hook::new(call, arguments.handed_over));
     let late = move |ended: HookOutcome| {
         if !ANSWERED.swap(true, Ordering::AcqRel) {
             let exit = finish(&ended).unwrap_or_else(|failure| {

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
-use marvin_hooks::init::{self, Client, FileOutcome, Place, Plan, Program, Request};
+use marvin_hooks::init::{self, Client, FileOutcome, HOOK_PROGRAM, Place, Plan, Program, Request};
 use marvin_hooks::packs::starter;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -133,8 +133,10 @@ pub(crate) fn program(environment: &Environment) -> Result<Program, Failure> {
     let this = std::env::current_exe().and_then(|path| path.canonicalize());
     let this =
         this.map_err(|error| Failure::failed(format!("cannot find out where this program is: {error}")))?;
-    if on_path("marvin", environment).and_then(|path| path.canonicalize().ok()).as_deref() == Some(&this) {
-        return Ok(Program::OnPath);
+    let found = |name: &str| on_path(name, environment).and_then(|path| path.canonicalize().ok());
+    let hook = this.with_file_name(HOOK_PROGRAM);
+    if found("marvin").as_deref() == Some(&this) {
+        return Ok(Program::on_path(found(HOOK_PROGRAM).as_deref() == Some(&hook)));
     }
     let text = this.to_str().ok_or_else(|| {
         Failure::failed(format!(
@@ -143,7 +145,7 @@ pub(crate) fn program(environment: &Environment) -> Result<Program, Failure> {
         ))
         .hint("put this program on the PATH as `marvin`")
     })?;
-    Ok(Program::At(text.to_string()))
+    Ok(Program::at(text, hook.is_file()))
 }
 
 /// The program that a shell would start by this name.

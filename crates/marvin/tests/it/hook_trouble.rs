@@ -1,7 +1,7 @@
 //! Hooks under failures: no unjudged call is let through, and no event is lost.
 
 use crate::hooks::{Scene, decision, kill};
-use crate::support::{PROGRAM, ledger, put, runs_below, until};
+use crate::support::{HOOK_PROGRAM, PROGRAM, ledger, put, runs_below, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
@@ -594,4 +594,44 @@ fn s12_a_daemon_with_other_settings_is_not_trusted() {
     fs::rename(&socket, &expected).unwrap();
     assert_eq!(scene.decision("some-program --unknown"), "ask");
     drop(foreign);
+}
+
+#[test]
+fn the_hook_program_answers_as_marvin_hook_does() {
+    let scene = Scene::new();
+    let direct = |event: &str, input: &[u8]| {
+        let hook = scene.world.marvin(["hook", event, "--client", "claude"]).input(input);
+        hook.env("CLAUDE_PROJECT_DIR", scene.world.project()).run()
+    };
+    let command = |line: &str| scene.payload(&bash(line)).to_string().into_bytes();
+    let cases: [(&str, Vec<u8>); 6] = [
+        ("PreToolUse", command("rm -rf ~")),
+        ("PreToolUse", command("ls")),
+        ("PretoolUs", command("rm -rf ~")),
+        ("PreToolUse", Vec::new()),
+        ("PreToolUse", b"not JSON".to_vec()),
+        ("PreToolUse", vec![b' '; 33 * 1024 * 1024]),
+    ];
+    // First without a daemon, which the first call starts, then with it.
+    for round in ["cold", "warm"] {
+        for (event, input) in &cases {
+            let (small, whole) = (scene.raw(event, input.clone()), direct(event, input));
+            assert_eq!(small.code, whole.code, "{round} {event}: {}", small.whole());
+            assert_eq!(small.text(), whole.text(), "{round} {event}");
+        }
+        scene.daemon();
+    }
+}
+
+#[test]
+fn a_hook_program_without_marvin_beside_it_refuses() {
+    let scene = Scene::new();
+    let lonely = scene.world.root().join("bin/marvin-hook");
+    fs::create_dir_all(lonely.parent().unwrap()).unwrap();
+    fs::copy(HOOK_PROGRAM, &lonely).unwrap();
+    let input = scene.payload(&bash("ls")).to_string();
+    let ended =
+        scene.world.start_program(&lonely, ["PreToolUse", "--client", "claude"]).input(input).run().exits(2);
+    assert!(ended.stderr.contains("hint: install marvin and marvin-hook"), "{}", ended.whole());
+    assert!(ended.stdout.is_empty());
 }

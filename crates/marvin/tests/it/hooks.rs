@@ -1,6 +1,6 @@
 //! Hooks of Claude Code and Codex: answers, guidance, learning, verification and records.
 
-use crate::support::{PROGRAM_TIMEOUT, ProgramOutput, World, json_file, ledger, put, until};
+use crate::support::{HOOK_PROGRAM, PROGRAM_TIMEOUT, ProgramOutput, World, json_file, ledger, put, until};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ impl Scene {
     }
 
     pub(crate) fn raw(&self, event: &str, input: impl Into<Vec<u8>>) -> ProgramOutput {
-        let hook = self.world.marvin(["hook", event, "--client", self.client]).input(input);
+        let hook = self.world.start_program(HOOK_PROGRAM, [event, "--client", self.client]).input(input);
         let hook = match self.client {
             "claude" => hook.env("CLAUDE_PROJECT_DIR", self.world.project()),
             _ => hook,

@@ -1,6 +1,6 @@
 //! `marvin init`, as a user runs it.
 
-use crate::support::{Marvin, PROGRAM, ProgramOutput, World, files_below, json_file, put};
+use crate::support::{HOOK_PROGRAM, Marvin, PROGRAM, ProgramOutput, World, files_below, json_file, put};
 use marvin_testing::git;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -210,7 +210,7 @@ fn a_program_outside_the_path_is_named_by_its_path_in_the_local_settings() {
     assert!(!world.project().join(SETTINGS).exists());
     let hooks = json_file(&world.project().join(".claude/settings.local.json"));
     let command = hooks["hooks"]["Stop"][0]["hooks"][0]["command"].as_str().unwrap();
-    assert_eq!(Path::new(command), Path::new(PROGRAM).canonicalize().unwrap());
+    assert_eq!(Path::new(command), Path::new(HOOK_PROGRAM).canonicalize().unwrap());
     assert!(world.read(".gitignore").contains(".claude/settings.local.json"));
     world.person(["init", "--remove"]).env("PATH", "/usr/bin:/bin").run().exits(0);
     assert!(!world.project().join(".claude").exists());

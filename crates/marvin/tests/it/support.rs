@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 pub(crate) const PROGRAM_TIMEOUT: Duration = Duration::from_secs(300);
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_marvin");
+pub(crate) const HOOK_PROGRAM: &str = env!("CARGO_BIN_EXE_marvin-hook");
 
 /// A home and a project in a temporary directory.
 pub(crate) struct World {
@@ -94,7 +95,16 @@ impl World {
 
     /// The program, to be started in the project.
     pub(crate) fn marvin<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Marvin {
-        let mut command = Command::new(PROGRAM);
+        self.start_program(PROGRAM, arguments)
+    }
+
+    /// One of our programs, or a copy of one.
+    pub(crate) fn start_program<S: AsRef<OsStr>>(
+        &self,
+        program: impl AsRef<OsStr>,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Marvin {
+        let mut command = Command::new(program);
         command.args(arguments).current_dir(self.project());
         self.bare(&mut command);
         Marvin { command, input: None, terminal: None }

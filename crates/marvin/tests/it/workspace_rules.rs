@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layers, lowest first. A crate may use only crates of lower layers.
-const LAYERS: [(&str, u32); 16] = [
+const LAYERS: [(&str, u32); 17] = [
     ("base", 0),
     ("testing", 0),
     ("gate", 1),
+    ("hook-client", 1),
     ("model", 1),
     ("mtg", 1),
     ("memory", 2),

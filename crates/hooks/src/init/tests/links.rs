@@ -50,7 +50,7 @@ fn a_directory_inside_a_project_uses_its_packs_and_has_its_own_hooks() {
     project.init();
     project.put("packages/a/main.py", "");
     let before = project.everything();
-    let plan = project.plan_with("packages/a", &Client::ALL, Program::OnPath, false).unwrap();
+    let plan = project.plan_with("packages/a", &Client::ALL, Program::on_path(false), false).unwrap();
     plan.apply().unwrap();
     assert!(project.get("packages/a/.claude/settings.json").is_some());
     assert_eq!(project.get("packages/a/.marvin/packs/testing/pack.json"), None);
@@ -64,7 +64,7 @@ fn a_directory_inside_a_project_uses_its_packs_and_has_its_own_hooks() {
         plan.notes
     );
     // There it can be taken back alone …
-    project.plan_with("packages/a", &Client::ALL, Program::OnPath, true).unwrap().apply().unwrap();
+    project.plan_with("packages/a", &Client::ALL, Program::on_path(false), true).unwrap().apply().unwrap();
     let mut after = project.everything();
     // … (the Python file brought nothing but itself)
     after.retain(|path, _| before.contains_key(path));
@@ -72,7 +72,7 @@ fn a_directory_inside_a_project_uses_its_packs_and_has_its_own_hooks() {
     assert_eq!(project.get("packages/a/.claude/settings.json"), None);
     assert!(project.get(places::CLAUDE_SETTINGS).is_some());
     // … or with everything else.
-    project.plan_with("packages/a", &Client::ALL, Program::OnPath, false).unwrap().apply().unwrap();
+    project.plan_with("packages/a", &Client::ALL, Program::on_path(false), false).unwrap().apply().unwrap();
     project.remove();
     assert_eq!(project.get("packages/a/.claude/settings.json"), None);
     assert_eq!(project.get(places::RECEIPT), None);
@@ -82,7 +82,7 @@ fn a_directory_inside_a_project_uses_its_packs_and_has_its_own_hooks() {
 fn a_directory_inside_a_repository_without_marvin_becomes_a_project_of_its_own() {
     let project = Project::new();
     fs::create_dir_all(project.path("p/sub")).unwrap();
-    let plan = project.plan_with("sub", &Client::ALL, Program::OnPath, false).unwrap();
+    let plan = project.plan_with("sub", &Client::ALL, Program::on_path(false), false).unwrap();
     plan.apply().unwrap();
     assert!(
         project.get("sub/.marvin/packs/testing/pack.json").is_some()
@@ -100,7 +100,7 @@ fn a_linked_worktree_inside_the_main_checkout_is_on_its_own() {
     project.put(".worktrees/w/.git", "gitdir: x");
     let place = project.place(".worktrees/w");
     assert_eq!((place.top.clone(), place.linked), (project.path("p/.worktrees/w"), true));
-    let plan = project.plan_with(".worktrees/w", &Client::ALL, Program::OnPath, false).unwrap();
+    let plan = project.plan_with(".worktrees/w", &Client::ALL, Program::on_path(false), false).unwrap();
     plan.apply().unwrap();
     assert!(plan.notes.iter().any(|note| note.contains("linked worktree")));
     assert!(project.get(".worktrees/w/.claude/settings.json").is_some());

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_program_that_is_not_on_the_path_goes_into_the_persons_own_settings() {
     let project = Project::new();
-    let at = Program::At("/opt/my tools/marvin".into());
+    let at = Program::at("/opt/my tools/marvin", false);
     let plan = project.plan_with("", &Client::ALL, at.clone(), false).unwrap();
     plan.apply().unwrap();
     assert_eq!(project.get(places::CLAUDE_SETTINGS), None);
@@ -31,7 +31,7 @@ fn a_program_that_is_not_on_the_path_goes_into_the_persons_own_settings() {
 fn shared_hooks_without_marvin_on_the_path_are_a_problem_and_not_doubled() {
     let project = Project::new();
     project.init();
-    let plan = project.plan_with("", &[Client::Claude], Program::At("/x/marvin".into()), false).unwrap();
+    let plan = project.plan_with("", &[Client::Claude], Program::at("/x/marvin", false), false).unwrap();
     assert!(!plan.changes_anything());
     assert!(
         plan.problems[0].contains("not on your PATH") && plan.problems[0].contains("hint: "),
@@ -44,7 +44,7 @@ fn shared_hooks_without_marvin_on_the_path_are_a_problem_and_not_doubled() {
 fn one_client_can_be_set_up_and_taken_back_alone() {
     let project = Project::new();
     project.put("AGENTS.md", "# Agents\n");
-    let plan = project.plan_with("", &[Client::Codex], Program::OnPath, false).unwrap();
+    let plan = project.plan_with("", &[Client::Codex], Program::on_path(false), false).unwrap();
     plan.apply().unwrap();
     assert_eq!(
         (project.get(places::CLAUDE_SETTINGS), project.get(".claude/skills/marvin-teach/SKILL.md")),
@@ -57,7 +57,7 @@ fn one_client_can_be_set_up_and_taken_back_alone() {
     );
     assert!(project.text("AGENTS.md").starts_with("# Agents\n\n<!-- marvin: begin"));
     project.init();
-    project.plan_with("", &[Client::Codex], Program::OnPath, true).unwrap().apply().unwrap();
+    project.plan_with("", &[Client::Codex], Program::on_path(false), true).unwrap().apply().unwrap();
     assert_eq!(project.get(places::CODEX_HOOKS), None);
     assert_eq!(project.text("AGENTS.md"), "# Agents\n");
     assert!(project.get(places::CLAUDE_SETTINGS).is_some() && project.get(places::DENYLIST).is_some());

@@ -87,7 +87,7 @@ proptest! {
 
     #[test]
     fn taking_back_gives_the_very_bytes(text in a_settings_file(), program in any::<bool>()) {
-        let program = if program { Program::OnPath } else { Program::At("/a b/marvin".into()) };
+        let program = if program { Program::on_path(false) } else { Program::at("/a b/marvin", false) };
         for client in Client::ALL {
             let merged = settings::merge(&text, client, &program).unwrap();
             let before: Value = serde_json::from_str(&text).unwrap();
@@ -115,7 +115,7 @@ proptest! {
     #[test]
     fn no_text_brings_it_down(text in "[\\[\\]{}\",:/\\\\ a\\n0-9hoks]{0,60}") {
         for client in Client::ALL {
-            settings::merge(&text, client, &Program::OnPath).ok();
+            settings::merge(&text, client, &Program::on_path(false)).ok();
             settings::take_out(&text, client).ok();
         }
     }

@@ -4,7 +4,6 @@
 //! sends an empty line every [`PULSE`], which distinguishes a slow answer from a daemon that does not respond.
 
 use crate::event::{Client, Event};
-use marvin_base::atomic::WriteError;
 use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout};
 use rustix::path::DecInt;
@@ -12,40 +11,17 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::fs::Metadata;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The interval of the empty lines that show that the daemon is alive.
 pub const PULSE: Duration = Duration::from_millis(300);
 pub const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
+/// The prefix of an answer that is for the hook and not for the client.
+pub const CONTROL: &str = "{\"marvin\":true,";
 /// The longest path of a socket that every system accepts.
 const MAX_SOCKET_PATH_BYTES: usize = 103;
-
-/// The reason why a daemon cannot be started or reached.
-#[derive(Debug, thiserror::Error)]
-pub enum DaemonError {
-    #[error("the path of its socket would be too long\n  hint: set TMPDIR to a shorter directory")]
-    LongSocketPath,
-    #[error(
-        "{0} is not a directory that only you can use\n  hint: remove it, or set TMPDIR to a directory of your own"
-    )]
-    SharedDirectory(String),
-    #[error("{0} is not a regular file\n  hint: remove it")]
-    NotAFile(String),
-    #[error("cannot {action} {path}: {source}")]
-    Io { action: &'static str, path: String, source: std::io::Error },
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    #[error(transparent)]
-    Handler(#[from] marvin_agent::SessionError),
-}
-
-impl DaemonError {
-    pub(crate) fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
-        DaemonError::Io { action, path: path.display().to_string(), source }
-    }
-}
 
 /// The files of one daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,22 +127,6 @@ pub fn is_private(directory: &Path) -> bool {
         .is_ok_and(|facts| facts.is_dir() && facts.uid() == own && facts.mode() & 0o077 == 0)
 }
 
-/// Creates the directory, for this user alone.
-///
-/// # Errors
-/// When it cannot be created, or other users can use it.
-pub fn make_private(directory: &Path) -> Result<(), DaemonError> {
-    match std::fs::DirBuilder::new().mode(0o700).recursive(false).create(directory) {
-        Ok(()) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(DaemonError::io("make", directory, error)),
-    }
-    if is_private(directory) {
-        return Ok(());
-    }
-    Err(DaemonError::SharedDirectory(directory.display().to_string()))
-}
-
 /// The project of a hook: the nearest ancestor with `.marvin`, also from a linked worktree of git, else the directory.
 #[must_use]
 pub fn project(from: &Path, home: &Path) -> PathBuf {
@@ -192,15 +152,9 @@ fn main_checkout(from: &Path) -> Option<PathBuf> {
         .flatten()
 }
 
-/// The build of this program; a daemon of another build is replaced.
+/// The build of `marvin`, by the metadata of its file; a daemon of another build is replaced.
 #[must_use]
-pub fn build() -> String {
-    build_of(std::fs::metadata("/proc/self/exe").ok().as_ref())
-}
-
-/// As [`build`], with the metadata of this program's file.
-#[must_use]
-pub fn build_of(facts: Option<&Metadata>) -> String {
+pub fn build(facts: Option<&Metadata>) -> String {
     let (size, at) = facts.map_or((0, 0), |facts| (facts.len(), facts.mtime_nsec() ^ facts.mtime()));
     // Strings are concatenated here and below, because formatting touches pages that a hook does not need otherwise.
     [env!("CARGO_PKG_VERSION"), "-", DecInt::new(size).as_str(), "-", DecInt::new(at).as_str()].concat()

@@ -1,0 +1,285 @@
+//! A hook's question to the daemon of its project.
+//!
+//! It does as little as possible: no settings, no runtime, no parsing of the event. Where the daemon is missing, of another
+//! build, late or sends an invalid answer, `marvin hook` answers itself.
+
+use crate::event::{Client, Event};
+use crate::settings;
+use crate::wire::{self, Place};
+use marvin_base::environment::Environment;
+use marvin_base::layout::Layout;
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
+use rustix::path::DecInt;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use std::fs::Metadata;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The longest silence of a living daemon. It sends a line every [`wire::PULSE`], except while it waits for the lock of a
+/// ledger that hundreds of hooks append to at once.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(6);
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time that an answer is polled for before the process sleeps: waking it up takes longer than most answers.
+const POLL_TIME: Duration = Duration::from_micros(500);
+const MAX_ANSWER_BYTES: usize = 256 * 1024;
+
+/// The connection to the daemon.
+#[derive(Debug)]
+pub enum Connection {
+    Open(UnixStream),
+    /// No daemon listens, so one is started.
+    NoDaemon,
+    /// No daemon can be used.
+    Unusable,
+}
+
+/// What a hook learned from the daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DaemonReply {
+    Answer(String),
+    /// The session whose commitments have to be verified.
+    Verify(String),
+    /// The daemon is of another build and ends.
+    OtherBuild,
+    /// No daemon listens.
+    NoDaemon,
+    /// No valid answer.
+    Unusable,
+}
+
+impl DaemonReply {
+    /// How `marvin-hook` tells `marvin hook` what it learned; `None` for an answer, which needs no other program.
+    #[must_use]
+    pub fn to_argument(&self) -> Option<String> {
+        match self {
+            DaemonReply::Answer(_) => None,
+            DaemonReply::Verify(session) => Some(["verify:", session].concat()),
+            DaemonReply::OtherBuild => Some("other-build".to_string()),
+            DaemonReply::NoDaemon => Some("no-daemon".to_string()),
+            DaemonReply::Unusable => Some("unusable".to_string()),
+        }
+    }
+
+    #[must_use]
+    pub fn from_argument(text: &str) -> Option<DaemonReply> {
+        match text {
+            "other-build" => Some(DaemonReply::OtherBuild),
+            "no-daemon" => Some(DaemonReply::NoDaemon),
+            "unusable" => Some(DaemonReply::Unusable),
+            text => text.strip_prefix("verify:").map(|session| DaemonReply::Verify(session.to_string())),
+        }
+    }
+}
+
+/// The call of a hook by a client.
+#[derive(Debug)]
+pub struct HookCall {
+    pub environment: Environment,
+    /// The event, as it is named on the command line.
+    pub name: String,
+    pub client: Client,
+    /// Whether a person can be asked.
+    pub attended: bool,
+    pub project: PathBuf,
+}
+
+impl HookCall {
+    #[must_use]
+    pub fn new(environment: Environment, name: &str, client: Option<Client>, directory: &Path) -> HookCall {
+        let named = ["MARVIN_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
+        let given = named.iter().find_map(|name| environment.get(name)).map(PathBuf::from);
+        let client = client.unwrap_or(if given.is_some() { Client::Claude } else { Client::Codex });
+        let attended =
+            client == Client::Claude && environment.get("CLAUDE_CODE_SESSION_ATTENDED") != Some("0");
+        let home = Layout::new(&environment, None).home().to_path_buf();
+        let project = wire::project(given.as_deref().unwrap_or(directory), &home);
+        HookCall { environment, name: name.to_string(), client, attended, project }
+    }
+
+    #[must_use]
+    pub fn event(&self) -> Option<Event> {
+        Event::read(&self.name)
+    }
+
+    /// Whether this is a hook of a model that judges a command; it does not ask the daemon.
+    #[must_use]
+    pub fn is_evaluating(&self) -> bool {
+        let names = ["MARVIN_SECURITY_EVAL", "MARVEL_SECURITY_EVAL"];
+        let off = ["0", "false", "no", "off"];
+        names.iter().filter_map(|name| self.environment.get(name)).any(|value| !off.contains(&value))
+    }
+
+    /// Connects to the daemon, which wakes up while the event is read.
+    #[must_use]
+    pub fn connect(&self) -> Connection {
+        let Some(place) = Place::for_project(&self.environment, &self.project) else {
+            return Connection::Unusable;
+        };
+        if !wire::is_private(place.directory()) {
+            return Connection::NoDaemon;
+        }
+        match connect(&place.socket()) {
+            Ok(stream) => Connection::Open(stream),
+            // The backlog is full: the daemon runs, and is too busy.
+            Err(Errno::AGAIN) => Connection::Unusable,
+            Err(_) => Connection::NoDaemon,
+        }
+    }
+
+    /// Asks the daemon about an event; `program` is the metadata of the file of `marvin`.
+    #[must_use]
+    pub fn ask(&self, connection: Connection, event: &[u8], program: Option<&Metadata>) -> DaemonReply {
+        let mut stream = match connection {
+            Connection::Open(stream) => stream,
+            Connection::NoDaemon => return DaemonReply::NoDaemon,
+            Connection::Unusable => return DaemonReply::Unusable,
+        };
+        match peer(&stream, program, &self.environment) {
+            Peer::Own => {}
+            Peer::Other => {
+                // Another build is asked to end, without the event.
+                stream.write_all(&wire::request("stop", self.client, false, "", b"null")).ok();
+                return DaemonReply::OtherBuild;
+            }
+            Peer::Stranger => return DaemonReply::Unusable,
+        }
+        let line = wire::request(&self.name, self.client, self.attended, &wire::build(program), event);
+        stream.set_write_timeout(Some(SEND_TIMEOUT)).ok();
+        if stream.write_all(&line).is_err() {
+            return DaemonReply::Unusable;
+        }
+        let answer = read_answer(&mut stream, wire::hook_timeout(self.event()));
+        answer.map_or(DaemonReply::Unusable, |line| parse_reply(&line))
+    }
+}
+
+/// Connects without blocking, also to a daemon that does not accept.
+fn connect(socket: &Path) -> Result<UnixStream, Errno> {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let own = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&own, &SocketAddrUnix::new(socket)?)?;
+    let stream = UnixStream::from(own);
+    stream.set_nonblocking(false).map_err(|_| Errno::IO)?;
+    Ok(stream)
+}
+
+/// The process that listens.
+enum Peer {
+    /// The same program, of this user, with the same settings.
+    Own,
+    /// Another program or build of this user, or other settings.
+    Other,
+    /// A process of another user.
+    Stranger,
+}
+
+/// Identifies the process that listens; `program` is the metadata of the file of `marvin`.
+fn peer(stream: &UnixStream, program: Option<&Metadata>, environment: &Environment) -> Peer {
+    let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return Peer::Stranger };
+    if peer.uid != rustix::process::getuid() {
+        return Peer::Stranger;
+    }
+    let identity = |facts: &Metadata| (facts.dev(), facts.ino());
+    let process = ["/proc/", DecInt::new(peer.pid.as_raw_nonzero().get()).as_str()].concat();
+    let theirs = std::fs::metadata([&process, "/exe"].concat()).ok();
+    let same = theirs.is_some() && theirs.as_ref().map(identity) == program.map(identity);
+    if same && has_same_settings(&process, environment) { Peer::Own } else { Peer::Other }
+}
+
+/// Whether a process was started with the same variables for settings (S12). The kernel keeps them, so that a daemon cannot
+/// claim others.
+fn has_same_settings(process: &str, environment: &Environment) -> bool {
+    let Ok(bytes) = std::fs::read([process, "/environ"].concat()) else { return false };
+    let theirs: Environment = bytes
+        .split(|byte| *byte == 0)
+        .filter_map(|variable| std::str::from_utf8(variable).ok()?.split_once('='))
+        .collect();
+    settings::variables().all(|name| theirs.get(name) == environment.get(name))
+}
+
+/// Reads the line of the answer; empty lines only show that the daemon is alive.
+fn read_answer(stream: &mut UnixStream, timeout: Duration) -> Option<Vec<u8>> {
+    let started = Instant::now();
+    let mut line = Vec::new();
+    let mut block = [0; 4 * 1024];
+    while !is_readable(stream) && started.elapsed() < POLL_TIME {
+        std::thread::yield_now();
+    }
+    loop {
+        let left = timeout.checked_sub(started.elapsed()).filter(|left| !left.is_zero())?;
+        stream.set_read_timeout(Some(left.min(SILENCE_TIMEOUT))).ok()?;
+        match stream.read(&mut block) {
+            Ok(0) => return None,
+            Ok(count) => {
+                let read = block.get(..count)?;
+                let read = if line.is_empty() { read.trim_ascii_start() } else { read };
+                line.extend_from_slice(read);
+                if line.last() == Some(&b'\n') {
+                    return Some(line);
+                }
+                if line.len() > MAX_ANSWER_BYTES {
+                    return None;
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+fn is_readable(stream: &UnixStream) -> bool {
+    rustix::net::recv(stream, &mut [0; 1], RecvFlags::DONTWAIT | RecvFlags::PEEK) != Err(Errno::AGAIN)
+}
+
+/// Parses a line of the daemon. Only a JSON object, or text that the daemon marks as such, is printed.
+fn parse_reply(line: &[u8]) -> DaemonReply {
+    let Ok(text) = std::str::from_utf8(line) else { return DaemonReply::Unusable };
+    let text = text.trim();
+    if let Some(rest) = text.strip_prefix(wire::CONTROL) {
+        let Ok(control) = serde_json::from_str::<Value>(&format!("{{{rest}")) else {
+            return DaemonReply::Unusable;
+        };
+        let word = |key: &str| control.get(key).and_then(Value::as_str).map(str::to_string);
+        if let Some(session) = word("verify") {
+            return DaemonReply::Verify(session);
+        }
+        return word("text").map_or(DaemonReply::OtherBuild, DaemonReply::Answer);
+    }
+    let whole = text.starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok();
+    if whole { DaemonReply::Answer(text.to_string()) } else { DaemonReply::Unusable }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_learned_survives_the_handover() {
+        let replies = [
+            DaemonReply::Verify("s-1".to_string()),
+            DaemonReply::OtherBuild,
+            DaemonReply::NoDaemon,
+            DaemonReply::Unusable,
+        ];
+        for reply in replies {
+            let word = reply.to_argument().unwrap();
+            assert_eq!(DaemonReply::from_argument(&word), Some(reply));
+        }
+        assert_eq!(DaemonReply::Answer("{}".to_string()).to_argument(), None);
+        assert_eq!(DaemonReply::from_argument("answer"), None);
+    }
+
+    #[test]
+    fn only_whole_objects_are_answers() {
+        assert_eq!(parse_reply(b"{\"a\":1}\n"), DaemonReply::Answer("{\"a\":1}".to_string()));
+        for line in [&b"{\"a\":1\n"[..], b"yes\n", b"\xff\n", b"[]\n", b"{\"marvin\":true,"] {
+            assert_eq!(parse_reply(line), DaemonReply::Unusable, "{line:?}");
+        }
+    }
+}
