@@ -20,7 +20,6 @@ pub mod open_dir;
 pub mod person;
 pub mod printable;
 pub mod redact;
-pub mod resolver;
 pub mod run;
 pub mod run_record;
 pub mod settings;

@@ -1,9 +1,6 @@
 //! `marvin`: a deterministic shell for LLM agents.
 //!
-//! This file shows the whole program: read the command line, run one command, turn its result into an exit code. The entry
-//! point of the process is in [`start`].
-
-#![cfg_attr(not(test), no_main)]
+//! This file shows the whole program: read the command line, run one command, turn its result into an exit code.
 
 mod arguments;
 mod cli;
@@ -11,18 +8,22 @@ mod commands;
 mod deciding;
 mod failure;
 mod front_end;
-mod mathematics;
 mod migration;
 mod output;
 mod pack_context;
 mod project;
 mod prompt;
 mod runtime;
-mod start;
 
 use failure::Failure;
 use marvin_base::Exit;
 use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    ExitCode::from(run(&words).code())
+}
 
 /// Runs the command line, given without the program's name.
 fn run(words: &[OsString]) -> Exit {

@@ -15,15 +15,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Whether the program was started without a standard output (`>&-`): every write would seem to succeed.
-static CLOSED: AtomicBool = AtomicBool::new(false);
-
-/// Notes that standard output is closed.
-pub(crate) fn note_closed() {
-    CLOSED.store(true, Ordering::Relaxed);
-}
 
 /// Writes lines for people, printable wherever they go.
 pub(crate) fn line(text: &str) -> Result<Exit, Failure> {
@@ -99,9 +90,6 @@ pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
 
 /// Writes bytes and flushes them.
 fn write(bytes: &[u8]) -> Result<(), Failure> {
-    if CLOSED.load(Ordering::Relaxed) {
-        return Err(Failure::failed("cannot write to standard output: it is closed"));
-    }
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| {
         let reason = match error.kind() {

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use marvin_agent::ProjectContext;
-use marvin_base::{Exit, resolver};
+use marvin_base::Exit;
 use marvin_mcp::client::{self, Servers};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 /// A runtime on this thread. Children are tied to the thread that started them, so it must outlive them.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
-    resolver::prepare();
     Builder::new_current_thread()
         .enable_all()
         .build()

@@ -18,7 +18,6 @@ use crate::session::{ActivityFacts, Session, SessionError, SessionRecord};
 use marvin_agent::commitments::{self, PROJECT};
 use marvin_agent::{ProjectContext, evaluator};
 use marvin_base::environment::Environment;
-use marvin_base::resolver;
 use marvin_base::trace_event::{HookObservation, TraceEvent};
 use marvin_gate::effects::Grounds;
 use marvin_gate::layers::Place;
@@ -79,7 +78,6 @@ impl EventHandler {
         // The home directory and `/` are not workspaces, but commands are judged there too.
         let context = find(Some(project)).or_else(|_| find(None))?;
         let (layers, trouble) = if evaluator::is_wanted(&context) {
-            resolver::prepare();
             match evaluator::for_hooks(&context, cancel) {
                 Ok((layers, trouble)) => (layers, trouble),
                 Err(error) => (context.layers(), Some(error.to_string())),

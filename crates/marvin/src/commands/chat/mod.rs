@@ -9,10 +9,10 @@ use crate::pack_context;
 use crate::runtime::start_mcp_servers;
 use marvin_agent::ProjectContext;
 use marvin_agent::chat::{Chat, ChatOptions, ExtraContextProvider, StepSource};
+use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::person::{DecisionChannel, Person};
 use marvin_base::settings::table;
-use marvin_base::{Exit, resolver};
 use marvin_flow::waiting::WaitingSteps;
 use marvin_mcp::client::Servers;
 use marvin_tui::{OpenedChat, Options};
@@ -68,7 +68,6 @@ async fn open(
     mut context: ProjectContext,
     at_terminal: bool,
 ) -> Result<(Chat, Servers), Failure> {
-    resolver::prepare();
     let servers = start_mcp_servers(&mut context, &CancellationToken::new()).await;
     // Without a terminal no person can be asked, so a question of the gate becomes a refusal.
     let found = at_terminal.then(|| Person::identify(&context.environment, DecisionChannel::Screen, None));
