@@ -17,6 +17,7 @@ mod output;
 mod python;
 mod script;
 mod test;
+mod timings;
 mod tools;
 mod web_fuzz;
 
@@ -43,6 +44,8 @@ cargo xtask pipeline-kills [N]
 cargo xtask census [FIGURE | --json | --tighten]
                             terms, names, module circles and sizes of the sources against the limits in census.toml
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
+cargo xtask timings [--profile NAME]
+                            build marvin from nothing and print what costs most
 cargo xtask settings        write docs/settings.md from the settings table";
 
 fn main() -> ExitCode {
@@ -67,6 +70,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["web-fuzz", rest @ ..] => web_fuzz::run(rest),
         ["census", rest @ ..] => census::run(rest),
         ["deny"] => licences::deny(),
+        ["timings", rest @ ..] => timings::run(rest),
         ["settings"] => write_settings_reference(),
         ["-h" | "--help" | "help"] => say(HELP),
         _ => match kill_tests::find(words) {
