@@ -169,27 +169,92 @@ fn settings_reference_is_up_to_date() {
     assert_eq!(written, generated.text(), "regenerate it: marvin config --markdown > docs/settings.md");
 }
 
+/// Markdown at the root of the repository and everywhere below these directories.
+fn documents() -> Vec<PathBuf> {
+    let root = workspace();
+    let at_root = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path());
+    let below = ["docs", "examples", ".github"].into_iter().flat_map(|name| files_below(&root.join(name)));
+    at_root.chain(below).filter(|path| path.extension().is_some_and(|kind| kind == "md")).collect()
+}
+
+/// Targets of the links in a document that are not addresses: a path, an anchor, or both.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|link| !link.contains("://"))
+}
+
+/// Anchors of the headings, as GitHub and mdBook make them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut is_code = false;
+    let mut found = BTreeSet::new();
+    for line in text.lines() {
+        is_code ^= line.starts_with("```");
+        let Some(heading) = line.strip_prefix('#').filter(|_| !is_code) else { continue };
+        let words = heading.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        found.insert(words.chars().filter(|char| char.is_alphanumeric() || "-_".contains(*char)).collect());
+    }
+    found
+}
+
 #[test]
 fn links_in_documents_resolve() {
-    let root = workspace();
-    let mut pages: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
-            .map(|page| root.join(page))
-            .into();
-    for directory in ["docs", "docs/design"] {
-        let entries = fs::read_dir(root.join(directory)).unwrap().map(|entry| entry.unwrap().path());
-        pages.extend(entries.filter(|path| path.is_file()));
-    }
-    for page in pages {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for page in documents() {
         let text = fs::read_to_string(&page).unwrap();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = link.split('#').next().unwrap_or_default();
-            if target.is_empty() || target.contains("://") {
-                continue;
+        for link in links(&text) {
+            let (target, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if target.is_empty() { page.clone() } else { page.parent().unwrap().join(target) };
+            let has_anchor = || anchors(&fs::read_to_string(&target).unwrap_or_default()).contains(anchor);
+            if !target.exists() || !anchor.is_empty() && !has_anchor() {
+                wrong.push(format!("{}: {link}", page.display()));
             }
-            assert!(page.parent().unwrap().join(target).exists(), "{}: {link}", page.display());
+            count += 1;
         }
     }
+    assert!(count > 200 && wrong.is_empty(), "of {count} links, these lead nowhere:\n{}", wrong.join("\n"));
+}
+
+/// Both the index for readers and the table of contents of the book have every page.
+#[test]
+fn every_page_of_docs_is_listed() {
+    let docs = workspace().join("docs");
+    let pages: BTreeSet<String> = files_below(&docs)
+        .iter()
+        .filter(|path| path.extension().is_some_and(|kind| kind == "md"))
+        .map(|path| path.strip_prefix(&docs).unwrap().display().to_string())
+        .filter(|page| page != "SUMMARY.md" && page != "README.md")
+        .collect();
+    for list in ["SUMMARY.md", "README.md"] {
+        let text = fs::read_to_string(docs.join(list)).unwrap();
+        let listed: BTreeSet<String> =
+            links(&text).filter(|link| *link != "README.md").map(str::to_string).collect();
+        let missing: Vec<&String> = pages.difference(&listed).collect();
+        assert!(missing.is_empty(), "docs/{list} does not list {missing:?}");
+    }
+}
+
+/// A heading of the page in backticks is a message of the program; `…` stands for its variable parts.
+#[test]
+fn messages_in_troubleshooting_are_printed_by_the_program() {
+    let root = workspace();
+    let sources: String = files_below(&root.join("crates"))
+        .into_iter()
+        .filter(|path| {
+            path.extension().is_some_and(|kind| kind == "rs")
+                && !path.starts_with(root.join("crates/marvin/tests"))
+        })
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    let continued = regex::Regex::new(r"\\\n\s*").unwrap();
+    let sources = continued.replace_all(&sources, "").replace("\\\"", "\"");
+    let page = fs::read_to_string(root.join("docs/troubleshooting.md")).unwrap();
+    let headings: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect();
+    assert!(headings.len() > 20, "{headings:?}");
+    let parts = headings.iter().flat_map(|heading| heading.split('…')).map(str::trim);
+    let unknown: Vec<&str> = parts.filter(|part| !sources.contains(part)).collect();
+    assert!(unknown.is_empty(), "the program prints none of {unknown:?}");
 }
 
 /// Paths in backticks that begin at the repository's root must exist; shorter ones must be the end of one that does.
