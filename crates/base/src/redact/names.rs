@@ -14,25 +14,6 @@ use std::ops::Range;
 const MAX_VALUE_BYTES: usize = 8 * 1024;
 const MAX_NAME_BYTES: usize = 128;
 
-/// Words that names of secrets are made of, and words that begin headers with credentials.
-pub(super) const ANCHORS: [&str; 15] = [
-    "pass",
-    "pwd",
-    "pw",
-    "secret",
-    "token",
-    "key",
-    "credential",
-    "auth",
-    "psk",
-    "_pat",
-    "kennwort",
-    "contrase",
-    "bearer",
-    "cookie",
-    "identified by",
-];
-
 /// As [`kind_of`], for names of which most are not secrets' names.
 pub(super) fn kind_of_key(name: &str) -> Option<NameKind> {
     if Hits::find(name).names.is_empty() { None } else { kind_of(name) }

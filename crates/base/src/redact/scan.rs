@@ -1,10 +1,28 @@
 //! One pass over a text for everything that evidence begins with.
 
 use super::literals::{Literal, Literals};
-use super::names;
 use super::table::SHAPES;
 use std::ops::Range;
 use std::sync::LazyLock;
+
+/// Words that names of secrets are made of, and words that begin headers with credentials.
+const NAME_ANCHORS: [&str; 15] = [
+    "pass",
+    "pwd",
+    "pw",
+    "secret",
+    "token",
+    "key",
+    "credential",
+    "auth",
+    "psk",
+    "_pat",
+    "kennwort",
+    "contrase",
+    "bearer",
+    "cookie",
+    "identified by",
+];
 
 /// Occurrences of the literals that evidence begins with.
 #[derive(Default)]
@@ -26,7 +44,7 @@ static SCAN: LazyLock<Scan> = LazyLock::new(|| {
         SHAPES.iter().enumerate().flat_map(|(row, shape)| shape.anchors.iter().map(move |text| (row, *text)));
     let (rows, anchors): (Vec<usize>, Vec<&'static str>) = anchors.unzip();
     let shapes = anchors.into_iter().map(|text| Literal { text, ignores_case: false });
-    let names = names::ANCHORS.into_iter().map(|text| Literal { text, ignores_case: true });
+    let names = NAME_ANCHORS.into_iter().map(|text| Literal { text, ignores_case: true });
     Scan { literals: Literals::new(shapes.chain(names)), rows }
 });
 

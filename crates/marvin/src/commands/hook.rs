@@ -32,8 +32,8 @@ pub(crate) struct HookArguments {
     json: bool,
 }
 
-fn handed_over(text: &str) -> Result<DaemonReply, String> {
-    DaemonReply::from_argument(text).ok_or_else(|| "not a reply of the daemon".to_string())
+fn handed_over(text: &str) -> Result<DaemonReply, &'static str> {
+    DaemonReply::from_argument(text).ok_or("not a reply of the daemon")
 }
 
 /// Whether one of the two threads gives the answer already: a process answers one hook.
