@@ -87,8 +87,8 @@ impl Hook {
                 self.with_handler(&input, |hook, handler| hook.verify(handler, &session))
             }
             DaemonReply::NoDaemon => {
-                // A session that ends does not need a daemon.
-                if self.event() != Some(Event::SessionEnd) {
+                // A session that ends does not need a daemon, and a directory that is gone has none.
+                if self.event() != Some(Event::SessionEnd) && self.call.project.is_dir() {
                     self.start();
                 }
                 self.answer_here(&event)

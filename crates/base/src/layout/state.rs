@@ -239,7 +239,8 @@ impl Layout {
         if link.symlink_metadata().is_ok() || identity(project) != canonical(project) {
             return;
         }
-        if std::fs::create_dir_all(&record).is_err() {
+        // Not its parents: a project that was deleted stays so.
+        if std::fs::create_dir(&record).is_err() && !record.is_dir() {
             return;
         }
         let ignored = record.join(".gitignore");

@@ -172,7 +172,7 @@ async fn accept(
                     // A sync to the disk is slow, and no answer depends on it.
                     tokio::task::spawn_blocking(move || due.write());
                 }
-                if identity(project) != at_first.0 {
+                if at_first.0.is_none() || identity(project) != at_first.0 {
                     return "its project is gone";
                 }
                 if identity(socket) != at_first.1 {

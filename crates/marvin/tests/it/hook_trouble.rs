@@ -287,7 +287,10 @@ fn a_moved_or_deleted_project_ends_its_daemon() {
     });
     fs::remove_dir_all(&new).unwrap();
     assert_eq!(decision(&hook_in(&scene, scene.world.root(), &new, "rm -rf ~")), "deny");
-    until("no daemon of a directory that is gone", || scene.processes().len() <= 1);
+    until("no daemon of a directory that is gone", || scene.processes().is_empty());
+    // A hook that comes when the daemon has ended does not start another, and nothing is created anew.
+    assert_eq!(decision(&hook_in(&scene, scene.world.root(), &new, "rm -rf ~")), "deny");
+    assert!(scene.processes().is_empty() && !new.exists() && !old.exists());
     fs::create_dir_all(&old).unwrap();
 }
 
