@@ -5,20 +5,22 @@ use marvin_base::settings::{Kind, Scope, table};
 /// Prefixes of environment variables that belong to one session.
 const SESSION_VARIABLES: [&str; 4] = ["CLAUDE_", "CLAUDECODE", "CODEX_", "AI_AGENT"];
 
+/// Variables that say where settings and state are: a daemon has those of its hooks.
+const PLACES: [&str; 5] = ["HOME", "MARVIN_HOME", "XDG_CONFIG_HOME", "MARVIN_STATE_DIR", "XDG_STATE_HOME"];
+
 /// Environment variables that determine a daemon's settings, without keys of providers, which do not affect verdicts.
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
     // A hook asks for all of them each time, so the table is not searched for each.
     let process: Vec<&str> = of_process().collect();
     let rows = table::TABLE.iter().filter(|row| row.scope != Scope::Process && row.kind != Kind::Secret);
     let named = rows.flat_map(|row| row.variables.iter().copied());
-    let places = ["HOME", "MARVIN_HOME", "XDG_CONFIG_HOME", "MARVIN_STATE_DIR", "XDG_STATE_HOME"];
-    named.filter(move |name| !process.contains(name) && !is_of_session(name)).chain(places)
+    named.filter(move |name| !process.contains(name) && !is_of_session(name)).chain(PLACES)
 }
 
 /// Whether a variable belongs to one session or to one process.
 #[must_use]
 pub fn belongs_to_session(name: &str) -> bool {
-    is_of_session(name) || of_process().any(|own| own == name)
+    !PLACES.contains(&name) && (is_of_session(name) || of_process().any(|own| own == name))
 }
 
 fn of_process() -> impl Iterator<Item = &'static str> {

@@ -638,3 +638,23 @@ fn a_hook_program_without_marvin_beside_it_refuses() {
     assert!(ended.stderr.contains("hint: install marvin and marvin-hook"), "{}", ended.whole());
     assert!(ended.stdout.is_empty());
 }
+
+#[test]
+fn a_state_directory_of_ones_own_reaches_the_daemon() {
+    let scene = Scene::new();
+    let state = scene.world.root().join("elsewhere");
+    let ask = || {
+        let hook = scene.world.start_program(HOOK_PROGRAM, ["PreToolUse", "--client", "claude"]);
+        let hook = hook.env("CLAUDE_PROJECT_DIR", scene.world.project()).env("MARVIN_STATE_DIR", &state);
+        decision(&hook.input(scene.payload(&bash("rm -rf ~")).to_string()).run().exits(0).json())
+    };
+    assert_eq!(ask(), "deny");
+    let first = scene.daemon();
+    for _ in 0..3 {
+        assert_eq!(ask(), "deny");
+    }
+    // It answered all of them: another one would have taken its place.
+    assert_eq!(scene.daemon(), first);
+    assert!(state.join("projects").is_dir());
+    assert!(!scene.world.state().exists(), "{}", scene.world.state().display());
+}
