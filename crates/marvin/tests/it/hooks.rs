@@ -92,7 +92,10 @@ impl Scene {
 
     /// The daemon's process, once it listens.
     pub(crate) fn daemon(&self) -> i32 {
-        until("a daemon listens", || !self.daemon_files("pid").is_empty());
+        // The socket has its name last; both are gone again when the daemon ends.
+        until("a daemon listens", || {
+            ["sock", "pid"].iter().all(|ending| !self.daemon_files(ending).is_empty())
+        });
         let text = fs::read_to_string(&self.daemon_files("pid")[0]).unwrap();
         text.lines().next().unwrap().parse().unwrap()
     }
