@@ -30,7 +30,7 @@ pub(crate) struct WordList {
     pub(super) start: u32,
     pub(super) end: u32,
     pub(super) by: WordMatch,
-    /// A bit for the first byte, the last byte and the length of every word, each modulo or at most 63.
+    /// A bit for the first byte (modulo 64), the last byte (modulo 64) and the length (at most 63) of every word.
     pub(super) firsts: u64,
     pub(super) lasts: u64,
     pub(super) lengths: u64,
