@@ -13,6 +13,7 @@ use rustix::net::RecvFlags;
 use rustix::path::DecInt;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -38,11 +39,10 @@ pub enum Connection {
     Unusable,
 }
 
-/// What a hook learned from the daemon.
+/// The reason why the daemon gave no answer for the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DaemonReply {
-    Answer(String),
-    /// The session whose commitments have to be verified.
+pub enum NoAnswer {
+    /// The commitments of this session have to be verified.
     Verify(String),
     /// The daemon is of another build and ends.
     OtherBuild,
@@ -52,28 +52,39 @@ pub enum DaemonReply {
     Unusable,
 }
 
-impl DaemonReply {
-    /// How `marvin-hook` tells `marvin hook` what it learned; `None` for an answer, which needs no other program.
+impl NoAnswer {
+    /// How `marvin-hook` tells it to `marvin hook`.
     #[must_use]
-    pub fn to_argument(&self) -> Option<String> {
+    pub fn to_argument(&self) -> String {
         match self {
-            DaemonReply::Answer(_) => None,
-            DaemonReply::Verify(session) => Some(["verify:", session].concat()),
-            DaemonReply::OtherBuild => Some("other-build".to_string()),
-            DaemonReply::NoDaemon => Some("no-daemon".to_string()),
-            DaemonReply::Unusable => Some("unusable".to_string()),
+            NoAnswer::Verify(session) => ["verify:", session].concat(),
+            NoAnswer::OtherBuild => "other-build".to_string(),
+            NoAnswer::NoDaemon => "no-daemon".to_string(),
+            NoAnswer::Unusable => "unusable".to_string(),
         }
     }
 
     #[must_use]
-    pub fn from_argument(text: &str) -> Option<DaemonReply> {
+    pub fn from_argument(text: &str) -> Option<NoAnswer> {
         match text {
-            "other-build" => Some(DaemonReply::OtherBuild),
-            "no-daemon" => Some(DaemonReply::NoDaemon),
-            "unusable" => Some(DaemonReply::Unusable),
-            text => text.strip_prefix("verify:").map(|session| DaemonReply::Verify(session.to_string())),
+            "other-build" => Some(NoAnswer::OtherBuild),
+            "no-daemon" => Some(NoAnswer::NoDaemon),
+            "unusable" => Some(NoAnswer::Unusable),
+            text => text.strip_prefix("verify:").map(|session| NoAnswer::Verify(session.to_string())),
         }
     }
+}
+
+/// Parses `EVENT [--client NAME]`, as `marvin init` writes it.
+#[must_use]
+pub fn parse_words(words: &[OsString]) -> Option<(String, Option<Client>)> {
+    let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+    let (event, client) = match words.as_slice() {
+        [event] => (event, None),
+        [event, "--client", client] => (event, Some(Client::read(client)?)),
+        _ => return None,
+    };
+    (!event.starts_with('-')).then(|| ((*event).to_string(), client))
 }
 
 /// The call of a hook by a client.
@@ -132,29 +143,34 @@ impl HookCall {
     }
 
     /// Asks the daemon about an event; `program` is the metadata of the file of `marvin`.
-    #[must_use]
-    pub fn ask(&self, connection: Connection, event: &[u8], program: Option<&Metadata>) -> DaemonReply {
+    ///
+    /// # Errors
+    /// When the daemon gives no answer for the client.
+    pub fn ask(
+        &self,
+        connection: Connection,
+        event: &[u8],
+        program: Option<&Metadata>,
+    ) -> Result<String, NoAnswer> {
         let mut stream = match connection {
             Connection::Open(stream) => stream,
-            Connection::NoDaemon => return DaemonReply::NoDaemon,
-            Connection::Unusable => return DaemonReply::Unusable,
+            Connection::NoDaemon => return Err(NoAnswer::NoDaemon),
+            Connection::Unusable => return Err(NoAnswer::Unusable),
         };
         match peer(&stream, program, &self.environment) {
             Peer::Own => {}
             Peer::Other => {
                 // Another build is asked to end, without the event.
                 stream.write_all(&wire::request("stop", self.client, false, "", b"null")).ok();
-                return DaemonReply::OtherBuild;
+                return Err(NoAnswer::OtherBuild);
             }
-            Peer::Stranger => return DaemonReply::Unusable,
+            Peer::Stranger => return Err(NoAnswer::Unusable),
         }
         let line = wire::request(&self.name, self.client, self.attended, &wire::build(program), event);
         stream.set_write_timeout(Some(SEND_TIMEOUT)).ok();
-        if stream.write_all(&line).is_err() {
-            return DaemonReply::Unusable;
-        }
+        stream.write_all(&line).map_err(|_| NoAnswer::Unusable)?;
         let answer = read_answer(&mut stream, wire::hook_timeout(self.event()));
-        answer.map_or(DaemonReply::Unusable, |line| parse_reply(&line))
+        parse_reply(&answer.ok_or(NoAnswer::Unusable)?)
     }
 }
 
@@ -238,21 +254,18 @@ fn is_readable(stream: &UnixStream) -> bool {
 }
 
 /// Parses a line of the daemon. Only a JSON object, or text that the daemon marks as such, is printed.
-fn parse_reply(line: &[u8]) -> DaemonReply {
-    let Ok(text) = std::str::from_utf8(line) else { return DaemonReply::Unusable };
-    let text = text.trim();
+fn parse_reply(line: &[u8]) -> Result<String, NoAnswer> {
+    let text = std::str::from_utf8(line).map_err(|_| NoAnswer::Unusable)?.trim();
     if let Some(rest) = text.strip_prefix(wire::CONTROL) {
-        let Ok(control) = serde_json::from_str::<Value>(&format!("{{{rest}")) else {
-            return DaemonReply::Unusable;
-        };
+        let control = serde_json::from_str::<Value>(&["{", rest].concat()).map_err(|_| NoAnswer::Unusable)?;
         let word = |key: &str| control.get(key).and_then(Value::as_str).map(str::to_string);
         if let Some(session) = word("verify") {
-            return DaemonReply::Verify(session);
+            return Err(NoAnswer::Verify(session));
         }
-        return word("text").map_or(DaemonReply::OtherBuild, DaemonReply::Answer);
+        return word("text").ok_or(NoAnswer::OtherBuild);
     }
     let whole = text.starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok();
-    if whole { DaemonReply::Answer(text.to_string()) } else { DaemonReply::Unusable }
+    if whole { Ok(text.to_string()) } else { Err(NoAnswer::Unusable) }
 }
 
 #[cfg(test)]
@@ -260,26 +273,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_learned_survives_the_handover() {
-        let replies = [
-            DaemonReply::Verify("s-1".to_string()),
-            DaemonReply::OtherBuild,
-            DaemonReply::NoDaemon,
-            DaemonReply::Unusable,
-        ];
-        for reply in replies {
-            let word = reply.to_argument().unwrap();
-            assert_eq!(DaemonReply::from_argument(&word), Some(reply));
+    fn a_reason_survives_the_handover() {
+        let verify = NoAnswer::Verify("s-1".to_string());
+        for reason in [verify, NoAnswer::OtherBuild, NoAnswer::NoDaemon, NoAnswer::Unusable] {
+            assert_eq!(NoAnswer::from_argument(&reason.to_argument()), Some(reason));
         }
-        assert_eq!(DaemonReply::Answer("{}".to_string()).to_argument(), None);
-        assert_eq!(DaemonReply::from_argument("answer"), None);
+        assert_eq!(NoAnswer::from_argument("answer"), None);
     }
 
     #[test]
     fn only_whole_objects_are_answers() {
-        assert_eq!(parse_reply(b"{\"a\":1}\n"), DaemonReply::Answer("{\"a\":1}".to_string()));
+        assert_eq!(parse_reply(b"{\"a\":1}\n"), Ok("{\"a\":1}".to_string()));
         for line in [&b"{\"a\":1\n"[..], b"yes\n", b"\xff\n", b"[]\n", b"{\"marvin\":true,"] {
-            assert_eq!(parse_reply(line), DaemonReply::Unusable, "{line:?}");
+            assert_eq!(parse_reply(line), Err(NoAnswer::Unusable), "{line:?}");
         }
     }
 }

@@ -8,5 +8,5 @@ mod event;
 pub mod settings;
 pub mod wire;
 
-pub use ask::{Connection, DaemonReply, HookCall};
+pub use ask::{Connection, HookCall, NoAnswer, parse_words};
 pub use event::{Client, Event};

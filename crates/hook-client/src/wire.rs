@@ -160,6 +160,12 @@ pub fn build(facts: Option<&Metadata>) -> String {
     [env!("CARGO_PKG_VERSION"), "-", DecInt::new(size).as_str(), "-", DecInt::new(at).as_str()].concat()
 }
 
+/// The build of this program, where it is `marvin`.
+#[must_use]
+pub fn own_build() -> String {
+    build(std::fs::metadata("/proc/self/exe").ok().as_ref())
+}
+
 /// The line that a hook sends.
 #[derive(Debug, Deserialize)]
 pub struct Request<'a> {

@@ -8,7 +8,7 @@ use crate::event_handler::{self, EventHandler, Reply};
 use crate::{daemon, verify};
 use marvin_base::layout::Layout;
 use marvin_hook_client::wire;
-use marvin_hook_client::{Connection, DaemonReply, Event, HookCall};
+use marvin_hook_client::{Connection, Event, HookCall, NoAnswer};
 use serde_json::Value;
 use std::io::Read;
 use tokio_util::sync::CancellationToken;
@@ -31,13 +31,13 @@ impl HookOutcome {
 #[derive(Debug)]
 pub struct Hook {
     call: HookCall,
-    /// What `marvin-hook` learned from the daemon before it handed over.
-    handed_over: Option<DaemonReply>,
+    /// Why `marvin-hook` got no answer from the daemon, if it asked.
+    handed_over: Option<NoAnswer>,
 }
 
 impl Hook {
     #[must_use]
-    pub fn new(call: HookCall, handed_over: Option<DaemonReply>) -> Hook {
+    pub fn new(call: HookCall, handed_over: Option<NoAnswer>) -> Hook {
         Hook { call, handed_over }
     }
 
@@ -73,27 +73,30 @@ impl Hook {
         if evaluating {
             return HookOutcome::print(event_handler::evaluating(self.call.client, self.event()));
         }
-        let reply = self.handed_over.take().unwrap_or_else(|| {
-            let own = std::fs::metadata("/proc/self/exe").ok();
-            self.call.ask(connection, &event, own.as_ref())
-        });
-        if !matches!(reply, DaemonReply::Answer(_)) {
-            self.watch(late);
-        }
-        match reply {
-            DaemonReply::Answer(text) => HookOutcome::print(text),
-            DaemonReply::Verify(session) => {
+        let reason = match self.handed_over.take() {
+            Some(reason) => reason,
+            None => {
+                let own = std::fs::metadata("/proc/self/exe").ok();
+                match self.call.ask(connection, &event, own.as_ref()) {
+                    Ok(text) => return HookOutcome::print(text),
+                    Err(reason) => reason,
+                }
+            }
+        };
+        self.watch(late);
+        match reason {
+            NoAnswer::Verify(session) => {
                 let input = event::parse(&event).unwrap_or_default();
                 self.with_handler(&input, |hook, handler| hook.verify(handler, &session))
             }
-            DaemonReply::NoDaemon => {
+            NoAnswer::NoDaemon => {
                 // A session that ends does not need a daemon, and a directory that is gone has none.
                 if self.event() != Some(Event::SessionEnd) && self.call.project.is_dir() {
                     self.start();
                 }
                 self.answer_here(&event)
             }
-            DaemonReply::OtherBuild | DaemonReply::Unusable => self.answer_here(&event),
+            NoAnswer::OtherBuild | NoAnswer::Unusable => self.answer_here(&event),
         }
     }
 

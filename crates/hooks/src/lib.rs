@@ -3,7 +3,7 @@
 //! Claude Code and Codex report what they are about to do ([`event`]). Marvin judges it, adds what its packs know about it
 //! ([`packs`]), detects corrections ([`guidance`]) and turns them into [`lessons`]. [`event_handler`] handles each event,
 //! and each [`session`] is recorded as a run. A hook ([`client`]) asks the [`daemon`] of its project over a socket
-//! ([`wire`]), or answers itself. [`init`] sets a project up; [`inspect`] reports on a run.
+//! (`marvin_hook_client`), or answers itself. [`init`] sets a project up; [`inspect`] reports on a run.
 
 pub mod answer;
 pub mod client;
@@ -18,5 +18,3 @@ pub mod lessons;
 pub mod packs;
 pub mod session;
 mod verify;
-
-pub use marvin_hook_client::wire;

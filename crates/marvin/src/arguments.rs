@@ -4,7 +4,7 @@ use crate::project::Flags;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use marvin_base::settings::{Kind, Setting, nearest_of, table};
-use marvin_hooks::event::Client;
+use marvin_hook_client::Client;
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;

@@ -86,7 +86,7 @@ pub async fn serve(
     // The terminal of the session that started it must not end it.
     rustix::process::setsid().ok();
     let handler = EventHandler::open(environment, project, &end)?;
-    let build = wire::build(std::fs::metadata("/proc/self/exe").ok().as_ref());
+    let build = wire::own_build();
     let about = format!("{}\n{}\n{build}\n", std::process::id(), project.display());
     // Before the socket has its name: `daemon start` waits for that, and then says which process it is.
     atomic::replace_private(&place.pid(), about.as_bytes())?;

@@ -5,65 +5,77 @@
 
 use marvin_base::environment::Environment;
 use marvin_hook_client::wire::MAX_EVENT_BYTES;
-use marvin_hook_client::{Client, DaemonReply, HookCall};
+use marvin_hook_client::{Event, HookCall, NoAnswer, parse_words};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
-/// The exit code that both clients take for a refusal.
+/// The exit code that both clients take for a refusal of a call, and at `Stop` for an order to continue.
 const REFUSED: u8 = 2;
+/// The exit code that both clients show and pass over.
+const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let marvin = match std::env::current_exe() {
-        Ok(own) => own.with_file_name("marvin"),
-        Err(error) => return refuse(&format!("cannot find its own file: {error}")),
-    };
-    let Some(call) = parse(&words).filter(|call| call.event().is_some() && !call.is_evaluating()) else {
-        return hand_over(Command::new(&marvin).arg("hook").args(&words), &marvin);
-    };
-    let connection = call.connect();
-    let mut event = Vec::new();
-    // One byte more than is answered, so that `marvin hook` sees that it is too much.
-    if let Err(error) = std::io::stdin().lock().take(MAX_EVENT_BYTES as u64 + 1).read_to_end(&mut event) {
-        return refuse(&format!("standard input cannot be read: {error}"));
-    }
-    let is_event = event.len() <= MAX_EVENT_BYTES && !event.trim_ascii().is_empty();
-    let reply = if is_event {
-        call.ask(connection, &event, std::fs::metadata(&marvin).ok().as_ref())
-    } else {
-        DaemonReply::Unusable
-    };
-    match reply {
-        DaemonReply::Answer(text) => match writeln!(std::io::stdout(), "{text}") {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => refuse(&format!("the answer cannot be written: {error}")),
-        },
-        other => match stored(&event) {
-            Ok(input) => {
-                let learned = other.to_argument().unwrap_or_default();
-                let mut command = Command::new(&marvin);
-                command.arg("hook").args(&words).args(["--handed-over", &learned]).stdin(Stdio::from(input));
-                hand_over(&mut command, &marvin)
-            }
-            Err(error) => refuse(&format!("the event cannot be handed over: {error}")),
-        },
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            // A closed standard error leaves the exit code, which says the same.
+            writeln!(std::io::stderr(), "marvin-hook: {why}").ok();
+            let event = words.first().and_then(|word| Event::read(word.to_str()?));
+            // Where no call is decided, a refusal would only keep the agent from stopping.
+            ExitCode::from(if event.is_none_or(Event::decides) { REFUSED } else { FAILED })
+        }
     }
 }
 
-fn parse(words: &[OsString]) -> Option<HookCall> {
-    let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
-    let (event, client) = match words.as_slice() {
-        [event] => (event, None),
-        [event, "--client", client] => (event, Some(Client::read(client)?)),
-        _ => return None,
-    };
+/// The reason why nothing could be answered.
+#[derive(Debug, thiserror::Error)]
+enum HookError {
+    #[error("cannot find its own file: {0}")]
+    OwnFile(std::io::Error),
+    #[error("cannot read standard input: {0}")]
+    Input(std::io::Error),
+    #[error("cannot write the answer: {0}")]
+    Output(std::io::Error),
+    #[error("cannot hand over the event: {0}")]
+    Event(std::io::Error),
+    #[error("cannot start {program}: {source}\n  hint: install marvin and marvin-hook in one directory")]
+    Start { program: String, source: std::io::Error },
+}
+
+fn run(words: &[OsString]) -> Result<(), HookError> {
+    let marvin = std::env::current_exe().map_err(HookError::OwnFile)?.with_file_name("marvin");
+    let mut whole = Command::new(&marvin);
+    whole.arg("hook").args(words);
     // A command is judged also where the directory is gone.
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    Some(HookCall::new(Environment::of_process(), event, client, &directory))
+    let call = parse_words(words)
+        .map(|(event, client)| HookCall::new(Environment::of_process(), &event, client, &directory))
+        .filter(|call| call.event().is_some() && !call.is_evaluating());
+    let Some(call) = call else { return Err(become_program(&mut whole)) };
+    let connection = call.connect();
+    let mut event = Vec::new();
+    // One byte more than is answered, so that `marvin hook` sees that it is too much.
+    let input = std::io::stdin().lock().take(MAX_EVENT_BYTES as u64 + 1).read_to_end(&mut event);
+    input.map_err(HookError::Input)?;
+    let is_event = event.len() <= MAX_EVENT_BYTES && !event.trim_ascii().is_empty();
+    let answer = if is_event {
+        call.ask(connection, &event, std::fs::metadata(&marvin).ok().as_ref())
+    } else {
+        Err(NoAnswer::Unusable)
+    };
+    match answer {
+        Ok(text) => writeln!(std::io::stdout(), "{text}").map_err(HookError::Output),
+        Err(reason) => {
+            let input = stored(&event).map_err(HookError::Event)?;
+            let whole = whole.args(["--handed-over", &reason.to_argument()]).stdin(Stdio::from(input));
+            Err(become_program(whole))
+        }
+    }
 }
 
 /// The event in a file without a name, from its beginning.
@@ -77,17 +89,8 @@ fn stored(event: &[u8]) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// Becomes `marvin hook`.
-fn hand_over(command: &mut Command, marvin: &Path) -> ExitCode {
-    let error = command.exec();
-    refuse(&format!(
-        "cannot start {}: {error}\n  hint: install marvin and marvin-hook in one directory",
-        marvin.display()
-    ))
-}
-
-fn refuse(why: &str) -> ExitCode {
-    // A closed standard error leaves the exit code, which says the same.
-    writeln!(std::io::stderr(), "marvin-hook: {why}").ok();
-    ExitCode::from(REFUSED)
+/// Becomes `marvin hook`; returns only where that fails.
+fn become_program(command: &mut Command) -> HookError {
+    let source = command.exec();
+    HookError::Start { program: command.get_program().to_string_lossy().into_owned(), source }
 }

@@ -11,10 +11,10 @@ use marvin_base::environment::Environment;
 use marvin_base::settings::table;
 use marvin_base::{Exit, atomic, printable};
 use marvin_gate::sandbox::{self, Level, SandboxMode};
+use marvin_hook_client::wire;
 use marvin_hooks::daemon as hook_daemon;
 use marvin_hooks::init::{self, HookFile, Program};
 use marvin_hooks::packs::Packs;
-use marvin_hooks::wire;
 use marvin_model::choose::{self, ProviderStatus};
 use marvin_tools::servers;
 use serde::Serialize;
@@ -317,8 +317,7 @@ fn hook_file(file: &HookFile, program: &Program) -> Check {
 
 fn daemon(place: &wire::Place) -> Check {
     let status = hook_daemon::status(place);
-    let is_own_build = status.build.as_deref()
-        == Some(wire::build(std::fs::metadata("/proc/self/exe").ok().as_ref()).as_str());
+    let is_own_build = status.build.as_deref() == Some(wire::own_build().as_str());
     match (status.state, is_own_build) {
         ("alive", true) => {
             let (pid, sessions) = (status.pid.unwrap_or_default(), status.sessions.unwrap_or_default());

@@ -6,7 +6,7 @@ use crate::output;
 use clap::Args;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
-use marvin_hook_client::{Client, DaemonReply, HookCall};
+use marvin_hook_client::{Client, HookCall, NoAnswer, parse_words};
 use marvin_hooks::client::{Hook, HookOutcome};
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;
@@ -24,16 +24,16 @@ pub(crate) struct HookArguments {
     /// The client: claude or codex (default: by the environment)
     #[arg(long, value_name = "NAME", value_parser = client_parser())]
     pub(crate) client: Option<Client>,
-    /// What `marvin-hook` learned from the daemon
-    #[arg(long, hide = true, value_name = "REPLY", value_parser = handed_over)]
-    handed_over: Option<DaemonReply>,
+    /// Why `marvin-hook` got no answer from the daemon
+    #[arg(long, hide = true, value_name = "REASON", value_parser = handed_over)]
+    handed_over: Option<NoAnswer>,
     /// Accepted for symmetry: answers are always what the client expects
     #[arg(long)]
     json: bool,
 }
 
-fn handed_over(text: &str) -> Result<DaemonReply, &'static str> {
-    DaemonReply::from_argument(text).ok_or("not a reply of the daemon")
+fn handed_over(text: &str) -> Result<NoAnswer, &'static str> {
+    NoAnswer::from_argument(text).ok_or("not a reason of `marvin-hook`")
 }
 
 /// Whether one of the two threads gives the answer already: a process answers one hook.
@@ -43,13 +43,8 @@ static ANSWERED: AtomicBool = AtomicBool::new(false);
 ///
 /// The whole command line is not set up for it, because a hook runs before and after everything that an agent does.
 pub(crate) fn words(words: &[OsString]) -> Option<HookArguments> {
-    let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
-    let (event, client) = match words.as_slice() {
-        ["hook", event] => (event, None),
-        ["hook", event, "--client", client] => (event, Some(Client::read(client)?)),
-        _ => return None,
-    };
-    let event = (!event.starts_with('-')).then(|| (*event).to_string())?;
+    let (command, rest) = words.split_first()?;
+    let (event, client) = parse_words(rest).filter(|_| command == "hook")?;
     Some(HookArguments { event, client, handed_over: None, json: false })
 }
 

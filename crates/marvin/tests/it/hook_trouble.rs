@@ -288,7 +288,7 @@ fn a_moved_or_deleted_project_ends_its_daemon() {
     fs::remove_dir_all(&new).unwrap();
     assert_eq!(decision(&hook_in(&scene, scene.world.root(), &new, "rm -rf ~")), "deny");
     until("no daemon of a directory that is gone", || scene.processes().is_empty());
-    // A hook that comes when the daemon has ended does not start another, and nothing is created anew.
+    // A hook that comes when the daemon has ended does not start another, and creates no directory.
     assert_eq!(decision(&hook_in(&scene, scene.world.root(), &new, "rm -rf ~")), "deny");
     assert!(scene.processes().is_empty() && !new.exists() && !old.exists());
     fs::create_dir_all(&old).unwrap();
@@ -637,6 +637,9 @@ fn a_hook_program_without_marvin_beside_it_refuses() {
         scene.world.start_program(&lonely, ["PreToolUse", "--client", "claude"]).input(input).run().exits(2);
     assert!(ended.stderr.contains("hint: install marvin and marvin-hook"), "{}", ended.whole());
     assert!(ended.stdout.is_empty());
+    // At `Stop` that exit code would keep the agent from ever stopping.
+    let input = scene.payload(&json!({})).to_string();
+    scene.world.start_program(&lonely, ["Stop", "--client", "claude"]).input(input).run().exits(1);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use marvin_base::settings::{Settings, Sources, table};
 use marvin_gate::Decision;
 use marvin_gate::effects::{Place, SegmentJudgement};
 use marvin_gate::layers::Ruling;
-use marvin_hooks::event::Client;
+use marvin_hook_client::Client;
 use marvin_hooks::event_handler::{ClientAnswer, ClientPlace, explain_answer};
 use serde::Serialize;
 use serde_json::Value;
