@@ -139,6 +139,8 @@ impl ProjectContext {
             .secrets()
             .chain(files.iter().chain(&headers).map(|(name, key)| (name.as_str(), key.as_str())));
         let redactor = Arc::new(Redactor::new(&environment, further));
+        marvin_base::diagnostic_log::redact_with(&redactor);
+        log_project(workspace.as_ref(), &layout, &settings);
         let workspace = workspace.map(Arc::new);
         let duty = Arc::new(Duty::from_settings(&settings));
         let settings = Arc::new(settings);
@@ -214,6 +216,15 @@ impl ProjectContext {
             grant: None,
             permit: Permit::default(),
         }
+    }
+}
+
+/// Logs which project was found, and which settings are not defaults, without their values.
+fn log_project(workspace: Option<&Workspace>, layout: &Layout, settings: &Settings) {
+    let workspace = workspace.map(|workspace| tracing::field::display(workspace.root().display()));
+    tracing::info!(workspace, state = %layout.project_state().display(), "project found");
+    for (setting, value) in settings.iter().filter(|(_, value)| value.origin != Origin::Default) {
+        tracing::debug!(key = setting.key, origin = %value.origin, "setting");
     }
 }
 

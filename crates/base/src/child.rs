@@ -216,6 +216,8 @@ pub async fn run(child: Child, cancel: &CancellationToken) -> Result<Outcome, Ch
         _ => ChildError::Start { program: program.clone(), source },
     };
     let (mut process, word) = start(&child).map_err(fail)?;
+    // Not the arguments: they may hold what the caller got from a person or a model.
+    tracing::debug!(program, id = process.id(), "process started");
     // Ends everything even when this future is dropped.
     let mut guard = Guard { keeper: process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) };
 
@@ -261,6 +263,7 @@ pub async fn run(child: Child, cancel: &CancellationToken) -> Result<Outcome, Ch
             both.await
         }
     };
+    tracing::debug!(program, ?ending, ms = started.elapsed().as_millis(), "process ended");
     Ok(Outcome { ending, stdout, stderr, elapsed: started.elapsed() })
 }
 
@@ -286,6 +289,7 @@ pub fn keep(child: &Child) -> Result<(ChildHandle, Streams), ChildError> {
         _ => ChildError::Start { program: program.clone(), source },
     };
     let (mut process, _) = start(child).map_err(fail)?;
+    tracing::debug!(program, id = process.id(), "process started, which stays");
     let guard = Guard { keeper: process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) };
     match (process.stdin.take(), process.stdout.take(), process.stderr.take()) {
         (Some(stdin), Some(stdout), Some(stderr)) => {

@@ -1,6 +1,7 @@
 //! The directory of one run and its `run.json`.
 
 use crate::atomic::{self, WriteError};
+use crate::diagnostic_log::{self, RunLog};
 use crate::layout::{Layout, migrate};
 use crate::open_dir::OpenDir;
 use crate::redact::Redactor;
@@ -8,6 +9,7 @@ use crate::run_record::{self, RunRecord};
 use crate::{clock, ids};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The directory of one run: `run_YYYYMMDD_HHMMSS_<4 hex>`.
 #[derive(Debug, Clone)]
@@ -17,6 +19,8 @@ pub struct RunDirectory {
     artifacts: OpenDir,
     logs: OpenDir,
     started: Timestamp,
+    /// Open as long as the run is, where the diagnostic log is on.
+    _log: Option<Arc<RunLog>>,
 }
 
 impl RunDirectory {
@@ -50,10 +54,14 @@ impl RunDirectory {
             let made = OpenDir::create(&path).and_then(|directory| {
                 // Held from the beginning: no program has run yet.
                 let (artifacts, logs) = (directory.inner("artifacts")?, directory.inner("logs")?);
-                Ok(RunDirectory { id, directory, artifacts, logs, started })
+                let _log = diagnostic_log::open_run(&directory);
+                Ok(RunDirectory { id, directory, artifacts, logs, started, _log })
             });
             match made {
-                Ok(run) => return Ok(run),
+                Ok(run) => {
+                    tracing::info!(run = run.id, "run begins");
+                    return Ok(run);
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => moment += ids::RUN_ID_STEP,
                 Err(error) => return Err(wrap(&path, error)),
             }
@@ -89,7 +97,8 @@ impl RunDirectory {
             other => other,
         };
         let (artifacts, logs) = (inner("artifacts")?, inner("logs")?);
-        Ok(RunDirectory { id: id.to_string(), directory, artifacts, logs, started })
+        let _log = diagnostic_log::open_run(&directory);
+        Ok(RunDirectory { id: id.to_string(), directory, artifacts, logs, started, _log })
     }
 
     /// The run's id, which is the directory's name.

@@ -10,9 +10,10 @@ use crate::commands::{
     workflow,
 };
 use crate::failure::Failure;
-use crate::{migration, output};
+use crate::{logging, migration, output};
 use clap::{CommandFactory, Parser, Subcommand};
 use marvin_base::Exit;
+use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,6 +29,9 @@ Examples:
                                                         from a sentence to verified software
   marvin doctor                                         what is ready, and how to fix the rest
 
+Diagnostics, with every command: -v shows on standard error what Marvin does, -vv and -vvv show
+more; a run keeps it in marvin.log. MARVIN_LOG=info,marvin_gate=debug writes only that file.
+
 Exit codes: 0 success, 1 the work failed, 2 usage, 3 not verified, 4 blocked, 5 refused by the gate, 6 budget spent, 130 interrupted";
 
 /// A deterministic shell for LLM agents: models propose, the shell decides.
@@ -38,6 +42,10 @@ pub(crate) struct Arguments {
     command: Option<Command>,
     #[command(flatten)]
     turn: TurnArguments,
+    // Hidden, because it would stand in the help of every command; the examples above explain it once.
+    /// Show what Marvin does on standard error (-vv, -vvv: more)
+    #[arg(short, long, global = true, hide = true, action = clap::ArgAction::Count)]
+    verbose: u8,
 }
 
 /// Every command besides a turn, in the order of the help.
@@ -163,8 +171,15 @@ impl Command {
 }
 
 impl Arguments {
-    /// Runs the command, or the turn.
-    pub(crate) fn run(self) -> Result<Exit, Failure> {
+    /// Runs the command, or the turn. `verbosity` is the number of `-v` in front of the words.
+    pub(crate) fn run(self, words: &[OsString], verbosity: u8) -> Result<Exit, Failure> {
+        if let Err(failure) = logging::start(verbosity.saturating_add(self.verbose)) {
+            report_usage_error(&failure);
+            return Ok(failure.exit);
+        }
+        // Without a command the first word belongs to a question.
+        let command = words.first().and_then(|word| word.to_str()).filter(|_| self.command.is_some());
+        tracing::info!(version = env!("CARGO_PKG_VERSION"), command, "command line parsed");
         if self.command.as_ref().is_none_or(Command::is_for_a_person) {
             migration::migrate_project();
         }
@@ -206,14 +221,13 @@ fn check_spelling(words: &[String]) -> Result<(), Failure> {
 }
 
 /// Parses the command line. Help and version are answered here; a mistake is exit code 2.
-pub(crate) fn parse() -> Result<Arguments, Exit> {
-    Arguments::try_parse().map_err(|error| {
+pub(crate) fn parse(words: &[OsString]) -> Result<Arguments, Exit> {
+    let program = OsString::from("marvin");
+    Arguments::try_parse_from(std::iter::once(&program).chain(words)).map_err(|error| {
         let text = error.render().to_string();
         if error.use_stderr() {
             let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
-            output::error(message);
-            let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
-            turn::report_usage_error(&Failure::usage(message), &words);
+            report_usage_error(&Failure::usage(message));
             return Exit::Usage;
         }
         match output::line(&text) {
@@ -224,6 +238,13 @@ pub(crate) fn parse() -> Result<Arguments, Exit> {
             }
         }
     })
+}
+
+/// Reports a mistake in the command line or in `MARVIN_LOG`, also to a program that runs Marvin unattended.
+fn report_usage_error(failure: &Failure) {
+    output::error(&failure.to_string());
+    let words: Vec<OsString> = std::env::args_os().collect();
+    turn::report_usage_error(failure, &words);
 }
 
 #[cfg(test)]

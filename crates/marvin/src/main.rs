@@ -8,6 +8,7 @@ mod commands;
 mod deciding;
 mod failure;
 mod front_end;
+mod logging;
 mod migration;
 mod output;
 mod pack_context;
@@ -33,16 +34,18 @@ fn run(words: &[OsString]) -> Exit {
     {
         return finish(output::line(concat!("marvin ", env!("CARGO_PKG_VERSION"))));
     }
+    let (verbosity, words) = logging::leading_verbosity(words);
     // A hook runs before and after everything that an agent does.
     if let Some(arguments) = commands::hook::words(words) {
+        logging::start_for_hook(verbosity);
         return finish(commands::hook::run(arguments));
     }
     // Other programs ask the gate before every command that they run.
     if let Some(command) = commands::gate::parse_words(words) {
-        return finish(commands::gate::run(command));
+        return finish(logging::start(verbosity).and_then(|()| commands::gate::run(command)));
     }
-    match cli::parse() {
-        Ok(arguments) => finish(arguments.run()),
+    match cli::parse(words) {
+        Ok(arguments) => finish(arguments.run(words, verbosity)),
         Err(exit) => exit,
     }
 }

@@ -90,6 +90,7 @@ impl ModelClient for FallbackClient {
         }
         self.has_failed.store(true, Ordering::Relaxed);
         let to = format!("{}/{}", self.second.provider(), self.second.model());
+        tracing::warn!(from = self.first.provider(), to, "another model answers for the rest of the turn");
         sink(Event::Fallback { reason: &error.to_string(), to: &to, spent: error.spent() });
         self.by_second(request, sink, cancel).await
     }

@@ -4,11 +4,11 @@
 //! same time. A server that says how long to wait is obeyed within bounds. What may have had effects is never repeated
 //! ([`ModelClient::repeatable`]).
 
-use crate::client::{Event, Failure, ModelClient, ModelError, Reply, Request, Sink};
+use crate::client::{Event, Failure, ModelClient, ModelError, Reply, Request, Sink, Usage};
 use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 const FIRST_RETRY_DELAY: Duration = Duration::from_millis(500);
@@ -31,6 +31,18 @@ impl fmt::Debug for RetryClient {
             .field("model", &self.inner.model())
             .field("retries", &self.retries)
             .finish()
+    }
+}
+
+/// The same sink, which logs when the first piece of the reply arrives.
+fn timed<'a>(sink: &'a mut Sink<'_>, started: Instant) -> impl FnMut(Event<'_>) + Send + 'a {
+    let mut waits = true;
+    move |event| {
+        if waits && matches!(event, Event::Text(_) | Event::Reasoning(_)) {
+            waits = false;
+            tracing::debug!(ms = started.elapsed().as_millis(), "first piece of the reply");
+        }
+        sink(event);
     }
 }
 
@@ -66,12 +78,27 @@ impl ModelClient for RetryClient {
         sink: &mut Sink<'_>,
         cancel: &CancellationToken,
     ) -> Result<Reply, ModelError> {
+        let (provider, model) = (self.provider(), self.model());
         let mut attempt = 0;
         loop {
-            let mut error = match self.inner.send(request, sink, cancel).await {
-                Ok(reply) => return Ok(reply),
+            let started = Instant::now();
+            tracing::info!(
+                provider,
+                model,
+                messages = request.messages.len(),
+                attempt,
+                "model request begins"
+            );
+            let mut error = match self.inner.send(request, &mut timed(sink, started), cancel).await {
+                Ok(reply) => {
+                    let (Usage { input, output, cached }, ms) = (reply.usage, started.elapsed().as_millis());
+                    tracing::info!(provider, model, input, output, cached, ms, attempt, "model replied");
+                    return Ok(reply);
+                }
                 Err(error) => error,
             };
+            let ms = started.elapsed().as_millis();
+            tracing::warn!(provider, model, ms, attempt, signature = error.signature, %error, "model request failed");
             if !error.is_transient() || !self.inner.repeatable() {
                 return Err(error);
             }

@@ -14,6 +14,8 @@ mod crash;
 #[cfg(test)]
 mod crash_matrix;
 #[cfg(test)]
+mod diagnostics;
+#[cfg(test)]
 mod gate;
 #[cfg(test)]
 mod honesty;

@@ -221,6 +221,15 @@ impl Toolbox {
             },
         };
         outcome.result.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(
+            tool = outcome.tool,
+            decision = outcome.verdict.decision.word(),
+            rule = outcome.verdict.rule,
+            ok = outcome.result.ok,
+            ms = outcome.result.elapsed_ms,
+            agent = context.agent.as_deref(),
+            "tool call"
+        );
         let unwritten = context.layers.log().and_then(marvin_gate::layers::Log::take_failure);
         // The log redacts for itself, before it cuts.
         let unlogged = log::append(&outcome.tool, arguments, &outcome.result, context);

@@ -50,6 +50,8 @@ pub(crate) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
         });
         Ok::<_, String>(OpenedChat { chat, welcome, note, held: Box::new(servers) })
     };
+    // The screen is the front end's; the log file of each run is still written.
+    marvin_base::diagnostic_log::hide();
     marvin_tui::run(&options, open).map_err(Failure::failed)?;
     Ok(Exit::Success)
 }

@@ -173,6 +173,7 @@ fn config() {
     process.readonly                              false  [default]
     process.writable_files                        (unset)  [default]
     process.log                                   (unset)  [default]
+    process.log_filter                            (unset)  [default]
     process.cost_ledger                           (unset)  [default]
     process.lineage                               (unset)  [default]
     process.script_state                          (unset)  [default]
