@@ -193,10 +193,12 @@ async fn connection(stream: TcpStream, door: Arc<Door>, cancel: CancellationToke
 
 impl Door {
     async fn answer(&self, request: Request) -> Response {
+        let (method, uri) = (request.method().clone(), request.uri().clone());
         let mut response = match self.ask(request).await {
             Ok(response) => response,
             Err(refusal) => refusal.response(),
         };
+        tracing::info!(%method, path = uri.path(), status = response.status().as_u16(), "web request");
         guard::seal(&mut response);
         response
     }

@@ -198,6 +198,8 @@ async fn run(
             break;
         };
         let outcome = record(store, document, commitment, outcome, took);
+        let status = outcome.status.word();
+        tracing::info!(document, id = commitment.id, status, ms = took, "commitment verified");
         report.add(document, commitment, outcome, took, notice);
     }
     report.problems.extend(kept.bring_back(store));

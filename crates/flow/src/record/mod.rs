@@ -373,6 +373,7 @@ impl Record {
         };
         insert().map_err(|source| self.wrap("write to", source))?;
         (self.seq, self.mark) = (seq, mark);
+        tracing::debug!(step, status = status.word(), seq, "step transition");
         Ok(seq)
     }
 

@@ -37,10 +37,14 @@ use file::RuleFile;
 use marvin_base::file_stamp::FileStamp;
 use marvin_base::files::Links;
 use marvin_base::layout::Layout;
+use marvin_base::truncate;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// Characters of a command line in the diagnostic log.
+const MAX_LOGGED_CHARS: usize = 300;
 
 /// The layer that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -262,6 +266,13 @@ impl Layers {
     #[must_use]
     pub fn rule(&self, line: &str, place: Place<'_>, judgement: Judgement) -> Ruling {
         let (verdict, layer) = self.layered(line, place, &judgement);
+        tracing::debug!(
+            decision = verdict.decision.word(),
+            rule = verdict.rule,
+            layer = layer.word(),
+            line = truncate::head_whole(line, MAX_LOGGED_CHARS),
+            "command judged"
+        );
         Ruling { verdict, layer, judgement }
     }
 

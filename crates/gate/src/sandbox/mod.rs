@@ -84,10 +84,12 @@ pub fn support() -> &'static Support {
             let why = format!("Landlock version {abi} is too old to stand inside");
             return Support { level: None, landlock: abi, namespaces: Some(why) };
         }
-        match try_namespaces() {
-            Ok(()) => Support { level: Some(Level::Namespaces), landlock: abi, namespaces: None },
-            Err(why) => Support { level: Some(Level::Landlock), landlock: abi, namespaces: Some(why) },
-        }
+        let (level, namespaces) = match try_namespaces() {
+            Ok(()) => (Level::Namespaces, None),
+            Err(why) => (Level::Landlock, Some(why)),
+        };
+        tracing::info!(level = level.word(), landlock = abi, namespaces, "sandbox tried out");
+        Support { level: Some(level), landlock: abi, namespaces }
     })
 }
 
@@ -141,6 +143,7 @@ pub fn enter(
         (SandboxMode::Landlock, Some(_)) => Level::Landlock,
         (_, Some(level)) => level,
     };
+    tracing::debug!(level = level.word(), network = policy.network, "command enters the sandbox");
     enter_level(command, policy, level)
 }
 

@@ -12,6 +12,7 @@ pub use serve::serve;
 
 use marvin_base::atomic::WriteError;
 use marvin_base::environment::Environment;
+use marvin_base::settings::table;
 use marvin_hook_client::settings::belongs_to_session;
 use marvin_hook_client::wire::{self, Place};
 use std::fs::{File, OpenOptions};
@@ -83,11 +84,16 @@ pub fn start(environment: &Environment, project: &Path, program: &Path) -> Resul
         .stdout(log)
         .stderr(errors)
         .env_clear()
-        .envs(environment.iter().filter(|(name, _)| !belongs_to_session(name)));
+        .envs(environment.iter().filter(|(name, _)| !belongs_to_session(name) || is_log_filter(name)));
     let child = command.spawn().map_err(|error| DaemonError::io("start", program, error))?;
     // The child is not waited for: this process ends long before it.
     drop(child);
     Ok(true)
+}
+
+/// Whether a variable asks for a diagnostic log: the daemon writes it for the hooks that it answers.
+fn is_log_filter(name: &str) -> bool {
+    table::LOG_FILTER.variables.contains(&name)
 }
 
 /// Opens a regular file, never a pipe or a device that could block.

@@ -92,6 +92,7 @@ pub async fn serve(
     atomic::replace_private(&place.pid(), about.as_bytes())?;
     let listener = listen(&place)?;
     log(&format!("serves {}", project.display()));
+    tracing::info!(project = %project.display(), build, "daemon serves");
     if let Some(trouble) = handler.trouble() {
         log(trouble);
     }
@@ -114,7 +115,9 @@ pub async fn serve(
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     std::fs::remove_file(place.pid()).ok();
-    log(&format!("ends: {why}, {} requests", daemon.requests.load(Ordering::Relaxed)));
+    let requests = daemon.requests.load(Ordering::Relaxed);
+    log(&format!("ends: {why}, {requests} requests"));
+    tracing::info!(why, requests, "daemon ends");
     Ok(())
 }
 
@@ -242,7 +245,17 @@ impl Daemon {
             return event_handler::in_doubt(client, event, "the input is not JSON");
         };
         let answer = self.handler.answer(client, request.hook, request.attended, &input);
-        match tokio::time::timeout(wire::handler_timeout(event), answer).await {
+        let started = Instant::now();
+        let answer = tokio::time::timeout(wire::handler_timeout(event), answer).await;
+        let (client_name, ms) = (client.name(), started.elapsed().as_millis());
+        tracing::info!(
+            hook = request.hook,
+            client = client_name,
+            ms,
+            late = answer.is_err(),
+            "hook answered"
+        );
+        match answer {
             Ok(Reply::Print(text)) if text.starts_with('{') => text,
             Ok(Reply::Print(text)) => control(&Control::Text(text)),
             Ok(Reply::Verify(session)) => control(&Control::Verify(session)),

@@ -1,7 +1,7 @@
 //! Diagnostics: `-v`, `MARVIN_LOG` and the log of a run.
 
 use crate::hooks::Scene;
-use crate::support::{Marvin, World, call, say};
+use crate::support::{Marvin, World, call, say, until};
 use insta::assert_snapshot;
 use serde_json::json;
 use std::fs;
@@ -120,7 +120,7 @@ fn no_log_holds_a_secret() {
             .env("MARVIN_LOG", "trace")
             .run();
     let log = log_of(&world.run());
-    assert!(log.contains("[REDACTED:"), "{log}");
+    assert!(log.contains("[REDACTED:") && log.contains("command judged"), "{log}");
     for (name, text) in [("stderr", &ended.stderr), ("log", &log)] {
         for secret in [TOKEN, GITHUB] {
             assert!(!text.contains(secret), "{name} holds {secret}:\n{text}");
@@ -141,4 +141,37 @@ fn lines_are_bounded_and_printable() {
         assert!(text.lines().all(|line| line.chars().count() < 2_100), "{text}");
         assert!(!text.chars().any(|char| matches!(char, '\u{1b}' | '\u{7}' | '\u{202e}')), "{text}");
     }
+}
+
+#[test]
+fn the_daemon_logs_into_the_run_of_the_session() {
+    let scene = Scene::new();
+    let event = scene.payload(&json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
+    let hook = || {
+        let hook =
+            scene.world.marvin(["hook", "PreToolUse", "--client", "claude"]).env("MARVIN_LOG", "debug");
+        let hook = hook.env("CLAUDE_PROJECT_DIR", scene.world.project());
+        hook.input(event.to_string()).run().exits(0).quiet().json();
+    };
+    hook();
+    scene.daemon();
+    until("the daemon answered a hook", || {
+        hook();
+        scene.world.runs().iter().any(|run| {
+            let log = fs::read_to_string(run.join("marvin.log")).unwrap_or_default();
+            log.contains("hook answered hook=\"PreToolUse\" client=\"Claude Code\"")
+                && log.contains("command judged")
+        })
+    });
+}
+
+#[test]
+fn steps_of_a_workflow_are_logged() {
+    let world = World::new();
+    let steps = json!([{"id": "a", "worker": "Echo", "inputs": {"n": 1}}]);
+    world.write("w.json", &json!({"workflow_id": "w", "goal": "try it", "steps": steps}).to_string());
+    let ended = world.marvin(["-vv", "run-workflow", "w.json", "--json"]).run().exits(0);
+    assert_eq!(ended.json()["status"], "SUCCEEDED");
+    let log = log_of(&world.run());
+    assert!(log.contains("DEBUG marvin_flow::record: step transition step=0 status=\"SUCCEEDED\""), "{log}");
 }

@@ -146,11 +146,13 @@ async fn start_one(context: &ProjectContext, server: Server, cancel: &Cancellati
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     match reached {
         Err(problem) => {
+            tracing::warn!(server = name, %problem, took_ms, "MCP server is not available");
             let problem = Some(truncate::head_whole(&context.redactor.text(&problem.to_string()), 600));
             (ServerStartReport { name, tools: Vec::new(), left_out: 0, problem, took_ms }, None, Vec::new())
         }
         Ok((connection, listed)) => {
             let (tools, left_out) = remote_tool::tools(&server, &connection, listed);
+            tracing::info!(server = name, tools = tools.len(), left_out, took_ms, "MCP server connected");
             let names = tools.iter().map(|tool| tool.name().to_string()).collect();
             (
                 ServerStartReport { name, tools: names, left_out, problem: None, took_ms },

@@ -267,6 +267,7 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        tracing::info!("MCP client connected");
         let mut peers = self.shared.peers.lock().unwrap_or_else(PoisonError::into_inner);
         peers.retain(|peer| !peer.is_transport_closed());
         if peers.len() < MAX_NOTIFIED_CLIENTS {
