@@ -5,9 +5,9 @@
 use crate::arguments::ProjectArguments;
 use crate::commands::turn::TurnArguments;
 use crate::commands::{
-    chat, chat_ui, commitments, completions, config, daemon, doc, doctor, gate, hook, init, lab, lessons,
-    mcp, memory, model_server, packs, pipeline, prompt, replay, runs, schema, servitors, tk, tools, turn,
-    workflow,
+    bug_report, chat, chat_ui, commitments, completions, config, daemon, doc, doctor, gate, hook, init, lab,
+    lessons, mcp, memory, model_server, packs, pipeline, prompt, replay, runs, schema, servitors, tk, tools,
+    turn, workflow,
 };
 use crate::failure::Failure;
 use crate::{logging, migration, output};
@@ -53,6 +53,8 @@ pub(crate) struct Arguments {
 enum Command {
     Config(config::ConfigArguments),
     Doctor(doctor::DoctorArguments),
+    #[command(name = "bug-report")]
+    BugReport(bug_report::BugReportArguments),
     #[command(subcommand)]
     Tools(tools::ToolsCommand),
     #[command(subcommand)]
@@ -132,6 +134,7 @@ impl Command {
         match self {
             Command::Config(arguments) => config::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
+            Command::BugReport(arguments) => bug_report::run(&arguments),
             Command::Tools(command) => tools::run(command),
             Command::Gate(command) => gate::run(command),
             Command::Hook(arguments) => hook::run(arguments),

@@ -67,61 +67,90 @@ fn check(name: &'static str, state: CheckStatus, found: impl Into<String>, fix: 
     Check { name, state, found: found.into(), fix }
 }
 
+/// The result of all checks.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    checks: Vec<Check>,
+    providers: Vec<ProviderStatus>,
+    chosen: Option<String>,
+}
+
 /// Runs all checks and reports them.
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
     let environment = Environment::of_process();
-    let mut checks = vec![check("marvin", CheckStatus::Ok, env!("CARGO_PKG_VERSION"), "")];
-    let context = match project::context(None, true, Vec::new()) {
-        Ok(context) => {
-            let files = [Some(context.layout.user_config()), context.layout.project_config()];
-            let read: Vec<String> = files
-                .into_iter()
-                .flatten()
-                .filter(|path| path.exists())
-                .map(|path| path.display().to_string())
-                .collect();
-            let found = if read.is_empty() { "defaults only".to_string() } else { read.join(", ") };
-            checks.push(check("settings", CheckStatus::Ok, found, ""));
-            Some(context)
-        }
-        Err(failure) => {
-            checks.push(check("settings", CheckStatus::Problem, failure.to_string(), "fix the setting"));
-            None
-        }
-    };
-    checks.extend(programs(&environment)?);
-    checks.extend(sandbox(context.as_ref()));
-    if let Some(context) = &context {
-        checks.push(rules(context));
-        checks.extend(hooks(context, &environment)?);
-        checks.extend(packs(context));
-        checks.extend(servers(context));
-        checks.extend(places(context)?);
-    }
-    let unreadable = environment.unreadable();
-    if !unreadable.is_empty() {
-        let found = format!("not UTF-8, ignored: {}", unreadable.join(", "));
-        checks.push(check(
-            "environment",
-            CheckStatus::Missing,
-            found,
-            "unset these variables or give them UTF-8 values",
-        ));
-    }
-    let providers = context
-        .as_ref()
-        .map(|context| choose::survey(&context.settings, &context.layout, &environment))
-        .unwrap_or_default();
-    let chosen = context.as_ref().map(|context| choose::provider_name(&context.settings, &context.layout));
-    let chosen = chosen.as_deref();
-    let problems = checks.iter().filter(|check| check.state == CheckStatus::Problem).count();
+    let findings = Findings::gather(&environment, project::context(None, true, Vec::new()).as_ref())?;
+    let problems = findings.problems();
     if arguments.json {
-        let (checks, providers) = (checks.as_slice(), providers.as_slice());
-        output::json(&DoctorReport { ok: problems == 0, problems, checks, providers, chosen })?;
+        let Findings { checks, providers, chosen } = &findings;
+        output::json(&DoctorReport {
+            ok: problems == 0,
+            problems,
+            checks,
+            providers,
+            chosen: chosen.as_deref(),
+        })?;
     } else {
-        output::line(&text(&checks, &providers, chosen, problems))?;
+        output::line(&findings.text())?;
     }
     Ok(if problems == 0 { Exit::Success } else { Exit::Failed })
+}
+
+impl Findings {
+    /// Runs all checks that are possible with a context, or without one.
+    pub(crate) fn gather(
+        environment: &Environment,
+        context: Result<&ProjectContext, &Failure>,
+    ) -> Result<Self, Failure> {
+        let mut checks = vec![check("marvin", CheckStatus::Ok, env!("CARGO_PKG_VERSION"), "")];
+        checks.push(match context {
+            Ok(context) => {
+                let files = [Some(context.layout.user_config()), context.layout.project_config()];
+                let read: Vec<String> = files
+                    .into_iter()
+                    .flatten()
+                    .filter(|path| path.exists())
+                    .map(|path| path.display().to_string())
+                    .collect();
+                let found = if read.is_empty() { "defaults only".to_string() } else { read.join(", ") };
+                check("settings", CheckStatus::Ok, found, "")
+            }
+            Err(failure) => check("settings", CheckStatus::Problem, failure.to_string(), "fix the setting"),
+        });
+        let context = context.ok();
+        checks.extend(programs(environment)?);
+        checks.extend(sandbox(context));
+        if let Some(context) = context {
+            checks.push(rules(context));
+            checks.extend(hooks(context, environment)?);
+            checks.extend(packs(context));
+            checks.extend(servers(context));
+            checks.extend(places(context)?);
+        }
+        let unreadable = environment.unreadable();
+        if !unreadable.is_empty() {
+            let found = format!("not UTF-8, ignored: {}", unreadable.join(", "));
+            checks.push(check(
+                "environment",
+                CheckStatus::Missing,
+                found,
+                "unset these variables or give them UTF-8 values",
+            ));
+        }
+        let providers = context
+            .map(|context| choose::survey(&context.settings, &context.layout, environment))
+            .unwrap_or_default();
+        let chosen = context.map(|context| choose::provider_name(&context.settings, &context.layout));
+        Ok(Findings { checks, providers, chosen })
+    }
+
+    fn problems(&self) -> usize {
+        self.checks.iter().filter(|check| check.state == CheckStatus::Problem).count()
+    }
+
+    /// The findings for a person.
+    pub(crate) fn text(&self) -> String {
+        text(&self.checks, &self.providers, self.chosen.as_deref(), self.problems())
+    }
 }
 
 fn text(checks: &[Check], providers: &[ProviderStatus], chosen: Option<&str>, problems: usize) -> String {

@@ -1,5 +1,6 @@
 //! One file or directory per command: its arguments, its help and its code.
 
+pub(crate) mod bug_report;
 pub(crate) mod chat;
 pub(crate) mod chat_ui;
 pub(crate) mod commitments;

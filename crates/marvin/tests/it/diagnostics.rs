@@ -1,12 +1,12 @@
-//! Diagnostics: `-v`, `MARVIN_LOG` and the log of a run.
+//! Diagnostics: `-v`, `MARVIN_LOG`, the log of a run, and `marvin bug-report`.
 
 use crate::hooks::Scene;
-use crate::support::{Marvin, World, call, say, until};
+use crate::support::{Marvin, ProgramOutput, World, call, put, say, until};
 use insta::assert_snapshot;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A secret that only its variable gives away.
 const TOKEN: &str = "zq9-Plum-Harbor-77x";
@@ -21,6 +21,17 @@ fn mode(path: &Path) -> u32 {
 
 fn log_of(run: &Path) -> String {
     fs::read_to_string(run.join("marvin.log")).unwrap()
+}
+
+/// The path of a report, from the first line of the answer, and its text.
+fn report(ended: &ProgramOutput) -> (PathBuf, String) {
+    let path = PathBuf::from(ended.text().lines().next().unwrap());
+    let text = fs::read_to_string(&path).unwrap();
+    (path, text)
+}
+
+fn bug_report(world: &World, more: &[&str]) -> Marvin {
+    world.marvin([&["bug-report"], more].concat())
 }
 
 #[test]
@@ -102,7 +113,7 @@ fn a_bad_filter_is_a_usage_error_that_names_the_fix() {
 }
 
 #[test]
-fn no_log_holds_a_secret() {
+fn no_log_and_no_report_holds_a_secret() {
     let world = World::new();
     let script = world.script(&[
         call("read_file", json!({"path": format!("{TOKEN}.txt")})),
@@ -121,8 +132,14 @@ fn no_log_holds_a_secret() {
             .run();
     let log = log_of(&world.run());
     assert!(log.contains("[REDACTED:") && log.contains("command judged"), "{log}");
-    for (name, text) in [("stderr", &ended.stderr), ("log", &log)] {
-        for secret in [TOKEN, GITHUB] {
+    // Also what was recorded in another way and by another version: it is redacted once more.
+    let trace = world.run().join("trace.jsonl");
+    let planted = json!({"type": "notice", "text": format!("{TOKEN} {GITHUB}"), "password": "hunter2horse"});
+    fs::write(&trace, format!("{}{planted}\n", fs::read_to_string(&trace).unwrap())).unwrap();
+    let (_, text) = report(&secretly(bug_report(&world, &[])).run().exits(0));
+    assert!(text.contains("[REDACTED:") && text.contains("\"type\":\"notice\""), "{text}");
+    for (name, text) in [("stderr", &ended.stderr), ("log", &log), ("report", &text)] {
+        for secret in [TOKEN, GITHUB, "hunter2horse"] {
             assert!(!text.contains(secret), "{name} holds {secret}:\n{text}");
         }
     }
@@ -166,7 +183,105 @@ fn the_daemon_logs_into_the_run_of_the_session() {
 }
 
 #[test]
-fn steps_of_a_workflow_are_logged() {
+fn a_bug_report_holds_the_newest_run_or_the_named_one() {
+    let world = World::new();
+    put(&world.user().join("config.toml"), "[limits]\nrounds = 7\n");
+    for word in ["first", "second"] {
+        world.play(&[say(word)], &[]).env("MARVIN_LOG", "info").run().exits(0);
+    }
+    let [first, second] = &world.runs()[..] else { panic!("two runs were made") };
+    let name = |run: &Path| run.file_name().unwrap().to_str().unwrap().to_string();
+    let ended = bug_report(&world, &[]).run().exits(0).quiet();
+    assert!(
+        ended.text().contains("Nothing was sent.") && ended.text().contains(&name(second)),
+        "{}",
+        ended.text()
+    );
+    let (path, text) = report(&ended);
+    assert_eq!((mode(&path), path.parent()), (0o600, Some(world.project().as_path())));
+    let headings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    assert_eq!(
+        headings,
+        [
+            "Version and system".to_string(),
+            "Doctor".to_string(),
+            "Settings that are not defaults".to_string(),
+            format!("Record of {}", name(second)),
+            format!("End of the trace of {}", name(second)),
+            format!("End of the log of {}", name(second)),
+        ]
+    );
+    for line in [
+        "marvin   0.",
+        "kernel   Linux ",
+        "sandbox  ",
+        "limits.rounds = 7  [",
+        "\"type\":\"result\"",
+        REPLIED,
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(text.contains("second") && !text.contains(&name(first)), "{text}");
+    let out = world.root().join("report.md");
+    let ended =
+        bug_report(&world, &["--run", &name(first), "--out", &out.display().to_string(), "--json"]).run();
+    let answer = ended.exits(0).json();
+    assert_eq!((answer["path"].as_str(), answer["run"].as_str()), (out.to_str(), first.to_str()));
+    assert!(fs::read_to_string(&out).unwrap().contains(&format!("Record of {}", name(first))));
+}
+
+#[test]
+fn a_bug_report_overwrites_nothing_and_names_what_is_wrong() {
+    let world = World::new();
+    let kept = put(&world.root().join("kept.md"), "kept");
+    let out = kept.display().to_string();
+    let ended = bug_report(&world, &["--out", &out]).run().exits(2);
+    let text = ended.message().replace(&world.root().display().to_string(), "[ROOT]");
+    assert_snapshot!(text, @"
+    marvin: cannot write [ROOT]/kept.md: it exists
+      hint: name another file with --out, or remove this one
+    ");
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
+    let link = world.root().join("link.md");
+    std::os::unix::fs::symlink(world.root().join("elsewhere"), &link).unwrap();
+    bug_report(&world, &["--out", &link.display().to_string()]).run().exits(2);
+    assert!(!world.root().join("elsewhere").exists());
+    let new = world.root().join("new.md").display().to_string();
+    let ended = bug_report(&world, &["--run", "run_nothing", "--out", &new]).run().exits(2);
+    assert!(ended.message().contains("run_nothing"), "{}", ended.whole());
+    bug_report(&world, &["--working-dir", "no-such-place", "--out", &new]).run().exits(2);
+    assert!(!Path::new(&new).exists());
+    let ended = bug_report(&world, &["--out", "/proc/no/report.md"]).run().exits(1);
+    assert!(ended.message().contains("hint: name a file in a directory of yours"), "{}", ended.whole());
+}
+
+#[test]
+fn a_bug_report_works_with_broken_settings_and_without_a_run() {
+    let world = World::new();
+    for broken in ["nonsense", "[limits]\nroundz = 3\n", &format!("[provider.openai]\nkey = \"{TOKEN}\n")] {
+        put(&world.user().join("config.toml"), broken);
+        let out = world.root().join("report.md");
+        bug_report(&world, &["--out", &out.display().to_string()]).run().exits(0).quiet();
+        let text = fs::read_to_string(&out).unwrap();
+        assert!(text.contains("PROBLEM  settings") && text.contains("config.toml"), "{text}");
+        assert!(text.contains("No run was found.") && !text.contains(TOKEN), "{text}");
+        fs::remove_file(&out).unwrap();
+    }
+    // A run whose record is damaged, and whose trace tries to end the block that it is shown in.
+    fs::remove_file(world.user().join("config.toml")).unwrap();
+    let run = world.state().join("runs/run_20260203_040506_1a2b");
+    put(&run.join("run.json"), "{\"broken");
+    put(&run.join("trace.jsonl"), &format!("{}\n```\n## Injected\n\u{1b}[2J\n", "x".repeat(3_000_000)));
+    let (_, text) = report(&bug_report(&world, &[]).run().exits(0));
+    assert!(
+        text.contains("{\"broken") && text.contains("\n````text\n```\n## Injected\n\\u{1b}[2J\n````\n"),
+        "{text}"
+    );
+    assert!(text.len() < 400_000);
+}
+
+#[test]
+fn steps_of_a_workflow_are_logged_and_reported() {
     let world = World::new();
     let steps = json!([{"id": "a", "worker": "Echo", "inputs": {"n": 1}}]);
     world.write("w.json", &json!({"workflow_id": "w", "goal": "try it", "steps": steps}).to_string());
@@ -174,4 +289,6 @@ fn steps_of_a_workflow_are_logged() {
     assert_eq!(ended.json()["status"], "SUCCEEDED");
     let log = log_of(&world.run());
     assert!(log.contains("DEBUG marvin_flow::record: step transition step=0 status=\"SUCCEEDED\""), "{log}");
+    let (_, text) = report(&bug_report(&world, &[]).run().exits(0));
+    assert!(text.contains("step transition") && text.contains("workflow.started"), "{text}");
 }

@@ -14,6 +14,7 @@ fn the_program() {
     Commands:
       config        Show every setting with its value and where it came from
       doctor        Show what is ready on this machine, and how to fix the rest
+      bug-report    Write what an issue needs to one file: version, doctor, settings, and the last run
       tools         List, explain and call tools
       gate          Judge shell commands, explain verdicts, and manage rules
       hook          Answer a hook of Claude Code or Codex: its input on standard input, the answer on
@@ -193,6 +194,29 @@ fn config_and_doctor() {
       marvin config --json | jq '.[] | select(.origin != "default")'
       marvin config --schema > config.schema.json
     "#);
+    assert_snapshot!(help("bug-report"), @"
+    Write what an issue needs to one file: version, doctor, settings, and the last run
+
+    Usage: marvin bug-report [OPTIONS]
+
+    Options:
+          --run <RUN>           The run: its id, the beginning of it, or its directory (default: the
+                                newest of this project)
+          --out <FILE>          The new file (default: marvin-bug-report-TIME.md in this directory)
+          --working-dir <PATH>  The project's directory (default: the project around this directory)
+          --json                As JSON
+      -h, --help                Print help
+
+    The file is Markdown that only you can read. Secrets that Marvin knows or recognises are replaced,
+    but prompts, answers and file names of the run are in it: read it before you send it. Nothing is
+    sent.
+
+    Exit code 2 when the run does not exist or the file does; nothing is written then.
+
+    Examples:
+      marvin bug-report
+      marvin bug-report --run run_20260203_040506_1a2b --out report.md
+    ");
     assert_snapshot!(help("doctor"), @"
     Show what is ready on this machine, and how to fix the rest
 
