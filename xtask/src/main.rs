@@ -12,6 +12,7 @@ mod fuzz;
 mod kill_tests;
 mod licences;
 mod mcp;
+mod notices;
 mod npm;
 mod output;
 mod python;
@@ -20,6 +21,7 @@ mod test;
 mod timings;
 mod tools;
 mod web_fuzz;
+mod workflows;
 
 use anyhow::{Context, bail};
 use output::{StdoutClosed, complain, say};
@@ -46,6 +48,8 @@ cargo xtask census [FIGURE | --json | --tighten]
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
 cargo xtask timings [--profile NAME]
                             build marvin from nothing and print what costs most
+cargo xtask notices         write THIRD-PARTY.md from the licences of the shipped dependencies
+cargo xtask workflows       actionlint and zizmor over .github (installs them)
 cargo xtask settings        write docs/settings.md from the settings table";
 
 fn main() -> ExitCode {
@@ -71,6 +75,8 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["census", rest @ ..] => census::run(rest),
         ["deny"] => licences::deny(),
         ["timings", rest @ ..] => timings::run(rest),
+        ["notices"] => notices::write(),
+        ["workflows"] => workflows::lint(),
         ["settings"] => write_settings_reference(),
         ["-h" | "--help" | "help"] => say(HELP),
         _ => match kill_tests::find(words) {

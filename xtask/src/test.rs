@@ -1,7 +1,7 @@
 //! `cargo xtask test`: installs what the tests need, runs all of them, prints the counts.
 
 use crate::output::say;
-use crate::{attack, browser, clients, licences, mcp, python, tools};
+use crate::{attack, browser, clients, licences, mcp, python, tools, workflows};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -30,6 +30,7 @@ pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
     let python = python::install()?;
     let mcp = mcp::install()?;
     let browser = browser::install()?;
+    let actionlint = workflows::install()?;
     licences::check()?;
     let skips = tools::target().join("skipped-tests.txt");
     std::fs::write(&skips, "").with_context(|| format!("cannot write {}", skips.display()))?;
@@ -40,6 +41,7 @@ pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
         .env("MARVIN_TEST_PYTHON", &python)
         .env("MARVIN_TEST_MCP", mcp)
         .env("MARVIN_TEST_BROWSER", browser)
+        .env("MARVIN_TEST_ACTIONLINT", actionlint)
         .env("INSTA_UPDATE", "no")
         .env("MARVIN_TEST_SKIPS", &skips)
         .stdin(Stdio::null())

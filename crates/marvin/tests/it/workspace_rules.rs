@@ -315,3 +315,29 @@ fn the_programs_are_hardened_as_distributions_ask() {
         assert!(text.contains("BIND_NOW"), "{program}: {text}");
     }
 }
+
+/// Rights are granted per job, and actions of others are pinned by commit.
+#[test]
+fn workflows_grant_little_and_pin_their_actions() {
+    let hash = regex::Regex::new(r"uses: [A-Za-z0-9/_-]+@[0-9a-f]{40} # v[0-9.]+$").unwrap();
+    let workflows = files_below(&workspace().join(".github/workflows"));
+    assert!(!workflows.is_empty());
+    for path in workflows {
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("\npermissions: {}\n"), "{}: rights of the whole workflow", path.display());
+        let unpinned: Vec<&str> =
+            text.lines().filter(|line| line.contains("uses: ") && !hash.is_match(line)).collect();
+        assert!(unpinned.is_empty(), "{}: {unpinned:?}", path.display());
+    }
+}
+
+#[test]
+fn workflows_pass_actionlint() {
+    let Some(program) = std::env::var_os("MARVIN_TEST_ACTIONLINT") else {
+        marvin_testing::skip("actionlint is not installed; `cargo xtask workflows` installs and runs it");
+        return;
+    };
+    let mut linter = std::process::Command::new(program);
+    let output = linter.current_dir(workspace()).arg(".github/workflows/*.yml").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
