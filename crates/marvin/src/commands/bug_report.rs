@@ -17,7 +17,8 @@ use marvin_base::redact::Redactor;
 use marvin_base::settings::{Origin, Settings, shown};
 use marvin_base::{Exit, clock, diagnostic_log, printable, run_record, truncate};
 use marvin_gate::sandbox;
-use marvin_hooks::{inspect, wire};
+use marvin_hook_client::wire;
+use marvin_hooks::inspect;
 use marvin_model::choose;
 use serde::Serialize;
 use std::fs::File;
@@ -225,7 +226,7 @@ fn system(context: Option<&ProjectContext>) -> String {
     let libc = if cfg!(target_env = "musl") { "musl" } else { "gnu" };
     let rows = [
         ("marvin", env!("CARGO_PKG_VERSION").to_string()),
-        ("build", wire::build(std::fs::metadata("/proc/self/exe").ok().as_ref())),
+        ("build", wire::own_build()),
         ("profile", if cfg!(debug_assertions) { "debug" } else { "optimised" }.to_string()),
         ("target", format!("{}-{}-{libc}", std::env::consts::ARCH, std::env::consts::OS)),
         ("rust", concat!(env!("CARGO_PKG_RUST_VERSION"), " or newer").to_string()),
