@@ -4,6 +4,7 @@
 //! within a number of tokens (estimated as 4 characters each). Lessons come first, since they are short and were learned in
 //! this project; guardrails that do not fit are injected the next time. After a new correction a pack is injected again.
 
+use super::lesson::SearchWord;
 use super::score::{MAX_INJECTED_PACKS, Reach, ScoredPack};
 use super::{Lesson, Pack, Packs, words};
 use jiff::Timestamp;
@@ -119,9 +120,10 @@ pub fn inject(
     let mut room = TextBudget::new(max_tokens);
     room.take(&head);
     room.take(tail);
-    let file_words: Vec<String> = words(file)
-        .into_iter()
+    let file_words: Vec<SearchWord> = words(file)
+        .iter()
         .filter(|word| word.len() > 3 && !COMMON_WORDS.contains(&word.as_str()))
+        .map(|word| SearchWord::new(word))
         .collect();
     let mut parts: Vec<Part<'_>> = Vec::new();
     let mut count = 0;
@@ -193,9 +195,10 @@ fn score(scored: &ScoredPack) -> PackScore {
 
 /// The lessons of a pack for a file: of a relevant pack the best, and among equal ones those that match first; of a pack
 /// that only applies, the best that match.
-fn choose<'a>(scored: &'a ScoredPack, file_words: &[String]) -> Vec<&'a Lesson> {
+fn choose<'a>(scored: &'a ScoredPack, file_words: &[SearchWord]) -> Vec<&'a Lesson> {
     let fits = |lesson: &Lesson| {
-        scored.near.contains(&lesson.category) || file_words.iter().any(|word| lesson.has_word(word))
+        scored.near.iter().any(|category| lesson.has_category(category))
+            || file_words.iter().any(|word| lesson.has_word(word))
     };
     let best = scored.pack.lessons.iter().take(MAX_SEARCHED_LESSONS);
     if scored.reach == Reach::Applies {

@@ -90,15 +90,33 @@ pub struct Lesson {
     pub category: Box<str>,
     /// From 0 to 1.
     pub utility: f32,
-    /// A Bloom filter of the words of title and category, so that most other words need no search.
+    /// A Bloom filter of the category and of the words of both, so that most other words need no search.
     marks: u64,
+}
+
+/// A word that lessons are searched for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SearchWord {
+    text: Box<str>,
+    mark: u64,
+}
+
+impl SearchWord {
+    pub(super) fn new(text: &str) -> Self {
+        SearchWord { text: text.into(), mark: mark(text) }
+    }
 }
 
 impl Lesson {
     /// Whether its title or category has this word.
-    pub(super) fn has_word(&self, word: &str) -> bool {
-        self.marks & mark(word) != 0
-            && words(&self.title).chain(words(&self.category)).any(|other| other.eq_ignore_ascii_case(word))
+    pub(super) fn has_word(&self, word: &SearchWord) -> bool {
+        let mut words = words(&self.title).chain(words(&self.category));
+        self.marks & word.mark != 0 && words.any(|other| other.eq_ignore_ascii_case(&word.text))
+    }
+
+    /// Whether this is its category.
+    pub(super) fn has_category(&self, category: &SearchWord) -> bool {
+        self.marks & category.mark != 0 && self.category == category.text
     }
 }
 
@@ -136,7 +154,8 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> (Box<[Lesson]>, Vec<Problem>) 
         match LessonLine::read(line) {
             Ok(lesson) => {
                 let (title, category) = (lesson.name(), lesson.category.trim().to_lowercase());
-                let marks = words(&title).chain(words(&category)).fold(0, |marks, word| marks | mark(word));
+                let words = words(&title).chain(words(&category));
+                let marks = words.fold(mark(&category), |marks, word| marks | mark(word));
                 lessons.push(Lesson {
                     title: title.into(),
                     actionable: marvin_base::truncate::line(&lesson.actionable, MAX_ACTIONABLE_CHARS).into(),
@@ -178,7 +197,7 @@ mod tests {
             ("logs", false),
             ("x", false),
         ] {
-            assert_eq!(lessons[0].has_word(word), there, "{word}");
+            assert_eq!(lessons[0].has_word(&SearchWord::new(word)), there, "{word}");
         }
     }
 
