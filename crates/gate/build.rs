@@ -115,7 +115,17 @@ fn write_facts() -> Result<(), Failure> {
     if let Some(twice) = names.windows(2).find(|pair| matches!(pair, [one, other] if one.0 == other.0)) {
         return Err(format!("{source}: a name stands twice: {twice:?}").into());
     }
-    writeln!(text, "static NAMES: &[(&str, u16)] = &{names:?};")?;
+    // In one text, so that the loader has no address per name to fill in at every start.
+    let all: String = names.iter().map(|(name, _)| *name).collect();
+    writeln!(text, "static NAME_TEXT: &str = {all:?};")?;
+    writeln!(text, "/// Beginning and length of a name in the text, and its row.")?;
+    writeln!(text, "static NAMES: &[(u32, u8, u16)] = &[")?;
+    let mut start = 0;
+    for (name, row) in &names {
+        write!(text, "({start}, {}, {row}), ", name.len())?;
+        start += name.len();
+    }
+    text.push_str("];\n");
     fs::write(Path::new(&env::var("OUT_DIR")?).join("facts.rs"), text)?;
     steering()
 }
