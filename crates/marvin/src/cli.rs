@@ -29,8 +29,8 @@ Examples:
                                                         from a sentence to verified software
   marvin doctor                                         what is ready, and how to fix the rest
 
-Diagnostics, with every command: -v shows on standard error what Marvin does, -vv and -vvv show
-more; a run keeps it in marvin.log. MARVIN_LOG=info,marvin_gate=debug writes only that file.
+Diagnostics, with every command: -v shows on standard error what Marvin does, -vv shows more;
+a run keeps it in marvin.log. MARVIN_LOG=info,marvin_gate=debug writes only that file.
 
 Exit codes: 0 success, 1 the work failed, 2 usage, 3 not verified, 4 blocked, 5 refused by the gate, 6 budget spent, 130 interrupted";
 
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     turn: TurnArguments,
     // Hidden, because it would stand in the help of every command; the examples above explain it once.
-    /// Show what Marvin does on standard error (-vv, -vvv: more)
+    /// Show what Marvin does on standard error (-vv: more)
     #[arg(short, long, global = true, hide = true, action = clap::ArgAction::Count)]
     verbose: u8,
 }

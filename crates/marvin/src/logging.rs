@@ -22,7 +22,7 @@ use tracing_subscriber::layer::SubscriberExt;
 /// Beginning of the targets of all crates of the workspace.
 const TARGET_PREFIX: &str = "marvin";
 
-const HINT: &str = "give a level (error, warn, info, debug, trace), or a list such as info,marvin_gate=debug; targets begin with `marvin`";
+const HINT: &str = "give a level (error, warn, info, debug), or a list such as info,marvin_gate=debug; targets begin with `marvin`";
 
 /// A value of `MARVIN_LOG` that is not a filter.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -71,8 +71,7 @@ impl Filter {
         let asked = match verbosity {
             0 => LevelFilter::OFF,
             1 => LevelFilter::INFO,
-            2 => LevelFilter::DEBUG,
-            _ => LevelFilter::TRACE,
+            _ => LevelFilter::DEBUG,
         };
         self.level = self.level.max(asked);
         self
@@ -185,7 +184,7 @@ mod tests {
         assert_eq!(level("", 1), LevelFilter::INFO);
         assert_eq!(level("info", 2), LevelFilter::DEBUG);
         assert_eq!(level("trace", 1), LevelFilter::TRACE);
-        assert_eq!(level("", 200), LevelFilter::TRACE);
+        assert_eq!(level("", 200), LevelFilter::DEBUG);
     }
 
     #[test]

@@ -388,7 +388,7 @@ settings! {
         "The only files that this agent may write";
     SUBAGENT_LOG = "process.log", Text, "", Process, ["MARVIN_SUBAGENT_LOG"], "File that records this agent's tool calls";
     LOG_FILTER = "process.log_filter", Text, "", Process, ["MARVIN_LOG"],
-        "Lines of the diagnostic log: a level (error, warn, info, debug, trace), or a list such as info,marvin_gate=debug; unset: no log";
+        "Lines of the diagnostic log: a level (error, warn, info, debug), or a list such as info,marvin_gate=debug; unset: no log";
     COST_LEDGER = "process.cost_ledger", Text, "", Process, ["MARVIN_COST_LEDGER"],
         "Cost ledger of the run that this process belongs to";
     LINEAGE = "process.lineage", List, "", Process, ["MARVIN_LINEAGE"],

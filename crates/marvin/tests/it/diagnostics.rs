@@ -93,12 +93,12 @@ fn a_bad_filter_is_a_usage_error_that_names_the_fix() {
     let ended = world.marvin(["doctor"]).env("MARVIN_LOG", "info,marvin_gate=loud").run().exits(2);
     assert_snapshot!(ended.message(), @"
     marvin: cannot read MARVIN_LOG: `loud` is not a level
-      hint: give a level (error, warn, info, debug, trace), or a list such as info,marvin_gate=debug; targets begin with `marvin`
+      hint: give a level (error, warn, info, debug), or a list such as info,marvin_gate=debug; targets begin with `marvin`
     ");
     let ended = world.marvin(["gate", "explain", "ls"]).env("MARVIN_LOG", "h2=trace").run().exits(2);
     assert_snapshot!(ended.message(), @"
     marvin: cannot read MARVIN_LOG: `h2` is not a target of Marvin
-      hint: give a level (error, warn, info, debug, trace), or a list such as info,marvin_gate=debug; targets begin with `marvin`
+      hint: give a level (error, warn, info, debug), or a list such as info,marvin_gate=debug; targets begin with `marvin`
     ");
     // A program that runs Marvin gets its result and its cost.
     let ended = world.play(&[say("done")], &["--json"]).env("MARVIN_LOG", "inof").run().exits(2);
@@ -127,7 +127,7 @@ fn no_log_and_no_report_holds_a_secret() {
     let prompt = format!("deploy with {TOKEN} and {GITHUB}");
     let secretly = |marvin: Marvin| marvin.env("DEPLOY_TOKEN", TOKEN);
     let ended =
-        secretly(world.marvin(["-vvv", "--non-interactive", "--prompt", &prompt, "--script", &script]))
+        secretly(world.marvin(["-vv", "--non-interactive", "--prompt", &prompt, "--script", &script]))
             .env("MARVIN_LOG", "trace")
             .run();
     let log = log_of(&world.run());

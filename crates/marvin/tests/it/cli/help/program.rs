@@ -164,8 +164,8 @@ fn the_program() {
                                                             from a sentence to verified software
       marvin doctor                                         what is ready, and how to fix the rest
 
-    Diagnostics, with every command: -v shows on standard error what Marvin does, -vv and -vvv show
-    more; a run keeps it in marvin.log. MARVIN_LOG=info,marvin_gate=debug writes only that file.
+    Diagnostics, with every command: -v shows on standard error what Marvin does, -vv shows more;
+    a run keeps it in marvin.log. MARVIN_LOG=info,marvin_gate=debug writes only that file.
 
     Exit codes: 0 success, 1 the work failed, 2 usage, 3 not verified, 4 blocked, 5 refused by the gate,
     6 budget spent, 130 interrupted
