@@ -8,7 +8,6 @@ pub mod grade;
 mod python;
 pub mod report;
 pub mod runner;
-mod scramble;
 mod snapshot;
 pub mod suite;
 pub mod task;

@@ -10,12 +10,13 @@
 //! | `recordings/RUNNER.jsonl` | the replies of the mock for a runner |
 
 use crate::error::LabError;
-use crate::scramble::scramble;
+use flate2::read::GzDecoder;
 use marvin_base::settings::nearest_of;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io::Read;
 
-static PACK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tasks.pack"));
+static PACK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tasks.pack.gz"));
 
 /// `task.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,8 +121,9 @@ pub fn find(names: &[String]) -> Result<Vec<Task>, LabError> {
 
 /// The files of the pack, as (path, text).
 fn unpacked() -> Vec<(String, String)> {
-    let mut bytes = PACK.to_vec();
-    scramble(&mut bytes);
+    let mut bytes = Vec::new();
+    // A broken pack is a broken build; a test reads every task.
+    GzDecoder::new(PACK).read_to_end(&mut bytes).ok();
     let mut rest = bytes.as_slice();
     let mut part = || {
         let (length, after) = rest.split_first_chunk::<4>()?;
