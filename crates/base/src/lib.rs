@@ -9,6 +9,7 @@ pub mod atomic;
 pub mod child;
 pub mod clock;
 pub mod diagnostic_log;
+pub mod diff;
 pub mod environment;
 pub mod exit;
 pub mod file_stamp;

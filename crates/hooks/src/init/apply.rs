@@ -2,8 +2,8 @@
 
 use super::{Change, Plan};
 use marvin_base::atomic::{self, WriteError};
+use marvin_base::diff;
 use marvin_base::files::{self, Links};
-use similar::TextDiff;
 
 /// The reason why a plan was interrupted. Every written file is complete, and the next run does the rest.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,6 @@ impl Change {
         };
         let name = |there: bool| if there { self.name.clone() } else { "/dev/null".to_string() };
         let (before, after) = (text(&self.before), text(&self.after));
-        let diff = TextDiff::from_lines(&before, &after);
-        diff.unified_diff().header(&name(self.before.is_some()), &name(self.after.is_some())).to_string()
+        diff::unified((&name(self.before.is_some()), &before), (&name(self.after.is_some()), &after), 3)
     }
 }

@@ -3,6 +3,7 @@
 use super::error::LessonsError;
 use crate::packs::LessonLine;
 use marvin_base::atomic;
+use marvin_base::diff;
 use marvin_base::files::{self, Links};
 use marvin_base::redact::Redactor;
 use serde_json::{Map, Value};
@@ -132,8 +133,7 @@ impl Change {
     pub fn diff(&self) -> String {
         let (before, after) = (String::from_utf8_lossy(&self.before), String::from_utf8_lossy(&self.after));
         let name = self.path.display().to_string();
-        let diff = similar::TextDiff::from_lines(before.as_ref(), after.as_ref());
-        let text = diff.unified_diff().context_radius(1).header(&name, &name).to_string();
+        let text = diff::unified((&name, &before), (&name, &after), 1);
         text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
     }
 

@@ -5,6 +5,7 @@ use super::file::{Change, Lines};
 use super::{LESSONS, plain, says_same};
 use crate::packs::{LessonLine, Packs};
 use marvin_base::clock;
+use marvin_base::diff::similarity;
 use marvin_base::redact::Redactor;
 
 /// The similarity from which on two texts say the same.
@@ -40,7 +41,8 @@ pub fn teach(taught: &NewLesson, packs: &Packs, redactor: &Redactor) -> Result<C
     }
     let mut lines = Lines::read(&pack.directory.join(LESSONS))?;
     let alike = |one: &str, two: &str| {
-        similar::TextDiff::from_words(plain(one), plain(two)).ratio() >= MIN_SIMILARITY
+        let (one, two) = (plain(one), plain(two));
+        similarity(&with_blanks(&one), &with_blanks(&two)) >= MIN_SIMILARITY
     };
     let same = lines.lessons().find(|lesson| plain(&lesson.title) == plain(&taught.title));
     if let Some(same) = same {
@@ -70,4 +72,9 @@ pub fn teach(taught: &NewLesson, packs: &Packs, redactor: &Redactor) -> Result<C
     };
     lines.append_lesson(&lesson, redactor);
     Ok(lines.change())
+}
+
+/// Words and the blanks between them, which count as parts of a sentence too.
+fn with_blanks(text: &str) -> Vec<&str> {
+    text.split(' ').flat_map(|word| [word, " "]).collect()
 }

@@ -1,6 +1,6 @@
 //! The nearest lines to a text that was not found, so that the next attempt can be right.
 
-use similar::TextDiff;
+use marvin_base::diff::similarity;
 use std::collections::BTreeSet;
 
 /// Lines of the wanted text that are compared, and words of a line.
@@ -55,7 +55,7 @@ fn nearest(file: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
     let target = cut(wanted);
     let likeness = |at: usize| {
         let window = cut(file.get(at..at + length).unwrap_or_default());
-        TextDiff::from_chars(target.as_str(), window.as_str()).ratio()
+        similarity(&characters(&target), &characters(&window))
     };
     windows
         .into_iter()
@@ -68,6 +68,10 @@ fn nearest(file: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
 
 fn pieces(line: &str) -> impl Iterator<Item = &str> {
     line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
+}
+
+fn characters(text: &str) -> Vec<&str> {
+    text.char_indices().filter_map(|(at, char)| text.get(at..at + char.len_utf8())).collect()
 }
 
 fn cut(lines: &[&str]) -> String {
