@@ -4,7 +4,6 @@
 //! within a number of tokens (estimated as 4 characters each). Lessons come first, since they are short and were learned in
 //! this project; guardrails that do not fit are injected the next time. After a new correction a pack is injected again.
 
-use super::lesson::SearchWord;
 use super::score::{MAX_INJECTED_PACKS, Reach, ScoredPack};
 use super::{Lesson, Pack, Packs, words};
 use jiff::Timestamp;
@@ -120,10 +119,9 @@ pub fn inject(
     let mut room = TextBudget::new(max_tokens);
     room.take(&head);
     room.take(tail);
-    let file_words: Vec<SearchWord> = words(file)
-        .iter()
+    let file_words: Vec<String> = words(file)
+        .into_iter()
         .filter(|word| word.len() > 3 && !COMMON_WORDS.contains(&word.as_str()))
-        .map(|word| SearchWord::new(word))
         .collect();
     let mut parts: Vec<Part<'_>> = Vec::new();
     let mut count = 0;
@@ -195,18 +193,24 @@ fn score(scored: &ScoredPack) -> PackScore {
 
 /// The lessons of a pack for a file: of a relevant pack the best, and among equal ones those that match first; of a pack
 /// that only applies, the best that match.
-fn choose<'a>(scored: &'a ScoredPack, file_words: &[SearchWord]) -> Vec<&'a Lesson> {
+fn choose<'a>(scored: &'a ScoredPack, file_words: &[String]) -> Vec<&'a Lesson> {
+    let best = scored.pack.lessons.get(..MAX_SEARCHED_LESSONS).unwrap_or(&scored.pack.lessons);
+    let wanted = scored.near.iter().map(|category| &**category);
+    let found = scored.pack.lesson_words.find(wanted.chain(file_words.iter().map(String::as_str)));
     let fits = |lesson: &Lesson| {
-        scored.near.iter().any(|category| lesson.has_category(category))
-            || file_words.iter().any(|word| lesson.has_word(word))
+        scored.near.contains(&lesson.category) || file_words.iter().any(|word| lesson.has_word(word))
     };
-    let best = scored.pack.lessons.iter().take(MAX_SEARCHED_LESSONS);
+    let mut fitting = found
+        .into_iter()
+        .filter_map(|position| Some((position, best.get(position)?)))
+        .filter(|(_, lesson)| fits(lesson));
     if scored.reach == Reach::Applies {
-        return best.filter(|lesson| fits(lesson)).take(MAX_LESSONS_PER_PACK).collect();
+        return fitting.map(|(_, lesson)| lesson).take(MAX_LESSONS_PER_PACK).collect();
     }
+    let mut next = fitting.next();
     let (mut chosen, mut others) = (Vec::new(), Vec::new());
     let mut utility = None;
-    for lesson in best {
+    for (position, lesson) in best.iter().enumerate() {
         // Lessons are sorted by utility: among equal ones, those that match come first.
         if utility.replace(lesson.utility).is_some_and(|before| before.total_cmp(&lesson.utility).is_ne()) {
             chosen.append(&mut others);
@@ -214,7 +218,12 @@ fn choose<'a>(scored: &'a ScoredPack, file_words: &[SearchWord]) -> Vec<&'a Less
         if chosen.len() >= MAX_LESSONS_PER_PACK {
             break;
         }
-        if fits(lesson) { chosen.push(lesson) } else { others.push(lesson) }
+        if next.is_some_and(|(fits, _)| fits == position) {
+            chosen.push(lesson);
+            next = fitting.next();
+        } else {
+            others.push(lesson);
+        }
     }
     chosen.append(&mut others);
     chosen.truncate(MAX_LESSONS_PER_PACK);

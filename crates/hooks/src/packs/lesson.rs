@@ -90,33 +90,48 @@ pub struct Lesson {
     pub category: Box<str>,
     /// From 0 to 1.
     pub utility: f32,
-    /// A Bloom filter of the category and of the words of both, so that most other words need no search.
-    marks: u64,
-}
-
-/// A word that lessons are searched for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SearchWord {
-    text: Box<str>,
-    mark: u64,
-}
-
-impl SearchWord {
-    pub(super) fn new(text: &str) -> Self {
-        SearchWord { text: text.into(), mark: mark(text) }
-    }
 }
 
 impl Lesson {
     /// Whether its title or category has this word.
-    pub(super) fn has_word(&self, word: &SearchWord) -> bool {
-        let mut words = words(&self.title).chain(words(&self.category));
-        self.marks & word.mark != 0 && words.any(|other| other.eq_ignore_ascii_case(&word.text))
+    pub(super) fn has_word(&self, word: &str) -> bool {
+        words(&self.title).chain(words(&self.category)).any(|other| other.eq_ignore_ascii_case(word))
+    }
+}
+
+/// The words and categories of a pack's lessons, by hash, so that a word is not searched for in every lesson.
+#[derive(Debug, Default)]
+pub(super) struct WordIndex {
+    /// Hashes with the positions of lessons, sorted.
+    entries: Box<[(u32, u32)]>,
+}
+
+impl WordIndex {
+    pub(super) fn new(lessons: &[Lesson]) -> Self {
+        let mut entries: Vec<(u32, u32)> = (0..)
+            .zip(lessons)
+            .flat_map(|(position, lesson)| {
+                let words = words(&lesson.title).chain(words(&lesson.category)).chain([&*lesson.category]);
+                words.map(move |word| (hash(word), position))
+            })
+            .collect();
+        entries.sort_unstable();
+        entries.dedup();
+        WordIndex { entries: entries.into() }
     }
 
-    /// Whether this is its category.
-    pub(super) fn has_category(&self, category: &SearchWord) -> bool {
-        self.marks & category.mark != 0 && self.category == category.text
+    /// The positions of lessons that may have one of these words or categories, ascending.
+    pub(super) fn find<'a>(&self, words: impl Iterator<Item = &'a str>) -> Vec<usize> {
+        let mut found = Vec::new();
+        for word in words {
+            let wanted = hash(word);
+            let start = self.entries.partition_point(|(hash, _)| *hash < wanted);
+            let same = self.entries.iter().skip(start).take_while(|(hash, _)| *hash == wanted);
+            found.extend(same.map(|(_, position)| *position as usize));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }
 
@@ -124,9 +139,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric())
 }
 
-/// The bit of a word.
-fn mark(word: &str) -> u64 {
-    1 << (super::number(word.bytes().map(|byte| byte.to_ascii_lowercase())) >> 58)
+/// The hash of a word, whose ASCII letters may be of either case.
+fn hash(word: &str) -> u32 {
+    (super::number(word.bytes().map(|byte| byte.to_ascii_lowercase())) >> 32) as u32
 }
 
 /// Parses the lessons of a file, best first; among equal ones the newest first. A bad line is a problem, and the others
@@ -154,8 +169,6 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> (Box<[Lesson]>, Vec<Problem>) 
         match LessonLine::read(line) {
             Ok(lesson) => {
                 let (title, category) = (lesson.name(), lesson.category.trim().to_lowercase());
-                let words = words(&title).chain(words(&category));
-                let marks = words.fold(mark(&category), |marks, word| marks | mark(word));
                 lessons.push(Lesson {
                     title: title.into(),
                     actionable: marvin_base::truncate::line(&lesson.actionable, MAX_ACTIONABLE_CHARS).into(),
@@ -165,7 +178,6 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> (Box<[Lesson]>, Vec<Problem>) 
                         reason = "between 0 and 1, three decimals matter"
                     )]
                     utility: lesson.utility() as f32,
-                    marks,
                 });
             }
             Err(error) => note(
@@ -197,7 +209,8 @@ mod tests {
             ("logs", false),
             ("x", false),
         ] {
-            assert_eq!(lessons[0].has_word(&SearchWord::new(word)), there, "{word}");
+            assert_eq!(lessons[0].has_word(word), there, "{word}");
+            assert_eq!(!WordIndex::new(&lessons).find([word].into_iter()).is_empty(), there, "{word}");
         }
     }
 

@@ -3,7 +3,7 @@
 //! The directory belongs to the project, so it may be hostile: reads are bounded, and symlinks are refused.
 
 use super::facts::{self, Facts};
-use super::lesson::{self, Lesson};
+use super::lesson::{self, Lesson, WordIndex};
 use super::problem::Problem;
 use marvin_base::file_stamp::FileStamp;
 use marvin_base::files::{self, Links};
@@ -23,6 +23,7 @@ pub struct Pack {
     pub guardrails: Box<str>,
     /// Best first.
     pub lessons: Box<[Lesson]>,
+    pub(super) lesson_words: WordIndex,
 }
 
 /// A pack as JSON output and pages show it.
@@ -185,8 +186,9 @@ pub fn read(directory: &Path) -> PackLoadResult {
             Box::default()
         }
     };
+    let lesson_words = WordIndex::new(&lessons);
     PackLoadResult {
-        pack: Some(Pack { facts, directory: directory.to_path_buf(), guardrails, lessons }),
+        pack: Some(Pack { facts, directory: directory.to_path_buf(), guardrails, lessons, lesson_words }),
         problems,
     }
 }

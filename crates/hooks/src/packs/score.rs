@@ -8,7 +8,6 @@
 //!
 //! Limits: only names are used, never the content of a file.
 
-use super::lesson::SearchWord;
 use super::paths::{self, Patterns, words};
 use super::{Pack, Packs};
 use jiff::{SignedDuration, Timestamp};
@@ -129,7 +128,7 @@ pub struct ScoredPack {
     /// The newest correction that counted.
     pub corrected: Option<Timestamp>,
     /// Categories of the path and of recent guidance; lessons of these match.
-    pub(super) near: Arc<[SearchWord]>,
+    pub near: Arc<BTreeSet<Box<str>>>,
 }
 
 impl ScoredPack {
@@ -215,13 +214,14 @@ impl Packs {
         let keywords: Vec<(&str, &[Box<str>])> = self.keywords.find(&path_words).collect();
         let corrections: Vec<&(String, Timestamp)> =
             recent.corrections.iter().filter(|(_, at)| now.duration_since(*at) <= RECENT).collect();
-        let near: BTreeSet<Box<str>> = keywords
-            .iter()
-            .flat_map(|(_, categories)| categories.iter().cloned())
-            .chain(corrections.iter().map(|(category, _)| category.to_lowercase().into()))
-            .chain(recent.categories.iter().map(|category| category.to_lowercase().into()))
-            .collect();
-        let near: Arc<[SearchWord]> = near.iter().map(|category| SearchWord::new(category)).collect();
+        let near: Arc<BTreeSet<Box<str>>> = Arc::new(
+            keywords
+                .iter()
+                .flat_map(|(_, categories)| categories.iter().cloned())
+                .chain(corrections.iter().map(|(category, _)| category.to_lowercase().into()))
+                .chain(recent.categories.iter().map(|category| category.to_lowercase().into()))
+                .collect(),
+        );
         let mut all: Vec<ScoredPack> = self.active.iter().map(|pack| start(pack, &near)).collect();
         for (at, what, pattern) in self.matcher.patterns.find(file) {
             let Some(scored) = all.get_mut(*at) else { continue };
@@ -269,7 +269,7 @@ impl Packs {
     }
 }
 
-fn start(pack: &Arc<Pack>, near: &Arc<[SearchWord]>) -> ScoredPack {
+fn start(pack: &Arc<Pack>, near: &Arc<BTreeSet<Box<str>>>) -> ScoredPack {
     ScoredPack {
         pack: pack.clone(),
         score: 0,
