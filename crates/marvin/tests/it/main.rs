@@ -16,6 +16,8 @@ mod crash_matrix;
 #[cfg(test)]
 mod diagnostics;
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod gate;
 #[cfg(test)]
 mod honesty;

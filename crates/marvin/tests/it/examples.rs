@@ -1,0 +1,201 @@
+//! The directories of `examples/`, run as their pages show them.
+//!
+//! A page is a session: in its `console` blocks a line after `$ ` is a command (`> ` continues it), the lines below it are what it prints. All
+//! commands of a page run in one shell, in a copy of the directory. `…` stands for any text, alone on a line for any lines. A command must
+//! succeed, unless the next one is `echo $?`.
+
+use crate::support::{HOOK_PROGRAM, PROGRAM, World, commands_run, files_below};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What the shell prints around the exit code of a command.
+const MARK: char = '\u{1e}';
+
+/// A test for each directory, and the list of all of them.
+macro_rules! examples {
+    ($($test:ident in $directory:literal),* $(,)?) => {
+        $(#[test]
+        fn $test() {
+            run($directory);
+        })*
+
+        const DIRECTORIES: &[&str] = &[$($directory),*];
+    };
+}
+
+examples! {
+    model_server in "model-server",
+    script in "script",
+    structured_output in "structured-output",
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").canonicalize().unwrap()
+}
+
+/// A command of a page, with the lines that it should print.
+#[derive(Debug, PartialEq)]
+struct Exchange {
+    command: String,
+    expected: Vec<String>,
+}
+
+fn exchanges(page: &str) -> Vec<Exchange> {
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    for block in page.split("```console\n").skip(1) {
+        for line in block.split("```").next().unwrap().lines() {
+            if let Some(command) = line.strip_prefix("$ ") {
+                exchanges.push(Exchange { command: command.to_string(), expected: Vec::new() });
+                continue;
+            }
+            let last = exchanges.last_mut().expect("a block begins with a command");
+            match line.strip_prefix("> ").filter(|_| last.expected.is_empty()) {
+                Some(more) => last.command.extend(["\n", more]),
+                None => last.expected.push(line.to_string()),
+            }
+        }
+    }
+    exchanges
+}
+
+/// Whether a line has the parts of a pattern between its `…`.
+fn line_matches(pattern: &str, line: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('…') else { return pattern == line };
+    let Some(mut line) = line.strip_prefix(first) else { return false };
+    let (middle, last) = rest.rsplit_once('…').unwrap_or(("", rest));
+    for part in middle.split('…') {
+        let Some((_, after)) = line.split_once(part) else { return false };
+        line = after;
+    }
+    line.ends_with(last)
+}
+
+fn output_matches(patterns: &[String], lines: &[&str]) -> bool {
+    match (patterns.split_first(), lines.split_first()) {
+        (None, found) => found.is_none(),
+        (Some((pattern, rest)), _) if pattern.trim() == "…" => {
+            (0..=lines.len()).any(|skipped| output_matches(rest, &lines[skipped..]))
+        }
+        (Some(_), None) => false,
+        (Some((pattern, rest)), Some((line, more))) => {
+            line_matches(pattern, line) && output_matches(rest, more)
+        }
+    }
+}
+
+/// A world whose project is a copy of an example; `None` where examples cannot run.
+fn copy(directory: &str) -> Option<World> {
+    let world = World::new();
+    if !commands_run(&world) {
+        return None;
+    }
+    let python = Command::new("python3").arg("--version").stdout(Stdio::null()).status();
+    if !python.is_ok_and(|status| status.success()) {
+        marvin_testing::skip("python3 is not installed");
+        return None;
+    }
+    let source = examples().join(directory);
+    for file in files_below(&source) {
+        let target = world.project().join(file.strip_prefix(&source).unwrap());
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        // Permissions are copied too.
+        fs::copy(&file, target).unwrap();
+    }
+    fs::create_dir(world.root().join("bin")).unwrap();
+    for (name, program) in [("marvin", PROGRAM), ("marvin-hook", HOOK_PROGRAM)] {
+        symlink(program, world.root().join("bin").join(name)).unwrap();
+    }
+    Some(world)
+}
+
+/// Runs commands in one shell, as a person does at a terminal; returns output and exit code of each.
+fn session<'a>(world: &World, commands: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
+    // The status is handed on to the next command, for `echo $?`.
+    let line = |command| {
+        format!("{{\n{command}\n}} </dev/null 2>&1\ncode=$?; printf '{MARK}%s{MARK}' $code; (exit $code)\n")
+    };
+    let input: String = commands.map(line).collect();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = world
+        .start_program("bash", ["--norc", "--noprofile"])
+        .env("PATH", format!("{}:{path}", world.root().join("bin").display()))
+        .at_terminal()
+        .input(input)
+        .run();
+    assert!(output.stderr.is_empty(), "{}", output.whole());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let parts: Vec<&str> = text.split(MARK).collect();
+    parts.chunks_exact(2).map(|pair| (pair[0].to_string(), pair[1].to_string())).collect()
+}
+
+/// Runs the session of an example's page and compares what it prints.
+fn run(directory: &str) {
+    let Some(world) = copy(directory) else { return };
+    let exchanges = exchanges(&world.read("README.md"));
+    let results = session(&world, exchanges.iter().map(|exchange| exchange.command.as_str()));
+    assert_eq!(results.len(), exchanges.len(), "the shell ended early: {results:#?}");
+    for (at, (Exchange { command, expected }, (output, code))) in exchanges.iter().zip(&results).enumerate() {
+        let lines: Vec<&str> = output.lines().collect();
+        assert!(
+            output_matches(expected, &lines),
+            "$ {command}\nshould print:\n{}\n\nbut prints:\n{output}",
+            expected.join("\n")
+        );
+        let code_is_shown = exchanges.get(at + 1).is_some_and(|next| next.command == "echo $?");
+        assert!(code == "0" || code_is_shown, "$ {command}\nexits with {code}:\n{output}");
+    }
+}
+
+#[test]
+fn every_example_is_run_and_listed() {
+    let entries = fs::read_dir(examples()).unwrap().map(|entry| entry.unwrap().path());
+    let found: BTreeSet<String> = entries
+        .filter(|path| path.is_dir())
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_string())
+        .collect();
+    let tested: BTreeSet<String> = DIRECTORIES.iter().map(ToString::to_string).collect();
+    assert_eq!(found, tested, "every directory has a test, and every test a directory");
+    let table = fs::read_to_string(examples().join("README.md")).unwrap();
+    for directory in DIRECTORIES {
+        assert!(table.contains(&format!("\n| [{directory}]({directory}/README.md) |")), "{directory}");
+        let page = fs::read_to_string(examples().join(directory).join("README.md")).unwrap();
+        let shows_output = exchanges(&page).iter().any(|exchange| !exchange.expected.is_empty());
+        assert!(shows_output, "{directory}/README.md shows no output");
+    }
+}
+
+#[test]
+fn sessions_in_pages_are_read_and_compared() {
+    let page =
+        "Text\n```console\n$ one \\\n>   more\na\n…\n> z\n```\n```sh\nnot run\n```\n```console\n$ two\n```\n";
+    let expected = ["a", "…", "> z"].map(String::from).to_vec();
+    let first = Exchange { command: "one \\\n  more".into(), expected: expected.clone() };
+    assert_eq!(exchanges(page), [first, Exchange { command: "two".into(), expected: Vec::new() }]);
+    for (lines, fits) in [
+        (["a", "> z"].as_slice(), true),
+        (&["a", "b", "c", "> z"], true),
+        (&["a", "> z", "b"], false),
+        (&["b", "> z"], false),
+        (&["a"], false),
+        (&[], false),
+    ] {
+        assert_eq!(output_matches(&expected, lines), fits, "{lines:?}");
+    }
+    assert!(!output_matches(&[], &["unexpected"]));
+    for (pattern, line, fits) in [
+        ("a", "a", true),
+        ("a", "ab", false),
+        ("a…", "a", true),
+        ("a…c", "abc", true),
+        ("a…c", "abcd", false),
+        ("…b…", "abc", true),
+        ("a…b…c", "axbyc", true),
+        ("a…b…c", "ayc", false),
+        ("a…a", "a", false),
+    ] {
+        assert_eq!(line_matches(pattern, line), fits, "{pattern} {line}");
+    }
+}
