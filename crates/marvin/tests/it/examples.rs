@@ -4,7 +4,8 @@
 //! commands of a page run in one shell, in a copy of the directory. `…` stands for any text, alone on a line for any lines. A command must
 //! succeed, unless the next one is `echo $?`.
 
-use crate::support::{HOOK_PROGRAM, PROGRAM, World, commands_run, files_below};
+use crate::support::{HOOK_PROGRAM, PROGRAM, World, commands_run, files_below, json_file, put};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -27,6 +28,7 @@ macro_rules! examples {
 }
 
 examples! {
+    ci in "ci",
     model_server in "model-server",
     script in "script",
     structured_output in "structured-output",
@@ -198,4 +200,37 @@ fn sessions_in_pages_are_read_and_compared() {
     ] {
         assert_eq!(line_matches(pattern, line), fits, "{pattern} {line}");
     }
+}
+
+/// The scripted model costs nothing, unless the user's prices say otherwise.
+#[test]
+fn the_example_for_ci_stops_at_its_budget() {
+    let Some(world) = copy("ci") else { return };
+    let prices = "[[price]]\nprovider = \"mock\"\ninput = 1000.0\noutput = 1000.0\n";
+    put(&world.user().join("prices.toml"), prices);
+    let results = session(&world, ["MAX_COST=0.01 ./agent.sh --script fix.jsonl"].into_iter());
+    assert_eq!(results[0].1, "6", "{results:?}");
+    assert!(results[0].0.ends_with("\nthe budget is spent\n"), "{results:?}");
+    let result = json_file(&world.project().join("result.json"));
+    assert_eq!((&result["status"], &result["exit_code"]), (&json!("budget_spent"), &json!(6)));
+}
+
+/// The job for GitHub passes the linter that the project's own workflows pass, and pins its actions as they do.
+#[test]
+fn the_job_for_github_is_sound() {
+    let file = examples().join("ci/github-workflow.yml");
+    let text = fs::read_to_string(&file).unwrap();
+    let pinned = regex::Regex::new(r"uses: [a-z/-]+@[0-9a-f]{40} # v[0-9.]+$").unwrap();
+    let actions: Vec<&str> = text.lines().filter(|line| line.contains("uses: ")).collect();
+    assert!(actions.len() == 2 && actions.iter().all(|line| pinned.is_match(line)), "{actions:?}");
+    assert!(text.contains("run: ./agent.sh\n") && text.contains("\npermissions: {}\n"));
+    let Some(program) = std::env::var_os("MARVIN_TEST_ACTIONLINT") else {
+        marvin_testing::skip("actionlint is not installed; `cargo xtask workflows` installs it");
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    fs::copy(&file, directory.path().join("agent.yml")).unwrap();
+    let mut linter = Command::new(program);
+    let output = linter.current_dir(&directory).arg("*.yml").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
