@@ -29,7 +29,10 @@ macro_rules! examples {
 
 examples! {
     ci in "ci",
+    claude_code in "claude-code",
+    commitments in "commitments",
     model_server in "model-server",
+    packs in "packs",
     script in "script",
     structured_output in "structured-output",
 }
