@@ -35,6 +35,8 @@ examples! {
     packs in "packs",
     script in "script",
     structured_output in "structured-output",
+    workflow in "workflow",
+    workflow_agents in "workflow-agents",
 }
 
 fn examples() -> PathBuf {

@@ -1,0 +1,1 @@
+print("So long, and thanks for all the fish.")
