@@ -31,6 +31,7 @@ examples! {
     ci in "ci",
     claude_code in "claude-code",
     commitments in "commitments",
+    gate_rules in "gate-rules",
     model_server in "model-server",
     packs in "packs",
     script in "script",
