@@ -35,6 +35,7 @@ examples! {
     model_server in "model-server",
     packs in "packs",
     script in "script",
+    servitors in "servitors",
     structured_output in "structured-output",
     workflow in "workflow",
     workflow_agents in "workflow-agents",
