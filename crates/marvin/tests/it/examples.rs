@@ -5,7 +5,7 @@
 //! succeed, unless the next one is `echo $?`.
 
 use crate::support::{HOOK_PROGRAM, PROGRAM, World, commands_run, files_below, json_file, put};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -32,6 +32,8 @@ examples! {
     claude_code in "claude-code",
     commitments in "commitments",
     gate_rules in "gate-rules",
+    mcp_client in "mcp-client",
+    mcp_server in "mcp-server",
     model_server in "model-server",
     packs in "packs",
     script in "script",
@@ -240,4 +242,14 @@ fn the_job_for_github_is_sound() {
     let mut linter = Command::new(program);
     let output = linter.current_dir(&directory).arg("*.yml").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// Both clients start the same server.
+#[test]
+fn the_settings_for_mcp_clients_agree() {
+    let directory = examples().join("mcp-server");
+    let codex = fs::read_to_string(directory.join("codex.toml")).unwrap();
+    let codex: Value = toml::from_str(&codex).unwrap();
+    assert_eq!(codex["mcp_servers"]["marvin"], json!({"command": "marvin", "args": ["mcp"]}));
+    assert_eq!(json_file(&directory.join(".mcp.json"))["mcpServers"], codex["mcp_servers"]);
 }
