@@ -215,6 +215,25 @@ fn links_in_documents_resolve() {
     assert!(count > 200 && wrong.is_empty(), "of {count} links, these lead nowhere:\n{}", wrong.join("\n"));
 }
 
+/// On the site of `docs/`, files outside of it do not exist.
+#[test]
+fn pages_of_docs_link_only_to_pages_of_docs() {
+    let docs = workspace().join("docs");
+    for page in files_below(&docs).iter().filter(|path| path.extension().is_some_and(|kind| kind == "md")) {
+        let text = fs::read_to_string(page).unwrap();
+        for link in links(&text).filter(|link| !link.starts_with('#')) {
+            let target = page.parent().unwrap().join(link.split('#').next().unwrap());
+            let target =
+                target.canonicalize().unwrap_or_else(|error| panic!("{}: {link}: {error}", page.display()));
+            assert!(
+                target.starts_with(&docs),
+                "{}: {link} is not a page of docs/; write its name as `code`",
+                page.display()
+            );
+        }
+    }
+}
+
 /// Both the index for readers and the table of contents of the book have every page.
 #[test]
 fn every_page_of_docs_is_listed() {
