@@ -55,7 +55,7 @@ fn has_nightly() -> bool {
 }
 
 fn libfuzzer(target: &str, minutes: u64) -> anyhow::Result<()> {
-    let program = tools::cargo_install("cargo-fuzz", "cargo-fuzz")?;
+    let program = tools::cargo_install("cargo-fuzz", "cargo-fuzz", &[])?;
     let corpus = directory().join("corpus").join(target);
     let findings = directory().join("findings").join(target);
     for place in [&corpus, &findings] {

@@ -68,7 +68,7 @@ fn fits(expression: &str, allowed: &[String]) -> bool {
 
 /// Runs all checks of cargo-deny.
 pub(crate) fn deny() -> anyhow::Result<()> {
-    let program = tools::cargo_install("cargo-deny@0.20.2", "cargo-deny")?;
+    let program = tools::cargo_install("cargo-deny@0.20.2", "cargo-deny", &[])?;
     let check = |kinds: &[&str]| {
         tools::run(Command::new(&program).current_dir(tools::root()).arg("check").args(kinds))
     };

@@ -8,6 +8,7 @@ mod browser;
 mod census;
 mod chat_ui;
 mod clients;
+mod docs;
 mod fuzz;
 mod kill_tests;
 mod licences;
@@ -50,6 +51,7 @@ cargo xtask timings [--profile NAME]
                             build marvin from nothing and print what costs most
 cargo xtask notices         write THIRD-PARTY.md from the licences of the shipped dependencies
 cargo xtask workflows       actionlint and zizmor over .github (installs them)
+cargo xtask docs            build the site of docs/ with mdBook and check its links (installs mdBook)
 cargo xtask settings        write docs/settings.md from the settings table";
 
 fn main() -> ExitCode {
@@ -77,6 +79,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["timings", rest @ ..] => timings::run(rest),
         ["notices"] => notices::write(),
         ["workflows"] => workflows::lint(),
+        ["docs"] => docs::build(),
         ["settings"] => write_settings_reference(),
         ["-h" | "--help" | "help"] => say(HELP),
         _ => match kill_tests::find(words) {

@@ -135,12 +135,13 @@ pub(crate) fn install(package: &str) -> anyhow::Result<()> {
 }
 
 /// Installs a program by cargo unless it is there, and returns its path. `package` may name a
-/// version.
-pub(crate) fn cargo_install(package: &str, program: &str) -> anyhow::Result<PathBuf> {
+/// version; `options` are further ones of `cargo install`.
+pub(crate) fn cargo_install(package: &str, program: &str, options: &[&str]) -> anyhow::Result<PathBuf> {
     let path = directory().join("bin").join(program);
     if !path.exists() {
         say(format_args!("installing {package} (a few minutes, once) …"))?;
-        run(cargo().args(["install", "--quiet", "--locked", package, "--root"]).arg(directory()))?;
+        let words = ["install", "--quiet", "--locked", package, "--root"];
+        run(cargo().args(words).arg(directory()).args(options))?;
     }
     Ok(path)
 }

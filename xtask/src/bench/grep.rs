@@ -87,7 +87,7 @@ struct AnswerData {
 pub(super) fn run() -> anyhow::Result<Value> {
     let root = file_tree::create()?;
     let marvin = tools::release()?;
-    let rg = tools::cargo_install("ripgrep", "rg")?;
+    let rg = tools::cargo_install("ripgrep", "rg", &[])?;
     let home = tempfile::tempdir()?;
     let mut cases = Vec::new();
     for case in CASES {
