@@ -1,17 +1,40 @@
-//! A minimal HTTP/1.0 client for services on this machine: one request, one response.
+//! Requests to services on this machine, on hyper: one connection, one request, one response.
+//!
+//! Not on reqwest, whose addresses are normalised: `/static/../../etc/passwd` must reach the service as the plan has it. There
+//! is no proxy, no redirect is followed, and no body is decoded.
 
 use super::check::missing;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use hyper_util::rt::TokioIo;
 use marvin_base::truncate;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
 /// The timeout of one request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
-const MAX_RESPONSE_BYTES: u64 = 16 * 1024 * 1024;
+/// What is behind it is not read.
+const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+/// Characters that a request line cannot contain; a browser escapes them too.
+const NOT_IN_PATHS: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 /// Why a request has no valid response.
 #[derive(Debug, thiserror::Error)]
@@ -20,14 +43,15 @@ pub enum HttpError {
     Invalid(String),
     #[error("no response within {0} s")]
     Timeout(u64),
-    #[error("the headers of the response have no end")]
-    Headers,
-    #[error("the response is not HTTP")]
-    NotHttp,
-    #[error("the response is not valid chunked encoding")]
-    Chunked,
+    #[error("{}", whole_reason(.0))]
+    Http(#[from] hyper::Error),
     #[error(transparent)]
     Io(#[from] std::io::Error),
+}
+
+/// The error with its cause, which hyper's own text leaves out.
+fn whole_reason(error: &hyper::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
 }
 
 /// A request and the expected response.
@@ -92,40 +116,31 @@ impl Response {
         self.media_type() == "text/html"
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self, HttpError> {
-        let split = bytes.windows(4).position(|window| window == b"\r\n\r\n").ok_or(HttpError::Headers)?;
-        let (head, rest) = bytes.split_at(split);
-        let head = String::from_utf8_lossy(head);
-        let mut lines = head.split("\r\n");
-        let status =
-            lines.next().and_then(|line| line.strip_prefix("HTTP/")?.split(' ').nth(1)?.parse().ok());
-        let status = status.ok_or(HttpError::NotHttp)?;
-        let header = |line: &str| {
-            let (name, value) = line.split_once(':')?;
-            Some((name.trim().to_lowercase(), value.trim().to_string()))
-        };
-        let headers: BTreeMap<String, String> = lines.filter_map(header).collect();
-        let body = rest.get(4..).unwrap_or_default().to_vec();
-        if headers.get("transfer-encoding").is_some_and(|value| value.eq_ignore_ascii_case("chunked")) {
-            return Ok(Response { status, headers, body: unchunked(&body).ok_or(HttpError::Chunked)? });
+    async fn read(response: hyper::Response<Incoming>) -> Result<Self, HttpError> {
+        let (head, mut rest) = response.into_parts();
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).trim().to_string();
+        let headers = head.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+        let mut body = Vec::new();
+        while let Some(frame) = rest.frame().await {
+            match frame.map(hyper::body::Frame::into_data) {
+                Ok(Ok(data)) => body.extend_from_slice(&data),
+                Ok(Err(_trailers)) => {}
+                // Some servers reset the connection early: the received bytes count.
+                Err(error) if is_reset(&error) && !body.is_empty() => break,
+                Err(error) => return Err(error.into()),
+            }
+            if body.len() >= MAX_BODY_BYTES {
+                body.truncate(MAX_BODY_BYTES);
+                break;
+            }
         }
-        Ok(Response { status, headers, body })
+        Ok(Response { status: head.status.as_u16(), headers, body })
     }
 }
 
-fn unchunked(mut rest: &[u8]) -> Option<Vec<u8>> {
-    let mut body = Vec::new();
-    loop {
-        let end = rest.windows(2).position(|window| window == b"\r\n")?;
-        let line = std::str::from_utf8(rest.get(..end)?).ok()?;
-        let size = usize::from_str_radix(line.split(';').next()?.trim(), 16).ok()?;
-        rest = rest.get(end + 2..)?;
-        if size == 0 {
-            return Some(body);
-        }
-        body.extend_from_slice(rest.get(..size)?);
-        rest = rest.get(size.checked_add(2)?..)?;
-    }
+fn is_reset(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::ConnectionReset)
 }
 
 impl Request {
@@ -176,36 +191,37 @@ impl Request {
         exchange.await.unwrap_or_else(|_| Err(HttpError::Timeout(REQUEST_TIMEOUT.as_secs())))
     }
 
-    async fn exchange(&self, port: u16) -> Result<Response, HttpError> {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    /// The request as it is sent.
+    fn build(&self, port: u16) -> Result<hyper::Request<Full<Bytes>>, hyper::http::Error> {
         let (body, kind) = match &self.body {
             Value::Null => (String::new(), None),
             Value::String(text) => (text.clone(), None),
-            other => (other.to_string(), Some("application/json")),
+            other => (other.to_string(), Some(HeaderValue::from_static("application/json"))),
         };
-        let mut head = format!(
-            "{} {} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n",
-            self.method, self.path
-        );
-        let own = self.headers.keys().any(|name| name.eq_ignore_ascii_case("content-type"));
-        if let (Some(kind), false) = (kind, own) {
-            head.push_str(&format!("Content-Type: {kind}\r\n"));
-        }
-        if !matches!(self.body, Value::Null) || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH") {
-            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
-        }
+        let path = utf8_percent_encode(&self.path, NOT_IN_PATHS).to_string();
+        let mut request = hyper::Request::builder()
+            .method(self.method.as_str())
+            .uri(path)
+            .body(Full::new(Bytes::from(body)))?;
+        let headers = request.headers_mut();
+        headers.insert(HOST, HeaderValue::try_from(format!("127.0.0.1:{port}"))?);
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        headers.extend(kind.map(|kind| (CONTENT_TYPE, kind)));
         for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            headers.insert(HeaderName::try_from(name)?, HeaderValue::from_bytes(value.as_bytes())?);
         }
-        let whole = format!("{head}\r\n{body}");
-        stream.write_all(whole.as_bytes()).await?;
-        let mut bytes = Vec::new();
-        // Some servers reset the connection early: the received bytes count.
-        let read = stream.take(MAX_RESPONSE_BYTES).read_to_end(&mut bytes).await;
-        match read {
-            Err(error) if bytes.is_empty() => Err(error.into()),
-            _ => Response::parse(&bytes),
-        }
+        Ok(request)
+    }
+
+    async fn exchange(&self, port: u16) -> Result<Response, HttpError> {
+        let request = self.build(port).map_err(|error| HttpError::Invalid(error.to_string()))?;
+        let stream = TokioIo::new(TcpStream::connect(("127.0.0.1", port)).await?);
+        // Services that agents write may compare names of headers as they are usually written.
+        let mut client = hyper::client::conn::http1::Builder::new();
+        let (mut sender, connection) = client.title_case_headers(true).handshake(stream).await?;
+        let mut connections = JoinSet::new();
+        connections.spawn(connection);
+        Response::read(sender.send_request(request).await?).await
     }
 
     /// What is wrong with a response.
@@ -248,35 +264,87 @@ pub(super) fn free_port() -> Option<u16> {
 mod tests {
     use super::*;
     use serde_json::json;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
 
-    #[test]
-    fn responses_are_parsed_and_compared() {
-        let response =
-            Response::parse(b"HTTP/1.0 200 OK\r\nContent-Type: text/HTML; x\r\n\r\n{\"a\": {\"b\": 1}}")
-                .unwrap();
-        assert!(response.is_html());
+    /// Sends a request to a service that answers with these bytes, and returns what the service got.
+    async fn exchange(request: &Request, answer: &[u8]) -> (String, Result<Response, HttpError>) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let service = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut got = Vec::new();
+            while !got.windows(4).any(|window| window == b"\r\n\r\n") {
+                let mut bytes = [0; 4096];
+                let count = stream.read(&mut bytes).await.unwrap();
+                got.extend_from_slice(&bytes[..count]);
+            }
+            stream.write_all(answer).await.unwrap();
+            String::from_utf8(got).unwrap()
+        };
+        tokio::join!(service, request.send(port))
+    }
+
+    #[tokio::test]
+    async fn responses_are_read_and_compared() {
         let mut request = Request::get("/");
+        let answer = b"HTTP/1.0 200 OK\r\nContent-Type: text/HTML; x\r\n\r\n{\"a\": {\"b\": 1}}";
+        let response = exchange(&request, answer).await.1.unwrap();
+        assert!(response.is_html());
         request.json = BTreeMap::from([("/a/b".to_string(), json!(1))]);
         assert_eq!(request.problem(&response), None);
         request.json = BTreeMap::from([("/a/c".to_string(), json!(1))]);
         assert!(request.problem(&response).unwrap().contains("missing"));
         request.status = 404;
         assert!(request.problem(&response).unwrap().contains("404 was expected"));
-        let chunked =
-            Response::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
-                .unwrap();
-        assert_eq!(chunked.text(), "abc");
+        let answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+        assert_eq!(exchange(&request, answer).await.1.unwrap().text(), "abc");
     }
 
-    #[test]
-    fn invalid_responses_are_refused() {
-        for bytes in [
+    #[tokio::test]
+    async fn invalid_responses_are_refused() {
+        for answer in [
             &b""[..],
             b"hello",
             b"HTTP/1.0\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
         ] {
-            assert!(Response::parse(bytes).is_err(), "{bytes:?}");
+            let response = exchange(&Request::get("/"), answer).await.1;
+            assert!(response.is_err(), "{}", String::from_utf8_lossy(answer));
         }
+    }
+
+    #[tokio::test]
+    async fn a_request_arrives_as_the_plan_has_it() {
+        let mut request = Request::get("/static/../%2e%2e/etc?q=<b>&x=\u{e4}");
+        request.method = "PUT".into();
+        request.headers = BTreeMap::from([("x-key".to_string(), "v".to_string())]);
+        request.body = json!({"a": 1});
+        let (got, response) = exchange(&request, b"HTTP/1.1 302 Found\r\nLocation: /x\r\n\r\n").await;
+        assert_eq!(response.unwrap().status, 302);
+        assert!(got.starts_with("PUT /static/../%2e%2e/etc?q=%3Cb%3E&x=%C3%A4 HTTP/1.1\r\n"), "{got}");
+        for line in ["X-Key: v", "Content-Type: application/json", "Content-Length: 7", "Connection: close"] {
+            assert!(got.contains(&format!("{line}\r\n")), "{line}: {got}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_endless_body_is_read_up_to_the_limit() {
+        let mut answer = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+        answer.resize(MAX_BODY_BYTES + 100_000, b'x');
+        let response = tokio::time::timeout(Duration::from_secs(15), async {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let service = async {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                // The client leaves first, so the end of the body may not be taken.
+                while stream.write_all(&answer).await.is_ok() {}
+            };
+            let request = Request::get("/");
+            tokio::join!(service, request.send(port)).1
+        });
+        assert_eq!(response.await.unwrap().unwrap().body.len(), MAX_BODY_BYTES);
     }
 }
