@@ -1,10 +1,12 @@
 //! Edits of JSON text that keep its layout.
 //!
 //! A settings file belongs to a person. Parsing and writing it again would lose the layout, so values are inserted and
-//! removed in the text itself. Every change is an [`Edit`] that can be undone.
+//! removed in the text itself, at the places that jsonc-parser finds. Every change is an [`Edit`] that can be undone.
 //!
 //! Limits: the text must be strict JSON (no comments, no trailing commas), which the caller has checked with serde_json.
 
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -58,9 +60,26 @@ struct Member {
 impl Node {
     /// Parses valid JSON; skips a BOM.
     pub(super) fn read(text: &str) -> Option<Node> {
-        let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        let mut reader = JsonParser { text, at: start };
-        reader.value(0)
+        let json = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let tree = parse_to_ast(json, &CollectOptions::default(), &ParseOptions::default()).ok()?;
+        Some(Node::from_tree(&tree.value?, text.len() - json.len()))
+    }
+
+    /// The ranges of a tree that begins at `offset`. The parser bounds its depth.
+    fn from_tree(tree: &ast::Value<'_>, offset: usize) -> Node {
+        let member = |member: &ast::ObjectProp<'_>| Member {
+            key: member.name.as_str().to_string(),
+            start: offset + member.start(),
+            value: Node::from_tree(&member.value, offset),
+        };
+        let inside = match tree {
+            ast::Value::Object(object) => NodeContent::Object(object.properties.iter().map(member).collect()),
+            ast::Value::Array(list) => {
+                NodeContent::List(list.elements.iter().map(|entry| Node::from_tree(entry, offset)).collect())
+            }
+            _ => NodeContent::Plain,
+        };
+        Node { start: offset + tree.start(), end: offset + tree.end(), inside }
     }
 
     pub(super) fn member(&self, key: &str) -> Option<&Node> {
@@ -231,111 +250,6 @@ fn inline(value: &Value) -> String {
 pub(super) fn whole(value: &Value, levels: usize) -> String {
     let style = Style { newline: "\n", unit: "  ".to_string(), lines: true };
     format!("{}\n", style.render(value, "", levels))
-}
-
-/// Deeper than any JSON that serde_json accepts.
-const MAX_NESTING_DEPTH: usize = 200;
-
-struct JsonParser<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl JsonParser<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn blank(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
-            self.at += 1;
-        }
-    }
-
-    /// Skips white space and the given byte.
-    fn pass(&mut self, byte: u8) -> bool {
-        self.blank();
-        let there = self.peek() == Some(byte);
-        self.at += usize::from(there);
-        there
-    }
-
-    fn value(&mut self, depth: usize) -> Option<Node> {
-        self.blank();
-        let start = self.at;
-        let inside = match self.peek()? {
-            _ if depth > MAX_NESTING_DEPTH => return None,
-            b'{' => NodeContent::Object(self.members(depth)?),
-            b'[' => NodeContent::List(self.entries(depth)?),
-            b'"' => {
-                self.string()?;
-                NodeContent::Plain
-            }
-            _ => {
-                while self.peek().is_some_and(|byte| !b" \t\r\n,]}".contains(&byte)) {
-                    self.at += 1;
-                }
-                NodeContent::Plain
-            }
-        };
-        Some(Node { start, end: self.at, inside })
-    }
-
-    fn members(&mut self, depth: usize) -> Option<Vec<Member>> {
-        let mut members = Vec::new();
-        self.pass(b'{');
-        if self.pass(b'}') {
-            return Some(members);
-        }
-        loop {
-            self.blank();
-            let start = self.at;
-            let key = self.string()?;
-            if !self.pass(b':') {
-                return None;
-            }
-            members.push(Member { key, start, value: self.value(depth + 1)? });
-            if self.pass(b'}') {
-                return Some(members);
-            }
-            if !self.pass(b',') {
-                return None;
-            }
-        }
-    }
-
-    fn entries(&mut self, depth: usize) -> Option<Vec<Node>> {
-        let mut entries = Vec::new();
-        self.pass(b'[');
-        if self.pass(b']') {
-            return Some(entries);
-        }
-        loop {
-            entries.push(self.value(depth + 1)?);
-            if self.pass(b']') {
-                return Some(entries);
-            }
-            if !self.pass(b',') {
-                return None;
-            }
-        }
-    }
-
-    fn string(&mut self) -> Option<String> {
-        let start = self.at;
-        if !self.pass(b'"') {
-            return None;
-        }
-        loop {
-            match self.peek()? {
-                b'"' => break,
-                b'\\' => self.at += 2,
-                _ => self.at += 1,
-            }
-        }
-        self.at += 1;
-        serde_json::from_str(self.text.get(start..self.at)?).ok()
-    }
 }
 
 #[cfg(test)]
