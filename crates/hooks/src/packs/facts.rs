@@ -1,247 +1,197 @@
-//! The parser of `pack.json`: field by field, so that an error names its field and has a hint.
+//! The parser of `pack.json`: `_pack.schema.json` decides, and every error names its field and has a hint.
 //!
-//! It accepts what `_pack.schema.json` accepts, and also checks that globs are valid.
+//! Beyond the schema, globs must be valid and the name must be that of the directory.
 
 use super::paths;
 use super::problem::Problem;
+use super::starter::SCHEMA;
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{JsonType, ValidationError, Validator};
 use marvin_base::settings::nearest_of;
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
 use std::path::Path;
+use std::sync::LazyLock;
 
+/// Problems of one file that are reported.
+const MAX_PROBLEMS: usize = 100;
 const MAX_LIST_ENTRIES: usize = 100;
 const MAX_NAME_CHARS: usize = 64;
-const MAX_TEXT_CHARS: usize = 500;
+
+/// Lists of globs, by JSON Pointer.
+const GLOBS: [&str; 3] = ["/sensitive_paths", "/excludes_paths", "/references/code_paths"];
+
+/// The schema and its validator; a test checks that it compiles.
+static PACK_SCHEMA: LazyLock<Option<(Value, Validator)>> = LazyLock::new(|| {
+    let schema: Value = serde_json::from_str(SCHEMA).ok()?;
+    let validator = jsonschema::validator_for(&schema).ok()?;
+    Some((schema, validator))
+});
 
 /// The content of `pack.json`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub(super) struct Facts {
     pub(super) name: Box<str>,
     pub(super) version: Box<str>,
     pub(super) owner: Box<str>,
     pub(super) description: Box<str>,
     pub(super) categories: Box<[Box<str>]>,
-    pub(super) extensions: Box<[Box<str>]>,
+    pub(super) applies_to: AppliesTo,
     pub(super) depends_on: Box<[Box<str>]>,
-    pub(super) sensitive: Box<[Box<str>]>,
-    pub(super) excludes: Box<[Box<str>]>,
+    pub(super) sensitive_paths: Box<[Box<str>]>,
+    pub(super) excludes_paths: Box<[Box<str>]>,
+    pub(super) references: References,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(super) struct AppliesTo {
+    pub(super) extensions: Box<[Box<str>]>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(super) struct References {
     pub(super) code_paths: Box<[Box<str>]>,
     pub(super) doc_links: Box<[Box<str>]>,
 }
 
-/// The format of a text.
-#[derive(Debug, Clone, Copy)]
-enum Shape {
-    Name,
-    Version,
-    Extension,
-    Glob,
-    Link,
-    Filled,
-    Any,
-}
-
-impl Shape {
-    fn fits(self, text: &str) -> bool {
-        let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-        match self {
-            Shape::Name => {
-                text.starts_with(|c: char| c.is_ascii_lowercase())
-                    && text.chars().all(|c| lower(c) || c == '-')
-            }
-            Shape::Version => {
-                let parts: Vec<&str> = text.split('.').collect();
-                let number = |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
-                parts.len() == 3 && parts.iter().all(number)
-            }
-            Shape::Extension => {
-                let rest = text.strip_prefix('.').unwrap_or_default();
-                !rest.is_empty() && rest.chars().all(|c| lower(c) || c == '.')
-            }
-            Shape::Link => text.split_once(':').is_some_and(|(scheme, rest)| {
-                scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-                    && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
-                    && !rest.is_empty()
-                    && rest.chars().all(|c| c.is_ascii_graphic())
-            }),
-            Shape::Glob | Shape::Filled => !text.is_empty(),
-            Shape::Any => true,
-        }
-    }
-
-    fn max_chars(self) -> usize {
-        match self {
-            Shape::Name | Shape::Version | Shape::Extension => MAX_NAME_CHARS,
-            Shape::Glob | Shape::Link | Shape::Filled | Shape::Any => MAX_TEXT_CHARS,
-        }
-    }
-
-    fn hint(self) -> &'static str {
-        match self {
-            Shape::Name => {
-                "begin with a small letter, then small letters, digits and hyphens: \"git-workflow\""
-            }
-            Shape::Version => "write three numbers: \"1.0.0\"",
-            Shape::Extension => {
-                "begin with a dot, then small letters, digits and dots: \".ts\", \".test.ts\""
-            }
-            Shape::Glob => "write a path or a glob: \"src/api/\", \"**/auth/**\"",
-            Shape::Link => "write an address: \"https://example.com/guide\"",
-            Shape::Filled => "write a text that is not empty",
-            Shape::Any => "write a text",
-        }
-    }
-}
-
 /// Parses a `pack.json`; any problem rejects the pack.
 pub(super) fn parse(text: &str, file: &Path, directory: &str) -> Result<Facts, Vec<Problem>> {
-    let mut reader = Reader { file, problems: Vec::new() };
-    let value: Value = match serde_json::from_str(text) {
-        Ok(value) => value,
-        Err(error) => {
-            reader.note(
-                "",
-                format!("it is not JSON: {error}"),
-                "fix it there; `marvin packs new` shows how one looks",
-            );
-            return Err(reader.problems);
+    let one = |field: &str, what: String, hint: &str| vec![Problem::new(file, field, what, hint)];
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        let hint = "fix it there; `marvin packs new` shows how one looks";
+        one("", format!("it is not JSON: {error}"), hint)
+    })?;
+    // The validator collects every error, so a long list must not reach it.
+    if let Some((field, count)) = long_list(&value, "") {
+        let what = format!("it has {count} entries, and at most {MAX_LIST_ENTRIES} are read");
+        return Err(one(&field, what, "keep the ones that matter"));
+    }
+    let Some((schema, validator)) = &*PACK_SCHEMA else {
+        return Err(one(
+            "",
+            "the schema of packs cannot be compiled".into(),
+            "report this as a bug of Marvin",
+        ));
+    };
+    let wrong = validator.iter_errors(&value).flat_map(|error| problems_of(&error, schema, file));
+    let mut problems: Vec<Problem> = wrong.take(MAX_PROBLEMS).collect();
+    for list in GLOBS {
+        let globs = value.pointer(list).and_then(Value::as_array).into_iter().flatten().enumerate();
+        for (at, glob) in globs.take(MAX_PROBLEMS) {
+            if let Some(Err(error)) = glob.as_str().filter(|glob| !glob.is_empty()).map(paths::globs) {
+                let field = field_of(&format!("{list}/{at}"));
+                problems.push(Problem::new(file, &field, error.to_string(), hint(&field)));
+            }
         }
-    };
-    let Value::Object(map) = value else {
-        reader.note("", "it is not a JSON object", "the file is {\"name\": …, \"version\": …, \"owner\": …}");
-        return Err(reader.problems);
-    };
-    let known = [
-        "$schema",
-        "name",
-        "version",
-        "owner",
-        "description",
-        "categories",
-        "applies_to",
-        "depends_on",
-        "sensitive_paths",
-        "excludes_paths",
-        "references",
-    ];
-    reader.only(&map, "", &known);
-    reader.text(&map, "$schema", Shape::Any, false);
-    let mut facts = Facts {
-        name: reader.text(&map, "name", Shape::Name, true),
-        version: reader.text(&map, "version", Shape::Version, true),
-        owner: reader.text(&map, "owner", Shape::Filled, true),
-        description: reader.text(&map, "description", Shape::Any, false),
-        categories: reader.list(&map, "", "categories", Shape::Name),
-        depends_on: reader.list(&map, "", "depends_on", Shape::Name),
-        sensitive: reader.list(&map, "", "sensitive_paths", Shape::Glob),
-        excludes: reader.list(&map, "", "excludes_paths", Shape::Glob),
-        ..Facts::default()
-    };
-    if let Some(inner) = reader.object(&map, "applies_to", &["extensions"]) {
-        facts.extensions = reader.list(inner, "applies_to.", "extensions", Shape::Extension);
     }
-    if let Some(inner) = reader.object(&map, "references", &["code_paths", "doc_links"]) {
-        facts.code_paths = reader.list(inner, "references.", "code_paths", Shape::Glob);
-        facts.doc_links = reader.list(inner, "references.", "doc_links", Shape::Link);
+    if !problems.is_empty() {
+        return Err(problems);
     }
-    if !facts.name.is_empty() && &*facts.name != directory {
+    let facts: Facts = serde_json::from_value(value)
+        .map_err(|error| one("", error.to_string(), "compare it with `_pack.schema.json`"))?;
+    if &*facts.name != directory {
         let what = format!("it is `{}`, but the directory is called `{directory}`", facts.name);
-        reader.note("name", what, "give both the same name");
+        return Err(one("name", what, "give both the same name"));
     }
-    if reader.problems.is_empty() { Ok(facts) } else { Err(reader.problems) }
+    Ok(facts)
 }
 
-struct Reader<'a> {
-    file: &'a Path,
-    problems: Vec<Problem>,
+/// The first list that is too long, and its length.
+fn long_list(value: &Value, pointer: &str) -> Option<(String, usize)> {
+    match value {
+        Value::Array(list) if list.len() > MAX_LIST_ENTRIES => {
+            Some((marvin_base::truncate::line(&field_of(pointer), MAX_NAME_CHARS), list.len()))
+        }
+        Value::Object(map) => {
+            map.iter().find_map(|(key, value)| long_list(value, &format!("{pointer}/{key}")))
+        }
+        _ => None,
+    }
 }
 
-impl Reader<'_> {
-    fn note(&mut self, field: impl Into<String>, what: impl Into<String>, hint: impl Into<String>) {
-        if self.problems.len() < MAX_LIST_ENTRIES {
-            self.problems.push(Problem::new(self.file, field, what, hint));
+/// A JSON Pointer as people write it: `references.code_paths[0]`.
+fn field_of(pointer: &str) -> String {
+    let mut field = String::new();
+    for part in pointer.split('/').filter(|part| !part.is_empty()) {
+        if part.bytes().all(|byte| byte.is_ascii_digit()) {
+            field.push_str(&format!("[{part}]"));
+        } else {
+            field.push_str(if field.is_empty() { "" } else { "." });
+            field.push_str(part);
         }
     }
+    field
+}
 
-    /// Reports unknown keys.
-    fn only(&mut self, map: &Map<String, Value>, above: &str, known: &[&str]) {
-        for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-            let near = nearest_of(key, known.iter().copied());
-            let hint = match near {
-                Some(near) => format!("did you mean `{above}{near}`?"),
-                None => format!("remove it; known are {}", known.join(", ")),
+/// How to write the text of a field, or of an entry of a list.
+fn hint(field: &str) -> &'static str {
+    let name = field.split('[').next().unwrap_or(field).rsplit('.').next().unwrap_or(field);
+    match name {
+        "name" | "categories" | "depends_on" => {
+            "begin with a small letter, then small letters, digits and hyphens: \"git-workflow\""
+        }
+        "version" => "write three numbers: \"1.0.0\"",
+        "extensions" => "begin with a dot, then small letters, digits and dots: \".ts\", \".test.ts\"",
+        "sensitive_paths" | "excludes_paths" | "code_paths" => {
+            "write a path or a glob: \"src/api/\", \"**/auth/**\""
+        }
+        "doc_links" => "write an address: \"https://example.com/guide\"",
+        "owner" => "write a text that is not empty",
+        _ => "write a text",
+    }
+}
+
+/// The problems that one error of the validator stands for.
+fn problems_of(error: &ValidationError<'_>, schema: &Value, file: &Path) -> Vec<Problem> {
+    let field = field_of(&error.instance_path().to_string());
+    let of_field = |what: String, hint: &str| vec![Problem::new(file, &field, what, hint)];
+    // The names that the object may have here.
+    let known = || {
+        let object = error.schema_path().to_string();
+        let object = object.rsplit_once('/').map_or("", |(object, _)| object);
+        let names = schema.pointer(&format!("{object}/properties")).and_then(Value::as_object);
+        names.map(|names| names.keys().map(String::as_str).collect::<Vec<_>>()).unwrap_or_default()
+    };
+    match error.kind() {
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            let above = if field.is_empty() { String::new() } else { format!("{field}.") };
+            let unknown = |key: &String| {
+                let hint = match nearest_of(key, known().into_iter()) {
+                    Some(near) => format!("did you mean `{above}{near}`?"),
+                    None => format!("remove it; known are {}", known().join(", ")),
+                };
+                let key = marvin_base::truncate::line(key, MAX_NAME_CHARS);
+                Problem::new(file, format!("{above}{key}"), "unknown field", hint)
             };
-            let key = marvin_base::truncate::line(key, MAX_NAME_CHARS);
-            self.note(format!("{above}{key}"), "unknown field", hint);
+            unexpected.iter().take(MAX_PROBLEMS).map(unknown).collect()
         }
-    }
-
-    fn object<'v>(
-        &mut self,
-        map: &'v Map<String, Value>,
-        key: &str,
-        known: &[&str],
-    ) -> Option<&'v Map<String, Value>> {
-        match map.get(key)? {
-            Value::Object(inner) => {
-                self.only(inner, &format!("{key}."), known);
-                Some(inner)
-            }
-            _ => {
-                self.note(key, "it is not an object", format!("write {{{}}}", known.join(", ")));
-                None
-            }
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            vec![Problem::new(file, name, "it is missing", hint(name))]
         }
-    }
-
-    fn text(&mut self, map: &Map<String, Value>, key: &str, shape: Shape, needed: bool) -> Box<str> {
-        match map.get(key) {
-            None if needed => self.note(key, "it is missing", shape.hint()),
-            None => {}
-            Some(value) => return self.one(value, key, shape).unwrap_or_default(),
+        ValidationErrorKind::Type { kind: TypeKind::Single(JsonType::Object) } if field.is_empty() => {
+            of_field(
+                "it is not a JSON object".into(),
+                "the file is {\"name\": …, \"version\": …, \"owner\": …}",
+            )
         }
-        Box::default()
-    }
-
-    fn one(&mut self, value: &Value, field: &str, shape: Shape) -> Option<Box<str>> {
-        let Value::String(text) = value else {
-            self.note(field, "it is not a text", shape.hint());
-            return None;
-        };
-        if text.chars().count() > shape.max_chars() {
-            let what = format!("it is longer than {} characters", shape.max_chars());
-            self.note(field, what, "shorten it");
-            return None;
+        ValidationErrorKind::Type { kind: TypeKind::Single(JsonType::Object) } => {
+            of_field("it is not an object".into(), &format!("write {{{}}}", known().join(", ")))
         }
-        if !shape.fits(text) {
-            let shown = marvin_base::truncate::line(text, MAX_NAME_CHARS);
-            self.note(field, format!("`{shown}` is not valid"), shape.hint());
-            return None;
+        ValidationErrorKind::Type { kind: TypeKind::Single(JsonType::Array) } => {
+            of_field("it is not a list".into(), "write [\"…\", \"…\"]")
         }
-        if let (Shape::Glob, Err(error)) = (shape, paths::globs(text)) {
-            self.note(field, error.to_string(), shape.hint());
-            return None;
+        ValidationErrorKind::Type { .. } => of_field("it is not a text".into(), hint(&field)),
+        ValidationErrorKind::MaxLength { limit } => {
+            of_field(format!("it is longer than {limit} characters"), "shorten it")
         }
-        Some(text.as_str().into())
-    }
-
-    fn list(&mut self, map: &Map<String, Value>, above: &str, key: &str, shape: Shape) -> Box<[Box<str>]> {
-        let field = format!("{above}{key}");
-        match map.get(key) {
-            None => Box::default(),
-            Some(Value::Array(values)) if values.len() <= MAX_LIST_ENTRIES => {
-                let each = values.iter().enumerate();
-                each.filter_map(|(at, value)| self.one(value, &format!("{field}[{at}]"), shape)).collect()
-            }
-            Some(Value::Array(values)) => {
-                let what =
-                    format!("it has {} entries, and at most {MAX_LIST_ENTRIES} are read", values.len());
-                self.note(field, what, "keep the ones that matter");
-                Box::default()
-            }
-            Some(_) => {
-                self.note(field, "it is not a list", "write [\"…\", \"…\"]");
-                Box::default()
-            }
+        _ => {
+            let shown =
+                marvin_base::truncate::line(error.instance().as_str().unwrap_or_default(), MAX_NAME_CHARS);
+            of_field(format!("`{shown}` is not valid"), hint(&field))
         }
     }
 }
@@ -276,6 +226,19 @@ mod tests {
         assert!(other[0].to_string().contains("the directory is called `demo`"));
         assert!(parse("{", Path::new("x"), "x").unwrap_err()[0].what.contains("not JSON"));
         assert!(parse("[]", Path::new("x"), "x").is_err());
+    }
+
+    #[test]
+    fn long_lists_and_many_fields_are_cut() {
+        let long = json!({"name": "demo", "version": "1.0.0", "owner": "me", "references": {"code_paths": vec![1; 60_000]}});
+        let problems = read(&long).unwrap_err();
+        assert_eq!(problems.len(), 1);
+        assert!(
+            problems[0].to_string().contains("references.code_paths: it has 60000 entries, and at most 100")
+        );
+        let many: Value =
+            (0..20_000).map(|at| (format!("k{at}"), json!(1))).collect::<serde_json::Map<_, _>>().into();
+        assert_eq!(read(&many).unwrap_err().len(), MAX_PROBLEMS);
     }
 
     /// What the schema accepts is accepted, and nothing else, but for globs, of which a schema knows nothing.

@@ -95,7 +95,7 @@ impl Pack {
     /// The extensions that it applies to.
     #[must_use]
     pub fn extensions(&self) -> &[Box<str>] {
-        &self.facts.extensions
+        &self.facts.applies_to.extensions
     }
 
     /// Packs that are boosted where this one is relevant.
@@ -107,24 +107,24 @@ impl Pack {
     /// Globs of sensitive files.
     #[must_use]
     pub fn sensitive_paths(&self) -> &[Box<str>] {
-        &self.facts.sensitive
+        &self.facts.sensitive_paths
     }
 
     /// Globs of files for which the pack is never injected.
     #[must_use]
     pub fn excludes_paths(&self) -> &[Box<str>] {
-        &self.facts.excludes
+        &self.facts.excludes_paths
     }
 
     /// Globs of the code that it is about.
     #[must_use]
     pub fn code_paths(&self) -> &[Box<str>] {
-        &self.facts.code_paths
+        &self.facts.references.code_paths
     }
 
     #[must_use]
     pub fn doc_links(&self) -> &[Box<str>] {
-        &self.facts.doc_links
+        &self.facts.references.doc_links
     }
 }
 
