@@ -4,12 +4,18 @@
 //! `GIT_DIR`, `GIT_WORK_TREE` and `GIT_INDEX_FILE`. When it ends, is cancelled or is late, everything that it started ends
 //! with it, in whatever group or session; the same when this process is killed. See [`keeper`] for how, and its limits.
 
-mod forks;
-mod keeper;
-mod namespaces;
-mod tree;
+mod common;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(any(test, not(target_os = "linux")))]
+mod other;
 
-pub use namespaces::{Namespaces, Setup};
+#[cfg(target_os = "linux")]
+pub use linux::hide_environment;
+#[cfg(target_os = "linux")]
+use linux::keeper;
+#[cfg(not(target_os = "linux"))]
+use other as keeper;
 
 use crate::environment::Environment;
 use rustix::process::{Pid, Signal};
@@ -49,6 +55,26 @@ pub fn set_for_all(variables: BTreeMap<String, String>) {
 pub fn environment() -> Environment {
     let shared = FOR_ALL.get().into_iter().flatten();
     shared.fold(Environment::of_process(), |environment, (name, value)| environment.with(name, value))
+}
+
+/// Set-up that runs inside the namespaces, as their first process, before the program is forked.
+///
+/// It must be async-signal-safe: system calls only, no allocation, no locks.
+pub type Setup = Arc<dyn Fn() -> std::io::Result<()> + Send + Sync>;
+
+/// The namespaces that a child starts in.
+#[derive(Clone)]
+pub struct Namespaces {
+    /// `CLONE_NEW…` flags; `CLONE_NEWUSER` and `CLONE_NEWPID` are always added.
+    pub flags: i32,
+    /// Runs inside them before the program is forked.
+    pub setup: Setup,
+}
+
+impl std::fmt::Debug for Namespaces {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Namespaces").field("flags", &self.flags).finish_non_exhaustive()
+    }
 }
 
 /// Limits of a child with everything that it starts. Core dumps are never written.
@@ -241,9 +267,9 @@ pub async fn run(child: Child, cancel: &CancellationToken) -> Result<Outcome, Ch
         () = cancel.cancelled() => Ending::Cancelled,
     };
     if matches!(ending, Ending::Late | Ending::Cancelled) {
-        guard.tell(keeper::ASK);
+        guard.tell(common::ASK);
         if tokio::time::timeout(GRACE, process.wait()).await.is_err() {
-            guard.tell(keeper::END);
+            guard.tell(common::END);
             // Something may take longer, or cannot be ended. It must not hold us; the keeper stays with it.
             tokio::time::timeout(LAST, process.wait()).await.ok();
         }
@@ -273,6 +299,8 @@ pub async fn run(child: Child, cancel: &CancellationToken) -> Result<Outcome, Ch
 pub struct ChildHandle {
     process: tokio::process::Child,
     guard: Guard,
+    /// Where the keeper holds the other end, closing this one ends the child.
+    _word: keeper::Word,
 }
 
 /// The streams of a child that stays: its input, its output, what it says besides.
@@ -288,12 +316,12 @@ pub fn keep(child: &Child) -> Result<(ChildHandle, Streams), ChildError> {
         std::io::ErrorKind::NotFound => ChildError::Missing(program.clone()),
         _ => ChildError::Start { program: program.clone(), source },
     };
-    let (mut process, _) = start(child).map_err(fail)?;
+    let (mut process, word) = start(child).map_err(fail)?;
     tracing::debug!(program, id = process.id(), "process started, which stays");
     let guard = Guard { keeper: process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) };
     match (process.stdin.take(), process.stdout.take(), process.stderr.take()) {
         (Some(stdin), Some(stdout), Some(stderr)) => {
-            Ok((ChildHandle { process, guard }, (stdin, stdout, stderr)))
+            Ok((ChildHandle { process, guard, _word: word }, (stdin, stdout, stderr)))
         }
         _ => Err(fail(std::io::Error::other("it has no pipes"))),
     }
@@ -302,9 +330,9 @@ pub fn keep(child: &Child) -> Result<(ChildHandle, Streams), ChildError> {
 impl ChildHandle {
     /// Asks it to end, and ends it with all that it started when it takes too long.
     pub async fn end(mut self) {
-        self.guard.tell(keeper::ASK);
+        self.guard.tell(common::ASK);
         if tokio::time::timeout(GRACE, self.process.wait()).await.is_err() {
-            self.guard.tell(keeper::END);
+            self.guard.tell(common::END);
             tokio::time::timeout(LAST, self.process.wait()).await.ok();
         }
         // It was waited for: its process id may soon be reused.
@@ -333,13 +361,13 @@ pub fn run_blocking(child: &Child) -> std::io::Result<std::process::Output> {
 }
 
 /// Starts the child. Beside it comes what the keeper has to say at the end.
-fn start(child: &Child) -> std::io::Result<(tokio::process::Child, std::io::PipeReader)> {
+fn start(child: &Child) -> std::io::Result<(tokio::process::Child, keeper::Word)> {
     let (command, word) = command(child)?;
     Ok((tokio::process::Command::from(command).spawn()?, word))
 }
 
 /// The command of a child: keeper, environment, pipes.
-fn command(child: &Child) -> std::io::Result<(std::process::Command, std::io::PipeReader)> {
+fn command(child: &Child) -> std::io::Result<(std::process::Command, keeper::Word)> {
     let mut command = std::process::Command::new(&child.program);
     command.args(&child.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(directory) = &child.directory {
@@ -369,18 +397,6 @@ fn create_private(path: &std::path::Path) -> std::io::Result<std::fs::File> {
     std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
-/// Closes `/proc/PID/environ`, `/proc/PID/mem` and tracing of this process to others of the same user: its environment
-/// holds the keys that are taken out of its children's. Lasts until the process ends; core dumps are off with it.
-///
-/// Limits: a process with `CAP_SYS_PTRACE` (root outside the sandbox) still sees it.
-///
-/// # Errors
-/// When the kernel refuses.
-pub fn hide_environment() -> std::io::Result<()> {
-    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
-}
-
 /// The keeper of a running child, told to end everything when the run is given up.
 #[derive(Debug)]
 struct Guard {
@@ -398,7 +414,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.tell(keeper::END);
+        self.tell(common::END);
     }
 }
 

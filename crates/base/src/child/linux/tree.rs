@@ -52,7 +52,8 @@ impl Tree {
     /// Lets the processes of the last count, and what they start, run only while the CPU is idle.
     #[expect(unsafe_code, reason = "a system call without a safe form that allocates nothing")]
     pub(super) fn yield_to_us(&self) {
-        let none = libc::sched_param { sched_priority: 0 };
+        // SAFETY: zero is a valid value of every field, of which C libraries have different ones.
+        let none: libc::sched_param = unsafe { std::mem::zeroed() };
         for process in self.numbers.get(1..self.length).unwrap_or_default() {
             // SAFETY: a plain system call; the structure is ours.
             unsafe { libc::sched_setscheduler(*process, libc::SCHED_IDLE, &raw const none) };

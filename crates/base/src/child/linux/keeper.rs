@@ -23,18 +23,13 @@
 
 use super::forks::{self, ForkEvent};
 use super::namespaces::{self, IdMaps};
-use super::{Child, Limits, tree};
-use rustix::process::Signal;
-use std::ffi::CString;
+use super::tree;
+use crate::child::common::{ASK, END, StatusFile, bound, leave, now, watched};
+use crate::child::{Child, Limits};
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-
-/// Tells the keeper to ask the program's process group to end.
-pub(super) const ASK: Signal = Signal::TERM;
-/// Tells the keeper to end everything now.
-pub(super) const END: Signal = Signal::INT;
 
 /// How long processes that a program left behind may continue to write, in milliseconds.
 const DRAIN: i64 = 300;
@@ -49,8 +44,11 @@ const THREADS: u32 = 8;
 /// Byte by which the keeper reports that a program had too many processes.
 const CROWDED: u8 = b'c';
 
+/// What the keeper has to say at the end.
+pub(in crate::child) type Word = PipeReader;
+
 /// Did the keeper end the program because it had too many processes? To be asked when the keeper has ended.
-pub(super) fn was_crowded(mut word: PipeReader) -> bool {
+pub(in crate::child) fn was_crowded(mut word: Word) -> bool {
     // The writer has ended, but another child before its exec may hold the pipe for a moment.
     let flags = rustix::fs::fcntl_getfl(word.as_fd()).unwrap_or(rustix::fs::OFlags::empty());
     if rustix::fs::fcntl_setfl(word.as_fd(), flags | rustix::fs::OFlags::NONBLOCK).is_err() {
@@ -65,7 +63,7 @@ pub(super) fn was_crowded(mut word: PipeReader) -> bool {
     unsafe_code,
     reason = "pre_exec runs between fork and exec; the closure makes system calls only and allocates nothing"
 )]
-pub(super) fn keep(command: &mut std::process::Command, child: &Child) -> std::io::Result<PipeReader> {
+pub(in crate::child) fn keep(command: &mut std::process::Command, child: &Child) -> std::io::Result<Word> {
     let (word, say) = std::io::pipe()?;
     let (limits, own_session) = (child.limits, child.own_session);
     let rules = KeeperOptions {
@@ -136,20 +134,6 @@ pub(super) fn keep(command: &mut std::process::Command, child: &Child) -> std::i
     Ok(word)
 }
 
-/// The signals that the keeper waits for.
-#[expect(unsafe_code, reason = "a signal set can only be made by libc")]
-fn watched() -> libc::sigset_t {
-    // SAFETY: a zeroed set is a valid argument of sigemptyset, which makes it a valid set.
-    unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGCHLD, ASK.as_raw(), END.as_raw()] {
-            libc::sigaddset(&raw mut set, signal);
-        }
-        set
-    }
-}
-
 /// Closes the regular files of the parent beyond the standard streams: locks on ledgers must not outlive the parent by the
 /// time that the sandbox takes to be set up.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
@@ -184,43 +168,6 @@ struct KeeperOptions {
     max_processes: Option<u32>,
     own_session: bool,
     status_file: Option<StatusFile>,
-}
-
-/// File for the exit status, out of the program's reach.
-struct StatusFile {
-    part: CString,
-    whole: CString,
-}
-
-impl StatusFile {
-    fn new(path: &std::path::Path) -> std::io::Result<Self> {
-        use std::os::unix::ffi::OsStrExt;
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        Ok(StatusFile {
-            part: CString::new(part.as_bytes())?,
-            whole: CString::new(path.as_os_str().as_bytes())?,
-        })
-    }
-
-    /// Writes the exit code, or 128 and the signal. The file appears whole.
-    #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-    fn write(&self, status: i32) {
-        let code =
-            if libc::WIFSIGNALED(status) { 128 + libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) };
-        let digits =
-            [code / 100 % 10, code / 10 % 10, code % 10].map(|digit| b'0' + u8::try_from(digit).unwrap_or(0));
-        // SAFETY: both paths end with a zero byte; the buffer is ours.
-        unsafe {
-            let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC;
-            let handle = libc::open(self.part.as_ptr(), flags, 0o600);
-            let written = libc::write(handle, digits.as_ptr().cast(), digits.len());
-            libc::close(handle);
-            if written == 3 {
-                libc::rename(self.part.as_ptr(), self.whole.as_ptr());
-            }
-        }
-    }
 }
 
 /// The program's side: a process group or session of its own, ended with its keeper, signals as they should be.
@@ -279,29 +226,6 @@ fn hard_bound(most: u32) -> Option<u64> {
     Some(tasks + u64::from(most) * u64::from(THREADS))
 }
 
-/// The kind of a resource, which C libraries do not agree about.
-#[cfg(target_env = "gnu")]
-type Resource = libc::__rlimit_resource_t;
-#[cfg(not(target_env = "gnu"))]
-type Resource = libc::c_int;
-
-/// Lowers a bound of this process and of what it starts; a lower one stays.
-#[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-fn bound(resource: Resource, most: u64) -> std::io::Result<()> {
-    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the structure is ours.
-    unsafe {
-        if libc::getrlimit(resource, &raw mut now) != 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-        let lower = libc::rlimit { rlim_cur: now.rlim_cur.min(most), rlim_max: now.rlim_max.min(most) };
-        if libc::setrlimit(resource, &raw const lower) != 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-    }
-    Ok(())
-}
-
 /// The keeper's side: waits for the program, then for what it left behind, and ends as the program ended.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
 fn watch(program: i32, watched: &libc::sigset_t, child: &KeeperOptions, open: Handles) -> ! {
@@ -322,7 +246,8 @@ fn watch(program: i32, watched: &libc::sigset_t, child: &KeeperOptions, open: Ha
         libc::prctl(libc::PR_SET_NAME, c"marvin-keeper".as_ptr(), 0, 0, 0);
         // Among hundreds of busy processes the keeper must still get its turn. Only root may do this; for others, see
         // `Tree::yield_to_us`.
-        let first = libc::sched_param { sched_priority: 1 };
+        let mut first: libc::sched_param = std::mem::zeroed();
+        first.sched_priority = 1;
         libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first);
         let Some(mut tree) = tree::Tree::new() else { libc::_exit(127) };
         let mut looks = Looks::new(child.max_processes);
@@ -491,35 +416,5 @@ impl Looks {
         }
         self.last = (processes, machine);
         too_many
-    }
-}
-
-/// Milliseconds of a clock that only goes forward.
-#[expect(unsafe_code, reason = "the standard library's clock is not documented as safe after a fork")]
-pub(super) fn now() -> i64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is ours.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec * 1000 + time.tv_nsec / 1_000_000 + 1
-}
-
-/// Ends as the program ended.
-#[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-fn leave(status: Option<i32>) -> ! {
-    let status = status.unwrap_or(0x0100);
-    // SAFETY: plain system calls on numbers and on memory of this function.
-    unsafe {
-        if libc::WIFSIGNALED(status) {
-            let signal = libc::WTERMSIG(status);
-            let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-            libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
-            libc::signal(signal, libc::SIG_DFL);
-            let mut set: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&raw mut set);
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
-            libc::kill(libc::getpid(), signal);
-            libc::_exit(128 + signal);
-        }
-        libc::_exit(libc::WEXITSTATUS(status))
     }
 }

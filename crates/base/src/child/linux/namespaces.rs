@@ -12,27 +12,7 @@
 //! Everything here runs between fork and exec: system calls only, no allocation.
 
 use super::tree::Path;
-use std::sync::Arc;
-
-/// Set-up that runs inside the namespaces, as their first process, before the program is forked.
-///
-/// It must be async-signal-safe: system calls only, no allocation, no locks.
-pub type Setup = Arc<dyn Fn() -> std::io::Result<()> + Send + Sync>;
-
-/// The namespaces that a child starts in.
-#[derive(Clone)]
-pub struct Namespaces {
-    /// `CLONE_NEW…` flags; `CLONE_NEWUSER` and `CLONE_NEWPID` are always added.
-    pub flags: i32,
-    /// Runs inside them before the program is forked.
-    pub setup: Setup,
-}
-
-impl std::fmt::Debug for Namespaces {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Namespaces").field("flags", &self.flags).finish_non_exhaustive()
-    }
-}
+use crate::child::common::now;
 
 /// How long processes that a program left behind may continue, in milliseconds.
 const DRAIN_MS: i64 = 300;
@@ -200,12 +180,12 @@ fn reap(program: i32, link: i32, children: &libc::sigset_t) -> ! {
                 found => {
                     if found == program {
                         libc::send(0, status.to_ne_bytes().as_ptr().cast(), 4, libc::MSG_NOSIGNAL);
-                        deadline = Some(super::keeper::now().saturating_add(DRAIN_MS));
+                        deadline = Some(now().saturating_add(DRAIN_MS));
                     }
                     continue;
                 }
             }
-            let rest = deadline.map_or(3_600_000, |deadline| deadline.saturating_sub(super::keeper::now()));
+            let rest = deadline.map_or(3_600_000, |deadline| deadline.saturating_sub(now()));
             if rest <= 0 {
                 libc::_exit(0);
             }
