@@ -6,6 +6,7 @@
 //! losing it ([`child`]).
 
 pub mod atomic;
+pub mod beneath;
 pub mod child;
 pub mod clock;
 pub mod diagnostic_log;

@@ -10,11 +10,11 @@
 //! Limits: a machine that loses power between two renames leaves some files old and some new, with the temporary ones
 //! (`.marvin-…`) beside them.
 
-use crate::beneath;
 use crate::path::{self, WorkspacePath};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::workspace::{Workspace, not_regular, parts};
 use cap_std::fs::{Dir, OpenOptions, Permissions};
+use marvin_base::beneath;
 use rustix::fs::{Mode, RenameFlags, mkdirat, renameat_with};
 use rustix::io::Errno;
 use std::io::{Error, ErrorKind, Read, Result as IoResult, Write};

@@ -7,7 +7,6 @@
 
 pub mod access;
 pub mod agent;
-mod beneath;
 pub mod change;
 pub mod command;
 pub mod effects;

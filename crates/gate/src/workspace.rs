@@ -4,7 +4,7 @@
 //! system (`openat2` with `RESOLVE_BENEATH` where the kernel has it). So a symbolic link that leads out, or a directory that
 //! is swapped for one between check and use, is refused at the moment of opening; no string comparison is trusted for it.
 //!
-//! A path without links lies where its text says, and opening follows none ([`crate::beneath`]). Where there is a link on
+//! A path without links lies where its text says, and opening follows none ([`marvin_base::beneath`]). Where there is a link on
 //! the way, it is first looked up where it leads; that place is judged, and then opened as a path without links. So no
 //! link leads out, or into a closed place, however fast it is swapped. Writing is in [`crate::change`].
 //!
@@ -15,19 +15,17 @@ mod tickets;
 
 pub use tickets::DirectoryLock;
 
-use crate::beneath;
 use crate::path::{self, WorkspacePath};
 use crate::refusal::{Refusal, RefusalKind};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use rustix::fs::{FileType, OFlags, RawDir};
+use marvin_base::beneath;
+use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io::Read;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Bounds of the small tree in refusals.
@@ -422,16 +420,9 @@ impl Workspace {
 
 /// The entries of an open directory, in no order.
 fn list(directory: &OwnedFd) -> std::io::Result<Vec<DirectoryEntry>> {
-    let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
-    let mut entries = RawDir::new(directory, &mut buffer);
     let mut listed = Vec::new();
-    while let Some(entry) = entries.next() {
-        let entry = entry?;
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name == "." || name == ".." {
-            continue;
-        }
-        let kind = match entry.file_type() {
+    beneath::each_entry(directory, |name, kind| {
+        let kind = match kind {
             // Some file systems do not say.
             FileType::Unknown => rustix::fs::statat(directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
                 .map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode)),
@@ -444,7 +435,7 @@ fn list(directory: &OwnedFd) -> std::io::Result<Vec<DirectoryEntry>> {
             _ => DirectoryEntryKind::Other,
         };
         listed.push(DirectoryEntry { name: name.to_os_string(), kind });
-    }
+    })?;
     Ok(listed)
 }
 

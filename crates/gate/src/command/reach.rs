@@ -3,7 +3,7 @@
 //! Limits: this is looked up before the command runs; a program that swaps a file for a link in between is stopped only by
 //! the sandbox ([`crate::sandbox`]). Patterns (`*`) and trees are walked within bounds; beyond them the answer is "unknown".
 
-use crate::beneath;
+use marvin_base::beneath;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};

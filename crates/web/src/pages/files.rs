@@ -3,9 +3,11 @@
 use super::runs;
 use crate::answer::{Answer, Refusal, json};
 use marvin_agent::ProjectContext;
-use rustix::fs::{Mode, OFlags, ResolveFlags};
+use marvin_base::beneath;
+use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Directories of a run whose files are shown.
@@ -71,17 +73,10 @@ pub(super) fn show(context: &ProjectContext, run: &str, path: &str) -> Answer {
     if !plain || path.contains('\0') || !DIRECTORIES.contains(&first) || path == first {
         return Err(absent());
     }
-    let open = |path: &Path, flags: OFlags| {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let base = rustix::fs::open(
-            &directory,
-            OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
-        rustix::fs::openat2(base, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
-    };
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let base = rustix::fs::open(&directory, flags, Mode::empty()).map_err(|_| absent())?;
     // Opening a pipe without a writer must not block.
-    let file = open(Path::new(path), OFlags::RDONLY | OFlags::NONBLOCK).map_err(|_| absent())?;
+    let file = beneath::open(base.as_fd(), Path::new(path), beneath::READ).map_err(|_| absent())?;
     let file = std::fs::File::from(file);
     let facts = file.metadata().map_err(|_| absent())?;
     if !facts.is_file() {
