@@ -11,12 +11,20 @@
 mod ancestry;
 pub mod decisions;
 mod known;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
 mod marks;
 pub mod process;
 mod settings;
 #[cfg(test)]
 mod tests;
-mod unix_peers;
+
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(target_os = "macos")]
+use macos as platform;
 
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -110,9 +118,7 @@ impl Person {
         reviewer: Option<&str>,
     ) -> Result<Self, Refusal> {
         refuse_marks(environment)?;
-        let Some(this) = table.this() else {
-            return Err(Refusal::Undecided("its own process cannot be seen in /proc".into()));
-        };
+        let this = own_row(table)?;
         let own = settings::read(environment)?;
         let rules = rules(environment, own.terminals);
         let (found, unattended) = match ancestry::require_terminal(table, this.pid, via, &rules) {
@@ -172,15 +178,22 @@ impl Person {
 /// Refuses processes of agents only: for commands that decide nothing, but that an agent has its own way for.
 ///
 /// # Errors
-/// When an agent or a sandboxed program asks.
+/// When an agent or a sandboxed program asks, or where the system's process table is not read.
 pub fn refuse_agents(environment: &Environment) -> Result<(), Refusal> {
     refuse_marks(environment)?;
     let table = ProcessTable::of_system();
-    let this = table.this().map_or(0, |this| this.pid);
-    match ancestry::refuse_agents(&table, this, &rules(environment, Vec::new())) {
+    let this = own_row(&table)?;
+    match ancestry::refuse_agents(&table, this.pid, &rules(environment, Vec::new())) {
         Err(refusal @ Refusal::Agent(_)) => Err(refusal),
         _ => Ok(()),
     }
+}
+
+/// The row of this process. A system whose table is not read has none, so nothing can be told of its ancestors.
+fn own_row(table: &ProcessTable) -> Result<&Process, Refusal> {
+    table.this().ok_or_else(|| {
+        Refusal::Undecided("its own process cannot be seen in the system's process table".into())
+    })
 }
 
 fn refuse_marks(environment: &Environment) -> Result<(), Refusal> {
