@@ -1,42 +1,39 @@
 //! The sandbox around commands: what the operating system guards, whatever the gate thought of the text.
 //!
-//! Two levels, chosen by trying them out once for each process:
+//! On Linux two levels, chosen by trying them out once for each process:
 //!
 //! - **Namespaces** ([`Level::Namespaces`]): user, mount, PID, IPC, UTS, cgroup and network namespaces of its own. The program sees a
-//!   [view](view) of the file system in which nothing of the person's is but toolchains and the workspace, its own processes, its own
+//!   view of the file system in which nothing of the person's is but toolchains and the workspace, its own processes, its own
 //!   loopback network and nothing else. Everything that it starts ends with the call. Landlock and seccomp stand inside.
 //! - **Landlock and seccomp alone** ([`Level::Landlock`]), where the system refuses namespaces: the same view as Landlock rules, no sockets
 //!   but pairs, no System V or POSIX message queues, no shared memory, no access to processes of others. What this level cannot give
 //!   is named by [`missing`].
 //!
-//! Where neither can be had, nothing runs. In both, the program has no capabilities, even as root, cannot gain any, has no
-//! controlling terminal, and system calls that lead out are refused ([`seccomp`]). Everything is prepared before the fork; between
-//! fork and exec the child makes only system calls.
+//! Where neither can be had, nothing runs; so it is on every other system, where no sandbox is written yet. In both levels the
+//! program has no capabilities, even as root, cannot gain any, has no controlling terminal, and system calls that lead out are
+//! refused. Everything is prepared before the fork; between fork and exec the child makes only system calls.
 //!
 //! Limits: Landlock does not guard modes, owners and times of files; without namespaces a program can `chmod` and `touch -d` files
 //! outside that its user owns. A program can use up disk space and processor time within the limits of its call.
 
-mod capabilities;
 mod error;
-mod landlock;
-mod mounts;
 mod policy;
-mod seccomp;
-mod view;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(any(test, not(target_os = "linux")))]
+mod other;
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(not(target_os = "linux"))]
+use other as platform;
 
 pub use error::SandboxError;
 pub use policy::{Level, Policy};
 
 use crate::judged::JudgedCommand;
-use marvin_base::child::{Child, Namespaces};
-use marvin_base::environment::Environment;
-use seccomp::Sockets;
-use seccompiler::BpfProgram;
 use serde::Serialize;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
-use std::sync::{Arc, OnceLock};
-use view::View;
+use std::sync::OnceLock;
 
 /// The setting `sandbox.commands`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,40 +75,13 @@ pub struct Support {
 /// The abilities of this machine; tried once per process.
 pub fn support() -> &'static Support {
     static SUPPORT: OnceLock<Support> = OnceLock::new();
-    SUPPORT.get_or_init(|| {
-        let abi = landlock::version();
-        if abi < landlock::MIN_ABI {
-            let why = format!("Landlock version {abi} is too old to stand inside");
-            return Support { level: None, landlock: abi, namespaces: Some(why) };
-        }
-        let (level, namespaces) = match try_namespaces() {
-            Ok(()) => (Level::Namespaces, None),
-            Err(why) => (Level::Landlock, Some(why)),
-        };
-        tracing::info!(level = level.word(), landlock = abi, namespaces, "sandbox tried out");
-        Support { level: Some(level), landlock: abi, namespaces }
-    })
+    SUPPORT.get_or_init(platform::support)
 }
 
 /// Sentences for a person about what a level leaves open; empty in namespaces.
 #[must_use]
 pub fn missing(level: Level) -> Vec<&'static str> {
-    if level == Level::Namespaces {
-        return Vec::new();
-    }
-    let mut missing = vec![
-        "commands have no loopback network: tests that start servers fail",
-        "commands cannot use Unix sockets in the file system, System V IPC or /dev/shm",
-        "commands can write steering files of the workspace (.git/config, hooks); changes are undone afterwards and reported",
-        "commands can read .env files of the workspace",
-        "commands see the names and arguments of other processes in /proc",
-        "commands can change modes and times of files that you own",
-    ];
-    if landlock::version() < landlock::SIGNALS_ABI {
-        missing
-            .push("commands can send no signals but to their own group, since this kernel cannot scope them");
-    }
-    missing
+    platform::missing(level)
 }
 
 /// The word for what will contain commands when `sandbox.commands` says this; `none` where it cannot be had.
@@ -136,7 +106,7 @@ pub fn enter(
 ) -> Result<&'static str, SandboxError> {
     let level = match (wanted, support().level) {
         (SandboxMode::Off, _) => return Ok("off"),
-        (_, None) => return Err(SandboxError::Unavailable { abi: support().landlock }),
+        (_, None) => return Err(platform::unavailable(support())),
         (SandboxMode::Namespaces, Some(Level::Landlock)) => {
             return Err(SandboxError::Namespaces(support().namespaces.clone().unwrap_or_default()));
         }
@@ -144,141 +114,7 @@ pub fn enter(
         (_, Some(level)) => level,
     };
     tracing::debug!(level = level.word(), network = policy.network, "command enters the sandbox");
-    enter_level(command, policy, level)
-}
-
-fn enter_level(child: &mut Child, policy: Policy, level: Level) -> Result<&'static str, SandboxError> {
-    let policy = policy.resolved()?;
-    // Before its fourth version Landlock knows nothing of ports.
-    if policy.listen.is_some() && landlock::version() < 4 {
-        let abi = landlock::version();
-        return Err(SandboxError::Rules(format!("Landlock version {abi} cannot open one port and no other")));
-    }
-    // A sandboxed child has the same user: what this process knows must not be read from outside it.
-    static HIDDEN: OnceLock<Result<(), String>> = OnceLock::new();
-    HIDDEN
-        .get_or_init(|| marvin_base::child::hide_environment().map_err(|error| error.to_string()))
-        .clone()
-        .map_err(SandboxError::Rules)?;
-    let mut environment = Environment::of_process();
-    if let Some(path) = child.set.get("PATH") {
-        environment = environment.with("PATH", path.as_str());
-    }
-    let view = View::new(&policy, &environment);
-    for name in ["TMPDIR", "TMP", "TEMP"] {
-        child.set.insert(name.to_string(), policy.temporary.to_string_lossy().into_owned());
-    }
-    child.own_session = true;
-    child.limits.hard = true;
-    let keep = capabilities::kept(&policy.workspace);
-    let rules = match level {
-        Level::Namespaces => {
-            let directory = child.directory_in(&policy.workspace);
-            // A server that this process talks to must be on the machine's own loopback.
-            let own_network = !policy.network && policy.listen.is_none();
-            let plan = mounts::Plan::new(&view, &directory, own_network)
-                .map_err(|error| SandboxError::Rules(error.to_string()))?;
-            let plan = Arc::new(plan);
-            let mut flags =
-                libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
-            if own_network {
-                flags |= libc::CLONE_NEWNET;
-            }
-            child.namespaces = Some(Namespaces { flags, setup: Arc::new(move || plan.carry_out()) });
-            let listen = policy.listen.filter(|_| !policy.network);
-            let sockets = if listen.is_some() { Sockets::Stream } else { Sockets::Internet };
-            let filters = seccomp::filters(sockets, Level::Namespaces)?;
-            let rules = Arc::new(landlock::Inner::new(&view, listen));
-            Rules { filters, keep, enter: Arc::new(move || rules.enter()) }
-        }
-        Level::Landlock => {
-            let sockets = match policy.listen {
-                _ if policy.network => Sockets::Internet,
-                Some(_) => Sockets::Stream,
-                None => Sockets::Pairs,
-            };
-            let filters = seccomp::filters(sockets, Level::Landlock)?;
-            let rules = Arc::new(landlock::ruleset(&policy, &view)?);
-            Rules { filters, keep, enter: Arc::new(move || restrict(&rules)) }
-        }
-    };
-    child.prepare = Some(Arc::new(move |command| {
-        enter_before_exec(command, rules.clone());
-        Ok(())
-    }));
-    Ok(level.word())
-}
-
-/// The rules that the child enters right before exec.
-#[derive(Clone)]
-struct Rules {
-    filters: [BpfProgram; 3],
-    keep: u64,
-    enter: Arc<dyn Fn() -> std::io::Result<()> + Send + Sync>,
-}
-
-/// Enters Landlock rules that were made before the fork.
-#[expect(unsafe_code, reason = "a system call without a safe form that allocates nothing")]
-fn restrict(rules: &std::os::fd::OwnedFd) -> std::io::Result<()> {
-    use std::os::fd::AsRawFd;
-    // SAFETY: a plain system call.
-    if unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) } != 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    Ok(())
-}
-
-/// Lets the child enter what was prepared, after the fork and before the exec.
-#[expect(
-    unsafe_code,
-    reason = "pre_exec runs between fork and exec; the closure makes system calls only and allocates nothing"
-)]
-fn enter_before_exec(command: &mut Command, rules: Rules) {
-    // SAFETY: the closure owns what it uses, makes only async-signal-safe system calls, and allocates no memory.
-    unsafe {
-        command.pre_exec(move || {
-            if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 {
-                return Err(std::io::Error::last_os_error());
-            }
-            (rules.enter)()?;
-            capabilities::drop_all_but(rules.keep)?;
-            for filter in &rules.filters {
-                if seccompiler::apply_filter(filter).is_err() {
-                    return Err(std::io::Error::from_raw_os_error(libc::EPERM));
-                }
-            }
-            Ok(())
-        });
-    }
-}
-
-/// Whether namespaces hold on this machine what they promise, tried with a real program.
-fn try_namespaces() -> Result<(), String> {
-    let said = |error: std::io::Error| format!("cannot try it out: {error}");
-    let made = tempfile::Builder::new().prefix("marvin-probe-").tempdir().map_err(said)?;
-    let directory = made.path().canonicalize().map_err(said)?;
-    let [workspace, temporary] = ["work", "temporary"].map(|name| directory.join(name));
-    for place in [&workspace, &temporary] {
-        std::fs::create_dir(place).map_err(said)?;
-    }
-    let outside = directory.join("outside");
-    std::fs::write(&outside, "x").map_err(said)?;
-    let script = "echo a > a && ! test -e \"$1\" && test $$ -lt 9 && test ! -w /usr && echo holds";
-    let mut child = Child::new("/bin/sh").args(["-c", script, "sh"]).args([outside]);
-    child.directory = Some(workspace.clone());
-    child.inherit = false;
-    enter_level(&mut child, Policy::new(&workspace, &temporary), Level::Namespaces)
-        .map_err(|error| error.to_string())?;
-    let output = marvin_base::child::run_blocking(&child)
-        .map_err(|error| format!("the system refuses namespaces to this user: {error}"))?;
-    if output.stdout == b"holds\n" && workspace.join("a").exists() {
-        return Ok(());
-    }
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    Err(format!(
-        "a program inside sees more than it should: {}",
-        complaint.lines().next().unwrap_or("no reason given")
-    ))
+    platform::enter_level(command, policy, level)
 }
 
 /// Places of a workspace that commands must not write besides [`crate::steering::protected`]: Marvin's own directory and the tickets.

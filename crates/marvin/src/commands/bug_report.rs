@@ -223,12 +223,16 @@ fn system(context: Option<&ProjectContext>) -> String {
     let level = support.level.map_or("none", |level| level.word());
     let used = context
         .map(|context| sandbox::chosen(context.settings.text(&marvin_base::settings::table::CONTAINMENT)));
-    let libc = if cfg!(target_env = "musl") { "musl" } else { "gnu" };
+    let libc = match (cfg!(target_env = "musl"), cfg!(target_env = "gnu")) {
+        (true, _) => "-musl",
+        (_, true) => "-gnu",
+        _ => "",
+    };
     let rows = [
         ("marvin", env!("CARGO_PKG_VERSION").to_string()),
         ("build", wire::own_build()),
         ("profile", if cfg!(debug_assertions) { "debug" } else { "optimised" }.to_string()),
-        ("target", format!("{}-{}-{libc}", std::env::consts::ARCH, std::env::consts::OS)),
+        ("target", format!("{}-{}{libc}", std::env::consts::ARCH, std::env::consts::OS)),
         ("rust", concat!(env!("CARGO_PKG_RUST_VERSION"), " or newer").to_string()),
         ("system", name.trim_matches('"').to_string()),
         ("kernel", format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy())),

@@ -244,7 +244,7 @@ fn sandbox(context: Option<&ProjectContext>) -> Vec<Check> {
         (_, None) => vec![check(
             "sandbox",
             CheckStatus::Problem,
-            format!("Landlock version {} is too old; commands are refused", support.landlock),
+            format!("{reason}; commands are refused"),
             "use Linux 6.2 or newer with Landlock on",
         )],
         (SandboxMode::Namespaces, Some(Level::Landlock)) => vec![check(

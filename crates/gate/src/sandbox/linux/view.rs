@@ -8,7 +8,7 @@
 //!
 //! Limits: a toolchain outside the usual places must be on `PATH`, named by its variable, or listed.
 
-use super::policy::Policy;
+use super::super::Policy;
 use marvin_base::environment::Environment;
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -1,8 +1,7 @@
 //! System calls that a contained program cannot make.
 
-use super::error::SandboxError;
+use super::super::{Level, SandboxError};
 use super::landlock;
-use super::policy::Level;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };

@@ -7,8 +7,7 @@
 //! Limits: Landlock knows no exceptions inside an allowed directory. Without namespaces protected files of the workspace can be
 //! written and its `.env` files read; [`super::missing`] says so.
 
-use super::error::SandboxError;
-use super::policy::Policy;
+use super::super::{Policy, SandboxError};
 use super::view::View;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, PathFd,
@@ -83,7 +82,7 @@ pub(super) fn ruleset(policy: &Policy, view: &View) -> Result<OwnedFd, SandboxEr
     for device in DEVICES {
         created = allow(created, Path::new(device), AccessFs::from_file(NEWEST_ABI), false)?;
     }
-    Option::<OwnedFd>::from(created).ok_or(SandboxError::Unavailable { abi: 0 })
+    Option::<OwnedFd>::from(created).ok_or(SandboxError::Unavailable { abi: 0, needed: MIN_ABI })
 }
 
 fn allow(
