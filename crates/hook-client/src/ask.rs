@@ -4,22 +4,29 @@
 //! build, late or sends an invalid answer, `marvin hook` answers itself.
 
 use crate::event::{Client, Event};
-use crate::settings;
 use crate::wire::{self, Place};
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
-use rustix::path::DecInt;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod other;
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(not(target_os = "linux"))]
+use other as platform;
+pub use platform::own_program;
 
 /// The longest silence of a living daemon. It sends a line every [`wire::PULSE`], except while it waits for the lock of a
 /// ledger that hundreds of hooks append to at once.
@@ -37,6 +44,17 @@ pub enum Connection {
     NoDaemon,
     /// No daemon can be used.
     Unusable,
+}
+
+/// The process that listens.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux tells who listens"))]
+enum Peer {
+    /// The same program, of this user, with the same settings.
+    Own,
+    /// Another program or build of this user, or other settings.
+    Other,
+    /// A process of another user.
+    Stranger,
 }
 
 /// The reason why the daemon gave no answer for the client.
@@ -128,18 +146,8 @@ impl HookCall {
     /// Connects to the daemon, which wakes up while the event is read.
     #[must_use]
     pub fn connect(&self) -> Connection {
-        let Some(place) = Place::for_project(&self.environment, &self.project) else {
-            return Connection::Unusable;
-        };
-        if !wire::is_private(place.directory()) {
-            return Connection::NoDaemon;
-        }
-        match connect(&place.socket()) {
-            Ok(stream) => Connection::Open(stream),
-            // The backlog is full: the daemon runs, and is too busy.
-            Err(Errno::AGAIN) => Connection::Unusable,
-            Err(_) => Connection::NoDaemon,
-        }
+        let place = Place::for_project(&self.environment, &self.project);
+        place.map_or(Connection::Unusable, |place| platform::connect(&place))
     }
 
     /// Asks the daemon about an event; `program` is the metadata of the file of `marvin`.
@@ -157,7 +165,7 @@ impl HookCall {
             Connection::NoDaemon => return Err(NoAnswer::NoDaemon),
             Connection::Unusable => return Err(NoAnswer::Unusable),
         };
-        match peer(&stream, program, &self.environment) {
+        match platform::peer(&stream, program, &self.environment) {
             Peer::Own => {}
             Peer::Other => {
                 // Another build is asked to end, without the event.
@@ -172,51 +180,6 @@ impl HookCall {
         let answer = read_answer(&mut stream, wire::hook_timeout(self.event()));
         parse_reply(&answer.ok_or(NoAnswer::Unusable)?)
     }
-}
-
-/// Connects without blocking, also to a daemon that does not accept.
-fn connect(socket: &Path) -> Result<UnixStream, Errno> {
-    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let own = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    rustix::net::connect(&own, &SocketAddrUnix::new(socket)?)?;
-    let stream = UnixStream::from(own);
-    stream.set_nonblocking(false).map_err(|_| Errno::IO)?;
-    Ok(stream)
-}
-
-/// The process that listens.
-enum Peer {
-    /// The same program, of this user, with the same settings.
-    Own,
-    /// Another program or build of this user, or other settings.
-    Other,
-    /// A process of another user.
-    Stranger,
-}
-
-/// Identifies the process that listens; `program` is the metadata of the file of `marvin`.
-fn peer(stream: &UnixStream, program: Option<&Metadata>, environment: &Environment) -> Peer {
-    let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return Peer::Stranger };
-    if peer.uid != rustix::process::getuid() {
-        return Peer::Stranger;
-    }
-    let identity = |facts: &Metadata| (facts.dev(), facts.ino());
-    let process = ["/proc/", DecInt::new(peer.pid.as_raw_nonzero().get()).as_str()].concat();
-    let theirs = std::fs::metadata([&process, "/exe"].concat()).ok();
-    let same = theirs.is_some() && theirs.as_ref().map(identity) == program.map(identity);
-    if same && has_same_settings(&process, environment) { Peer::Own } else { Peer::Other }
-}
-
-/// Whether a process was started with the same variables for settings (S12). The kernel keeps them, so that a daemon cannot
-/// claim others.
-fn has_same_settings(process: &str, environment: &Environment) -> bool {
-    let Ok(bytes) = std::fs::read([process, "/environ"].concat()) else { return false };
-    let theirs: Environment = bytes
-        .split(|byte| *byte == 0)
-        .filter_map(|variable| std::str::from_utf8(variable).ok()?.split_once('='))
-        .collect();
-    settings::variables().all(|name| theirs.get(name) == environment.get(name))
 }
 
 /// Reads the line of the answer; empty lines only show that the daemon is alive.

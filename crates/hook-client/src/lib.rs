@@ -8,5 +8,5 @@ mod event;
 pub mod settings;
 pub mod wire;
 
-pub use ask::{Connection, HookCall, NoAnswer, parse_words};
+pub use ask::{Connection, HookCall, NoAnswer, own_program, parse_words};
 pub use event::{Client, Event};

@@ -163,7 +163,7 @@ pub fn build(facts: Option<&Metadata>) -> String {
 /// The build of this program, where it is `marvin`.
 #[must_use]
 pub fn own_build() -> String {
-    build(std::fs::metadata("/proc/self/exe").ok().as_ref())
+    build(crate::ask::own_program().as_ref())
 }
 
 /// The line that a hook sends.

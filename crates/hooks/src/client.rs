@@ -8,7 +8,7 @@ use crate::event_handler::{self, EventHandler, Reply};
 use crate::{daemon, verify};
 use marvin_base::layout::Layout;
 use marvin_hook_client::wire;
-use marvin_hook_client::{Connection, Event, HookCall, NoAnswer};
+use marvin_hook_client::{Connection, Event, HookCall, NoAnswer, own_program};
 use serde_json::Value;
 use std::io::Read;
 use tokio_util::sync::CancellationToken;
@@ -75,13 +75,10 @@ impl Hook {
         }
         let reason = match self.handed_over.take() {
             Some(reason) => reason,
-            None => {
-                let own = std::fs::metadata("/proc/self/exe").ok();
-                match self.call.ask(connection, &event, own.as_ref()) {
-                    Ok(text) => return HookOutcome::print(text),
-                    Err(reason) => reason,
-                }
-            }
+            None => match self.call.ask(connection, &event, own_program().as_ref()) {
+                Ok(text) => return HookOutcome::print(text),
+                Err(reason) => reason,
+            },
         };
         self.watch(late);
         match reason {
