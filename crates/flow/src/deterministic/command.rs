@@ -309,11 +309,13 @@ impl Command {
     }
 }
 
-/// Does a process of this attempt still run? Child processes carry the key in their environment.
+/// Does a process of this attempt still run? Child processes carry the key in their environment. Where processes cannot be listed, it
+/// may run.
 fn is_running(key: &str) -> bool {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return true };
     let mark = format!("MARVIN_STEP_KEY={key}");
     let own = std::process::id().to_string();
-    std::fs::read_dir("/proc").into_iter().flatten().flatten().any(|entry| {
+    processes.flatten().any(|entry| {
         let name = entry.file_name();
         let is_process =
             name.to_str().is_some_and(|name| name != own && name.bytes().all(|byte| byte.is_ascii_digit()));
