@@ -9,7 +9,7 @@ const SESSION_VARIABLES: [&str; 4] = ["CLAUDE_", "CLAUDECODE", "CODEX_", "AI_AGE
 const PLACES: [&str; 5] = ["HOME", "MARVIN_HOME", "XDG_CONFIG_HOME", "MARVIN_STATE_DIR", "XDG_STATE_HOME"];
 
 /// Environment variables that determine a daemon's settings, without keys of providers, which do not affect verdicts.
-pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
+pub fn variables() -> impl Iterator<Item = &'static str> {
     // A hook asks for all of them each time, so the table is not searched for each.
     let process: Vec<&str> = of_process().collect();
     let rows = table::TABLE.iter().filter(|row| row.scope != Scope::Process && row.kind != Kind::Secret);

@@ -7,6 +7,11 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
+/// Numbers of the kernel for which C libraries have different types.
+const PRIO_PROCESS: u64 = 0;
+const TIOCSTI: u64 = 0x5412;
+const TIOCLINUX: u64 = 0x541C;
+
 /// The kinds of sockets that a program may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sockets {
@@ -132,8 +137,7 @@ fn refusals(sockets: Sockets, level: Level) -> Result<BpfProgram, SandboxError> 
             rules.insert(*call, vec![rule(vec![condition(0, SeccompCmpOp::Ne, 0)?])?]);
         }
         // By process, by group and by user: only its own process.
-        let by_process = u64::from(libc::PRIO_PROCESS);
-        let not_itself = [condition(0, SeccompCmpOp::Ne, by_process)?, condition(1, SeccompCmpOp::Ne, 0)?];
+        let not_itself = [condition(0, SeccompCmpOp::Ne, PRIO_PROCESS)?, condition(1, SeccompCmpOp::Ne, 0)?];
         let not_itself =
             not_itself.into_iter().map(|wrong| rule(vec![wrong])).collect::<Result<Vec<_>, _>>()?;
         rules.insert(libc::SYS_setpriority, not_itself);
@@ -147,7 +151,7 @@ fn refusals(sockets: Sockets, level: Level) -> Result<BpfProgram, SandboxError> 
     let namespace = u64::from(libc::CLONE_NEWUSER.unsigned_abs());
     let new_user = condition(0, SeccompCmpOp::MaskedEq(namespace), namespace)?;
     rules.insert(libc::SYS_clone, vec![rule(vec![new_user])?]);
-    let keystrokes = [libc::TIOCSTI, libc::TIOCLINUX]
+    let keystrokes = [TIOCSTI, TIOCLINUX]
         .into_iter()
         .map(|request| rule(vec![condition(1, SeccompCmpOp::Eq, request)?]))
         .collect::<Result<Vec<_>, _>>()?;
