@@ -18,6 +18,7 @@ mod npm;
 mod output;
 mod python;
 mod script;
+mod targets;
 mod test;
 mod timings;
 mod tools;
@@ -49,6 +50,8 @@ cargo xtask census [FIGURE | --json | --tighten]
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
 cargo xtask timings [--profile NAME]
                             build marvin from nothing and print what costs most
+cargo xtask targets [TARGET …]
+                            check the programs for musl, aarch64 and macOS, where this machine has what that takes
 cargo xtask notices         write THIRD-PARTY.md from the licences of the shipped dependencies
 cargo xtask workflows       actionlint and zizmor over .github (installs them)
 cargo xtask docs            build the site of docs/ with mdBook and check its links (installs mdBook)
@@ -77,6 +80,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["census", rest @ ..] => census::run(rest),
         ["deny"] => licences::deny(),
         ["timings", rest @ ..] => timings::run(rest),
+        ["targets", rest @ ..] => targets::run(rest),
         ["notices"] => notices::write(),
         ["workflows"] => workflows::lint(),
         ["docs"] => docs::build(),

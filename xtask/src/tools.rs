@@ -3,7 +3,7 @@
 use crate::output::say;
 use anyhow::{Context, bail};
 use serde::de::DeserializeOwned;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -33,7 +33,12 @@ pub(crate) fn search_path() -> OsString {
 
 /// A cargo command in the workspace, by the cargo that runs this chore.
 pub(crate) fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo_like(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// A command in the workspace of a program that is cargo, or calls it.
+pub(crate) fn cargo_like(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
     command.current_dir(root());
     // Variables that cargo sets for this program must not reach another cargo: build scripts that
     // read them would run again, and everything above them would be rebuilt.

@@ -1,0 +1,130 @@
+//! `cargo check` of the programs for other systems, as far as this machine has what that takes.
+//!
+//! A check compiles no Rust to machine code, but build scripts compile C (SQLite, ring, the parsers of tree-sitter), so that a C compiler for the
+//! target is needed. On Linux, zig from PyPI is one for macOS: it has the headers of its C library. Nothing is linked, so the
+//! frameworks of macOS are not needed.
+
+use crate::output::say;
+use crate::{python, tools};
+use anyhow::bail;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// zig, and the wrapper that calls it as cargo's build scripts expect a C compiler to be called.
+const ZIG: [&str; 2] = ["ziglang==0.17.0", "cargo-zigbuild==0.24.0"];
+
+/// Another system, and its C compiler.
+#[derive(Debug)]
+struct Target {
+    name: &'static str,
+    compiler: Compiler,
+}
+
+#[derive(Debug)]
+enum Compiler {
+    /// A program, and the packages of Debian that have it.
+    Program(&'static str, &'static str),
+    /// The system's own compiler on macOS; zig elsewhere.
+    Zig,
+}
+
+const TARGETS: [Target; 3] = [
+    Target { name: "x86_64-unknown-linux-musl", compiler: Compiler::Program("musl-gcc", "musl-tools") },
+    Target {
+        name: "aarch64-unknown-linux-gnu",
+        compiler: Compiler::Program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
+    },
+    Target { name: "aarch64-apple-darwin", compiler: Compiler::Zig },
+];
+
+/// Checks the named targets, or all; one that this machine cannot check is skipped, unless it was named.
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
+    if let Some(unknown) = words.iter().find(|word| TARGETS.iter().all(|target| target.name != **word)) {
+        let known: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+        bail!("unknown target: {unknown}\n  hint: one of {}", known.join(", "));
+    }
+    let installed = tools::output(Command::new("rustup").current_dir(tools::root()).args([
+        "target",
+        "list",
+        "--installed",
+    ]))?;
+    let installed = String::from_utf8_lossy(&installed).into_owned();
+    let mut failed = Vec::new();
+    for target in TARGETS.iter().filter(|target| words.is_empty() || words.contains(&target.name)) {
+        let missing = target.missing(&installed);
+        if !missing.is_empty() {
+            say(format_args!("{}: not checked\n  hint: {}", target.name, missing.join("; ")))?;
+            // What was asked for by name must not pass unseen.
+            failed.extend((!words.is_empty()).then_some(target.name));
+            continue;
+        }
+        match target.check() {
+            Ok(()) => say(format_args!("{}: compiles", target.name))?,
+            Err(error) => {
+                say(format_args!("{}: {error:#}", target.name))?;
+                failed.push(target.name);
+            }
+        }
+    }
+    match failed.as_slice() {
+        [] => Ok(()),
+        failed => bail!("not checked or not compiled: {}", failed.join(", ")),
+    }
+}
+
+impl Target {
+    /// The commands that install what this machine lacks.
+    fn missing(&self, installed: &str) -> Vec<String> {
+        let mut missing = Vec::new();
+        if installed.lines().all(|line| line.trim() != self.name) {
+            missing.push(format!("rustup target add {}", self.name));
+        }
+        match self.compiler {
+            Compiler::Program(program, packages) if !tools::has(program) => {
+                missing.push(format!("apt-get install {packages}"));
+            }
+            Compiler::Zig if !cfg!(target_os = "macos") && !tools::has("python3") => {
+                missing.push("apt-get install python3 python3-venv".to_owned());
+            }
+            _ => {}
+        }
+        missing
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        // Of C code a check needs only that it compiles; without this, SQLite would be optimised for minutes.
+        let plain = "profile.dev.package.libsqlite3-sys.opt-level=0";
+        let words = ["check", "--locked", "--config", plain, "--package", "marvin", "--target", self.name];
+        match self.compiler {
+            Compiler::Program(program, _) => tools::run(tools::cargo().args(words).env("TARGET_CC", program)),
+            Compiler::Zig if cfg!(target_os = "macos") => tools::run(tools::cargo().args(words)),
+            Compiler::Zig => {
+                let programs: PathBuf = python::environment("zig", &ZIG)?.join("bin");
+                let path = std::env::join_paths(
+                    std::iter::once(programs.clone()).chain(std::env::split_paths(&tools::search_path())),
+                )?;
+                let mut zigbuild = tools::cargo_like(programs.join("cargo-zigbuild"));
+                tools::run(zigbuild.args(words).env("PATH", path))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_is_not_installed_has_an_install_line() {
+        for target in &TARGETS {
+            let missing = target.missing("x86_64-unknown-linux-gnu\n");
+            assert!(missing.contains(&format!("rustup target add {}", target.name)), "{missing:?}");
+            assert!(target.missing(target.name).iter().all(|line| !line.starts_with("rustup")), "{target:?}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_target_is_refused() {
+        assert!(run(&["riscv64gc-unknown-linux-gnu"]).unwrap_err().to_string().contains("hint: one of"));
+    }
+}
