@@ -8,6 +8,7 @@ mod browser;
 mod census;
 mod chat_ui;
 mod clients;
+mod deb;
 mod docs;
 mod fuzz;
 mod kill_tests;
@@ -52,6 +53,8 @@ cargo xtask timings [--profile NAME]
                             build marvin from nothing and print what costs most
 cargo xtask targets [TARGET …]
                             check the programs for musl, aarch64 and macOS, where this machine has what that takes
+cargo xtask deb [--programs DIR]
+                            pack the .deb from the dist profile, or from programs that are built already (installs cargo-deb)
 cargo xtask notices         write THIRD-PARTY.md from the licences of the shipped dependencies
 cargo xtask workflows       actionlint and zizmor over .github (installs them)
 cargo xtask docs            build the site of docs/ with mdBook and check its links (installs mdBook)
@@ -81,6 +84,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["deny"] => licences::deny(),
         ["timings", rest @ ..] => timings::run(rest),
         ["targets", rest @ ..] => targets::run(rest),
+        ["deb", rest @ ..] => deb::run(rest),
         ["notices"] => notices::write(),
         ["workflows"] => workflows::lint(),
         ["docs"] => docs::build(),
