@@ -23,7 +23,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     };
     // It finds the libraries that the package depends on.
     tools::need("dpkg-shlibdeps", "dpkg-dev")?;
-    let cargo_deb = tools::cargo_install(CARGO_DEB, "cargo-deb")?;
+    let cargo_deb = tools::cargo_install(CARGO_DEB, "cargo-deb", &[])?;
     let stage = tools::target().join("deb");
     fill(&stage.join("dist"), &programs)?;
     let package = tools::output(

@@ -159,7 +159,8 @@ mod tests {
         std::fs::create_dir(directory.path().join("a")).unwrap();
         std::fs::write(directory.path().join("b"), "x").unwrap();
         symlink("b", directory.path().join("c")).unwrap();
-        let list = |visit: &dyn Fn(&OwnedFd, &mut Vec<(String, FileType)>)| {
+        type Entries = Vec<(String, FileType)>;
+        let list = |visit: &dyn Fn(&OwnedFd, &mut Entries)| {
             let mut listed = Vec::new();
             visit(&OwnedFd::from(std::fs::File::open(directory.path()).unwrap()), &mut listed);
             listed.sort_by(|one, two| one.0.cmp(&two.0));

@@ -12,7 +12,7 @@ const ROUNDS: usize = 300;
 const TURNS: usize = 40;
 const TARGET_VERSION_RATIO: f64 = 2.5;
 const TARGET_PEAK_MB: f64 = 25.0;
-const TARGET_BINARY_MB: f64 = 25.0;
+const TARGET_BINARY_MB: f64 = 30.0;
 
 pub(super) fn run() -> anyhow::Result<Value> {
     let marvin = tools::release()?;

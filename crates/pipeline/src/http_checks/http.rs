@@ -1,7 +1,7 @@
 //! Requests to services on this machine, on hyper: one connection, one request, one response.
 //!
-//! Not on reqwest, whose addresses are normalised: `/static/../../etc/passwd` must reach the service as the plan has it. There
-//! is no proxy, no redirect is followed, and no body is decoded.
+//! Not on reqwest, whose addresses are normalised: `/static/../../etc/passwd` must reach the service as the plan has it. Proxies
+//! are not used, redirects not followed, and bodies not decoded.
 
 use super::check::missing;
 use bytes::Bytes;
