@@ -17,6 +17,12 @@ pub fn variables() -> impl Iterator<Item = &'static str> {
     named.filter(move |name| !process.contains(name) && !is_of_session(name)).chain(PLACES)
 }
 
+/// Whether a variable is one of them.
+#[must_use]
+pub fn is_variable(name: &str) -> bool {
+    PLACES.contains(&name) || (!is_of_session(name) && variables().any(|own| own == name))
+}
+
 /// Whether a variable belongs to one session or to one process.
 #[must_use]
 pub fn belongs_to_session(name: &str) -> bool {
@@ -30,4 +36,18 @@ fn of_process() -> impl Iterator<Item = &'static str> {
 
 fn is_of_session(name: &str) -> bool {
     SESSION_VARIABLES.iter().any(|own| name.starts_with(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variables_of_a_daemon_are_known_one_by_one() {
+        assert!(variables().count() > 50);
+        assert!(variables().all(is_variable));
+        for other in ["CLAUDE_PROJECT_DIR", "CODEX_HOME", "ANTHROPIC_API_KEY", "PATH", "TMPDIR", ""] {
+            assert!(!is_variable(other), "{other}");
+        }
+    }
 }

@@ -38,14 +38,13 @@ impl Layers {
 
     /// The first rule, where every command of the line has one or is harmless by itself.
     fn rule_for_all(&self, line: &str, place: Place<'_>, ruling: &Ruling) -> Option<String> {
-        let rules = self.current();
+        let rules = self.last_read();
+        if rules.allow.is_empty() && rules.learned.is_empty() {
+            return None;
+        }
         let forms = form::read(line, place.directory, place.grounds);
         let segments = &ruling.judgement.segments;
-        if !forms.certain
-            || !ruling.judgement.doubts.is_empty()
-            || forms.commands.len() != segments.len()
-            || rules.allow.is_empty() && rules.learned.is_empty()
-        {
+        if !forms.certain || !ruling.judgement.doubts.is_empty() || forms.commands.len() != segments.len() {
             return None;
         }
         let harmless = unread_code::harmless_commands(line, place.directory, place.grounds)

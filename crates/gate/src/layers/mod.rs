@@ -392,6 +392,11 @@ impl Layers {
         new
     }
 
+    /// The rules that a ruling was just made by.
+    fn last_read(&self) -> Arc<Rules> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).rules.clone()
+    }
+
     /// The rules in effect; files that changed are read first.
     fn current(&self) -> Arc<Rules> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

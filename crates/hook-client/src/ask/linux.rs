@@ -6,10 +6,14 @@ use crate::wire::{self, Place};
 use marvin_base::environment::Environment;
 use rustix::io::Errno;
 use rustix::path::DecInt;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+
+/// More than the kernel gives a program (`MAX_ARG_STRLEN` for each variable, a quarter of the stack for all).
+const MAX_ENVIRONMENT_BYTES: u64 = 8 << 20;
 
 /// The metadata of the file of this process, also after another one took its place.
 #[must_use]
@@ -57,10 +61,18 @@ pub(super) fn peer(stream: &UnixStream, program: Option<&Metadata>, environment:
 /// Whether a process was started with the same variables for settings (S12). The kernel keeps them, so that a daemon cannot
 /// claim others.
 fn has_same_settings(process: &str, environment: &Environment) -> bool {
-    let Ok(bytes) = std::fs::read([process, "/environ"].concat()) else { return false };
+    let mut bytes = Vec::with_capacity(8 << 10);
+    let file = File::open([process, "/environ"].concat());
+    if file.and_then(|file| file.take(MAX_ENVIRONMENT_BYTES).read_to_end(&mut bytes)).is_err() {
+        return false;
+    }
     let theirs: Environment = bytes
         .split(|byte| *byte == 0)
         .filter_map(|variable| std::str::from_utf8(variable).ok()?.split_once('='))
         .collect();
-    settings::variables().all(|name| theirs.get(name) == environment.get(name))
+    // Few differ, and most of those belong to a session: the table of settings is searched only for the others.
+    let differs = |one: &Environment, other: &Environment| {
+        one.iter().any(|(name, _)| one.get(name) != other.get(name) && settings::is_variable(name))
+    };
+    !differs(&theirs, environment) && !differs(environment, &theirs)
 }
