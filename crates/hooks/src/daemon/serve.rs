@@ -134,6 +134,7 @@ async fn accept(
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut empty_since: Option<Instant> = None;
     let mut trimmed_at = 0;
+    let mut written = false;
     loop {
         let served = daemon.events.load(Ordering::Relaxed) > 0;
         let empty = served && daemon.handler.sessions() == 0;
@@ -165,15 +166,17 @@ async fn accept(
             _ = tick.tick() => {
                 let last = Duration::from_millis(daemon.last_request.load(Ordering::Relaxed));
                 let quiet = daemon.started.elapsed().saturating_sub(last);
-                // After the first request and after every busy time.
+                // After the first request, after every busy time and after the state of sessions was written.
                 let requests = daemon.requests.load(Ordering::Relaxed);
-                if requests != trimmed_at && (trimmed_at == 0 || quiet > TRIM_AFTER) {
-                    trimmed_at = requests;
+                if (written || requests != trimmed_at) && (trimmed_at == 0 || quiet > TRIM_AFTER) {
+                    (trimmed_at, written) = (requests, false);
                     trim_memory::give_back();
                 }
                 if let Some(due) = daemon.handler.due() {
                     // A sync to the disk is slow, and no answer depends on it.
                     tokio::task::spawn_blocking(move || due.write());
+                    // The write brings back what was trimmed.
+                    written = true;
                 }
                 if at_first.0.is_none() || identity(project) != at_first.0 {
                     return "its project is gone";
