@@ -22,8 +22,9 @@ pub async fn add_worktree(path: &str, context: &ToolContext) -> Result<(), ToolE
     let commit = snapshot(path, &repository, context).await?;
     // It fails where no worktree exists yet.
     repository.change(&["worktree", "remove", "--force", "--force", path], Vec::new(), &[], context).await?;
-    repository.change(&["worktree", "prune"], Vec::new(), &[], context).await?;
-    let words = ["worktree", "add", "--quiet", "--force", "--detach", path, &commit];
+    // Twice: also where a killed process left the path registered and locked. `prune` would take away what another process is
+    // just adding.
+    let words = ["worktree", "add", "--quiet", "--force", "--force", "--detach", path, &commit];
     repository.change_checked(&words, Vec::new(), &[], context).await?;
     Ok(())
 }
