@@ -6,13 +6,18 @@ use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 /// The attacks that are part of the tests: one of twenty. `cargo xtask attack` runs all of them; a
 /// sample of the cheats at verification is among the tests of the program.
 const ATTACKS: &str = "--sample 20 gate_lines ordinary_shell sandbox authority person escapes clients steering servers \
                        secrets env_files";
 
-pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
+    let (thorough, filter) = match words {
+        ["--thorough", filter @ ..] => (true, filter),
+        filter => (false, filter),
+    };
     for (program, package) in [
         ("git", "git"),
         ("bash", "bash"),
@@ -26,48 +31,88 @@ pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
     ] {
         tools::need(program, package)?;
     }
-    let clients = clients::install()?;
-    let python = python::install()?;
-    let mcp = mcp::install()?;
-    let browser = browser::install()?;
-    let actionlint = workflows::install()?;
-    licences::check()?;
+    let mut parts = Parts::default();
+    let clients = parts.time("Claude Code and Codex", clients::install)?;
+    let python = parts.time("Python packages", python::install)?;
+    let mcp = parts.time("MCP programs", mcp::install)?;
+    let browser = parts.time("browser", browser::install)?;
+    let actionlint = parts.time("actionlint", workflows::install)?;
+    parts.time("licences", licences::check)?;
     let skips = tools::target().join("skipped-tests.txt");
     std::fs::write(&skips, "").with_context(|| format!("cannot write {}", skips.display()))?;
-    let mut child = tools::cargo()
-        .args(["test", "--workspace", "--locked", "--no-fail-fast"])
-        .args(filter)
-        .env("MARVIN_TEST_CLIENTS", clients)
-        .env("MARVIN_TEST_PYTHON", &python)
-        .env("MARVIN_TEST_MCP", mcp)
-        .env("MARVIN_TEST_BROWSER", browser)
-        .env("MARVIN_TEST_ACTIONLINT", actionlint)
-        .env("INSTA_UPDATE", "no")
-        .env("MARVIN_TEST_SKIPS", &skips)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot start cargo")?;
-    let mut counts = Counts::default();
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            counts.add(&line);
-            say(&line)?;
+    let test = || {
+        let mut cargo = tools::cargo();
+        // No crate has tests in its documentation.
+        cargo.args(["test", "--workspace", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests"]);
+        cargo
+    };
+    parts.time("build", || tools::run(test().arg("--no-run")))?;
+    let (counts, status) = parts.time("tests", || {
+        let mut tests = test();
+        if thorough {
+            tests.env("MARVIN_TEST_THOROUGH", "1");
         }
-    }
-    let status = child.wait()?;
-    counts.take_skips(&std::fs::read_to_string(&skips)?)?;
+        if std::env::var_os("RUST_TEST_THREADS").is_none() {
+            // Many tests wait for a process, a socket or a clock.
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            tests.env("RUST_TEST_THREADS", (cores * 2).to_string());
+        }
+        let mut child = tests
+            .args(filter)
+            .env("MARVIN_TEST_CLIENTS", clients)
+            .env("MARVIN_TEST_PYTHON", &python)
+            .env("MARVIN_TEST_MCP", mcp)
+            .env("MARVIN_TEST_BROWSER", browser)
+            .env("MARVIN_TEST_ACTIONLINT", actionlint)
+            .env("INSTA_UPDATE", "no")
+            .env("MARVIN_TEST_SKIPS", &skips)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start cargo")?;
+        let mut counts = Counts::default();
+        if let Some(stdout) = child.stdout.take() {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                counts.add(&line);
+                say(&line)?;
+            }
+        }
+        let status = child.wait()?;
+        counts.take_skips(&std::fs::read_to_string(&skips)?)?;
+        Ok((counts, status))
+    })?;
     say(format_args!("\n{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped))?;
     if !status.success() {
         bail!("the tests failed");
     }
-    if !filter.is_empty() {
-        return Ok(());
-    }
-    if counts.passed == 0 {
+    if counts.passed == 0 && filter.is_empty() {
         bail!("no test ran");
     }
-    attack::run(&ATTACKS.split(' ').collect::<Vec<_>>())
+    if filter.is_empty() {
+        parts.time("attacks", || attack::run(&ATTACKS.split(' ').collect::<Vec<_>>()))?;
+    }
+    parts.print()
+}
+
+/// How long each part took.
+#[derive(Default)]
+struct Parts(Vec<(&'static str, Duration)>);
+
+impl Parts {
+    fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let started = Instant::now();
+        let result = work();
+        self.0.push((name, started.elapsed()));
+        result
+    }
+
+    /// Prints the parts of a second and more.
+    fn print(&self) -> anyhow::Result<()> {
+        for (name, taken) in self.0.iter().filter(|(_, taken)| taken.as_secs() > 0) {
+            say(format_args!("{:>4} s  {name}", taken.as_secs()))?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug, Default)]

@@ -18,3 +18,9 @@ mod skip;
 pub use git::git;
 pub use project::{Project, write};
 pub use skip::skip;
+
+/// The size of a test: `usual`, or `thorough` for `cargo xtask test --thorough`.
+#[must_use]
+pub fn sized<T>(usual: T, thorough: T) -> T {
+    if std::env::var_os("MARVIN_TEST_THOROUGH").is_some() { thorough } else { usual }
+}

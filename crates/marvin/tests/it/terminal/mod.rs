@@ -3,7 +3,7 @@
 mod plain;
 mod stage;
 
-use crate::support::{World, json_file, put, say};
+use crate::support::{World, files_below, json_file, put, say};
 use serde_json::{Value, json};
 use stage::{Screen, is_there};
 use std::os::unix::fs::PermissionsExt;
@@ -71,6 +71,31 @@ fn first_start_answer_and_quit() {
     let again = Screen::start(&world, (80, 24), &["--script", &script]);
     let text = again.wait("session resumed: 2 messages");
     assert!(text.contains("- two"), "{text}");
+}
+
+#[test]
+fn diagnostic_lines_go_to_the_log_and_not_to_the_screen() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let script = world.script(&[say("Hello to you.")]);
+    let screen = Screen::start(&world, (100, 30), &["-vv", "--script", &script]);
+    screen.wait("a deterministic shell");
+    screen.send("hello");
+    screen.wait("2 messages");
+    screen.press(&["C-d"]);
+    assert_eq!(screen.ended(), "0");
+    let raw = String::from_utf8_lossy(&screen.raw()).into_owned();
+    let logs: String = files_below(world.root())
+        .into_iter()
+        .filter(|path| path.ends_with("marvin.log"))
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let line = logs.lines().find(|line| line.contains("DEBUG") || line.contains("INFO"));
+    assert!(line.is_some(), "nothing was logged: {logs}");
+    let (_, screen) = raw.split_once("\u{1b}[?1049h").expect("it takes the screen");
+    assert!(!screen.contains("DEBUG") && !screen.contains(" INFO"), "{raw}");
 }
 
 #[test]
