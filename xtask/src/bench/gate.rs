@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::process::Command;
 
 const ROUNDS: usize = 200;
-const TARGET_RATIO: f64 = 3.0;
+const TARGET_RATIO: f64 = 4.0;
 
 #[derive(Serialize)]
 struct Outside {
