@@ -6,12 +6,13 @@ use crate::{python, tools};
 /// filter that selects the test.
 pub(crate) struct KillTest(&'static str, &'static str, &'static str, &'static str);
 
-const KILL_TESTS: [KillTest; 5] = [
+const KILL_TESTS: [KillTest; 6] = [
     KillTest("kills", "100", "MARVIN_TEST_KILLS", "servitors::killed_anywhere"),
     KillTest("crash-matrix", "1000", "MARVIN_TEST_CRASHES", "a_workflow_that_is_killed_anywhere"),
     KillTest("turns", "200", "MARVIN_TEST_KILLS", "a_turn_that_is_killed_leaves_a_record"),
     KillTest("approvals", "200", "MARVIN_TEST_KILLS", "kept_words_survive_a_kill_at_any_moment"),
     KillTest("pipeline-kills", "30", "MARVIN_PIPELINE_KILLS", "a_pipeline_that_is_killed_anywhere"),
+    KillTest("self-improve-kills", "40", "MARVIN_TEST_KILLS", "a_batch_that_is_killed_anywhere"),
 ];
 
 /// The test that a command line `NAME [COUNT]` names, and its count.

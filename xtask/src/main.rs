@@ -31,8 +31,9 @@ use output::{StdoutClosed, complain, say};
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask test            install what the tests need, run everything, end with the counts
-cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, faces, sandbox, prompt, all
+cargo xtask test [--thorough] [FILTER]
+                            install what the tests need, run everything, end with the counts; thorough: 1,000 servitors, gigabytes, 200 kills
+cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, faces, sandbox, prompt, skills, all
 cargo xtask attack [GROUP …] [--sample N] [--binary PATH]
                             attacks on the built binary, each with a control; data in attacks/
 cargo xtask fuzz [TARGET] [--minutes N]
@@ -46,6 +47,8 @@ cargo xtask web-fuzz [--minutes N]
                             Schemathesis over the OpenAPI description of the browser UI (default 10 minutes): no server error
 cargo xtask pipeline-kills [N]
                             kill a whole pipeline N times (default 30) at random moments, resume it, and compare the results
+cargo xtask self-improve-kills [N]
+                            kill a batch of sessions N times (default 40) at random moments, resume it, and compare winner and tree
 cargo xtask census [FIGURE | --json | --tighten]
                             terms, names, module circles and sizes of the sources against the limits in census.toml
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)

@@ -51,7 +51,7 @@ const CORE_CODING: [&str; 19] = [
 ];
 
 /// Words of a person, or beginnings of them, with the beginnings of the names of the tools that they mean.
-const WORDS: [(&[&str], &[&str]); 14] = [
+const WORDS: [(&[&str], &[&str]); 15] = [
     (
         &["convert", "unit", "km", "mile", "kg", "pound", "celsius", "fahrenheit", "litre", "cups"],
         &["convert_units"],
@@ -71,6 +71,7 @@ const WORDS: [(&[&str], &[&str]); 14] = [
         &["summon_servitor", "dismiss_servitor", "list_servitors", "message_servitor", "wait_for_servitor"],
     ),
     (&["agent", "research", "delegate"], &["launch_"]),
+    (&["skill"], &["load_skill"]),
     (&["commitment", "verif"], &["add_commitment", "list_commitments", "verify"]),
 ];
 

@@ -1,6 +1,7 @@
 //! Project context of every command: settings, directories, workspace and redactor.
 
 use crate::error::SessionError;
+use crate::skills::{LoadSkill, SkillRegistry};
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::open_dir::OpenDir;
@@ -34,6 +35,7 @@ pub struct ProjectContext {
     /// The ticket that this process works on.
     pub duty: Arc<Duty>,
     pub external_tools: ExternalTools,
+    pub skills: Arc<SkillRegistry>,
 }
 
 /// Settings that a run is started with, and that a resume of it uses.
@@ -145,6 +147,7 @@ impl ProjectContext {
         let duty = Arc::new(Duty::from_settings(&settings));
         let settings = Arc::new(settings);
         let external_tools = ExternalTools::default();
+        let skills = SkillRegistry::new(&layout);
         Ok(ProjectContext {
             environment,
             directory,
@@ -155,6 +158,7 @@ impl ProjectContext {
             workspace,
             duty,
             external_tools,
+            skills,
         })
     }
 
@@ -164,13 +168,14 @@ impl ProjectContext {
         if depth > deepest { Err(SessionError::TooDeep { depth, deepest }) } else { Ok(depth) }
     }
 
-    /// Tools that an agent is offered here: those of the mode, and the external ones.
+    /// Tools that an agent is offered here: those of the mode, the external ones, and the one that loads skills.
     #[must_use]
     pub fn toolbox(&self, mode: Mode, access: &Access) -> Toolbox {
         let mut toolbox = Toolbox::new(mode, access);
         for tool in self.external_tools.tools.iter().filter(|tool| access.offers(tool.touches())) {
             toolbox.add(tool.clone());
         }
+        toolbox.add(Arc::new(LoadSkill(self.skills.clone())));
         toolbox
     }
 

@@ -24,6 +24,7 @@ use crate::outcome::Outcome;
 use crate::profile::Profile;
 use crate::roles::Role;
 use crate::servitors::Servitors;
+use crate::skills::SkillSource;
 use crate::trace::Trace;
 use crate::turn::Turn;
 use crate::turn_commitments::TurnCommitments;
@@ -83,6 +84,7 @@ pub struct Session {
     record: RunRecord,
     coding: bool,
     role: Role,
+    skills: SkillSource,
     extras: Vec<PromptExtra>,
     /// Documents of higher layers that its turns can find.
     offers: Vec<Offer>,

@@ -10,6 +10,7 @@ use crate::model_client::choose_client;
 use crate::project_context::ProjectContext;
 use crate::run_parts::{RunParts, RunScope, durability};
 use crate::servitors::{self, Servitors};
+use crate::skills::LoadSkill;
 use crate::tool_host::ToolCallResult;
 use crate::trace::{Listener, Trace};
 use crate::turn;
@@ -34,6 +35,7 @@ pub async fn record_call(
     let caller = ToolCaller::new(project, RunKind::Tool, Box::new(|_| {}));
     let access = Access::from_settings(&project.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
+    toolbox.add(Arc::new(LoadSkill(project.skills.clone())));
     launch::add(&mut toolbox, &access, caller.launcher(call)?.as_ref());
     let servitors = Servitors::new(caller.project.clone(), "marvin tools call");
     servitors::add_tools(&mut toolbox, &caller.project, &servitors, &access);

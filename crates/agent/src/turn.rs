@@ -31,6 +31,7 @@ use marvin_model::price::{Prices, dollars};
 use marvin_model::{Event, Failure, Message, ModelClient, ModelError, Reply, Request, ToolCall, Usage};
 use reply::distinct_ids;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -143,6 +144,8 @@ struct Course {
     /// Tools that the last request offered, where not all of them are offered, and those that it was the first to offer.
     offered: usize,
     new_tools: Vec<String>,
+    /// Skills that were loaded.
+    skills: BTreeSet<String>,
 }
 
 impl Turn {
@@ -185,7 +188,10 @@ impl Turn {
         loop {
             match next {
                 Ok(()) => next = self.round(&mut course).await,
-                Err(Halt::Over(outcome)) => return Ok(*outcome),
+                Err(Halt::Over(outcome)) => {
+                    self.record_skills(&course, &outcome)?;
+                    return Ok(*outcome);
+                }
                 Err(Halt::Record(error)) => return Err(error),
             }
         }

@@ -116,6 +116,37 @@ impl Layout {
             .collect()
     }
 
+    /// Skills of the project that Marvin writes.
+    #[must_use]
+    pub fn project_skills(&self) -> Option<PathBuf> {
+        self.record().map(|record| record.join("skills"))
+    }
+
+    /// The person's own skills.
+    #[must_use]
+    pub fn user_skills(&self) -> PathBuf {
+        self.user.join("skills")
+    }
+
+    /// Skills of the project for any agent, and for Claude Code.
+    #[must_use]
+    pub fn client_skills(&self) -> Option<[PathBuf; 2]> {
+        let project = self.project.as_ref()?;
+        Some([clients::AGENTS_SKILLS, clients::CLAUDE_SKILLS].map(|directory| project.join(directory)))
+    }
+
+    /// Registrations, trust and uses of skills: in the project's state directory, else in the user directory.
+    #[must_use]
+    pub fn skill_record(&self) -> PathBuf {
+        self.project_state().join("skill-record/skills.jsonl")
+    }
+
+    /// Drafts of skills that were not registered.
+    #[must_use]
+    pub fn skill_candidates(&self) -> PathBuf {
+        self.project_state().join("skill-record/candidates")
+    }
+
     /// The person's settings.
     #[must_use]
     pub fn user_config(&self) -> PathBuf {

@@ -43,6 +43,10 @@ pub enum RunKind {
     Pipeline,
     /// The benchmark suite.
     Suite,
+    /// The building of a skill.
+    Skill,
+    /// Self-improve sessions.
+    SelfImprove,
     /// A kind that this version does not know.
     #[default]
     #[serde(other)]
@@ -97,6 +101,8 @@ impl RunKind {
             RunKind::Workflow => "workflow",
             RunKind::Pipeline => "pipeline",
             RunKind::Suite => "suite",
+            RunKind::Skill => "skill",
+            RunKind::SelfImprove => "self-improve",
             RunKind::Unknown => "unknown",
         }
     }
@@ -237,6 +243,9 @@ pub struct TurnRecord {
     /// Its commitments, as the prompt says them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promised: Vec<String>,
+    /// The skills that the prompt lists, one per line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
     /// Texts that callers added to its prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extras: Vec<PromptExtra>,
@@ -486,7 +495,9 @@ mod tests {
         {
             assert_eq!(json!(status), status.word());
         }
-        for kind in [RunKind::NonInteractive, RunKind::Inline, RunKind::Suite, RunKind::Unknown] {
+        for kind in
+            [RunKind::NonInteractive, RunKind::Inline, RunKind::Suite, RunKind::SelfImprove, RunKind::Unknown]
+        {
             assert_eq!(json!(kind), kind.word());
         }
     }

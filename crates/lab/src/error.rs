@@ -35,6 +35,11 @@ pub enum LabError {
     Write(#[from] WriteError),
     #[error("{0}: {1}")]
     File(String, std::io::Error),
+    /// A skill cannot be built.
+    #[error("cannot build the skill: {reason}\n  hint: {hint}")]
+    Skill { reason: String, hint: &'static str },
+    #[error(transparent)]
+    Memory(#[from] marvin_memory::MemoryError),
     #[error("interrupted")]
     Interrupted,
 }
@@ -57,7 +62,7 @@ impl LabError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            LabError::NoTask { .. } => Exit::Usage,
+            LabError::NoTask { .. } | LabError::Skill { .. } => Exit::Usage,
             LabError::Python { .. } => Exit::Blocked,
             LabError::Session(error) => error.exit(),
             LabError::Interrupted => Exit::Interrupted,
@@ -65,6 +70,7 @@ impl LabError {
             | LabError::Damaged(..)
             | LabError::Workflow(_)
             | LabError::Write(_)
+            | LabError::Memory(_)
             | LabError::File(..) => Exit::Failed,
         }
     }

@@ -1,4 +1,4 @@
-//! Layer 6: the benchmark suite.
+//! Layer 6: the benchmark suite, skills that are built and proved, and self-improve on the same means.
 //!
 //! A [`runner::Runner`] solves a [`task::Task`] in a workspace of its own; [`grade`] judges the result in another directory with
 //! tests that the solver never sees; [`suite`] does that for many tasks, and [`report`] shows the results.
@@ -8,6 +8,8 @@ pub mod grade;
 mod python;
 pub mod report;
 pub mod runner;
+pub mod self_improve;
+pub mod skills;
 mod snapshot;
 pub mod suite;
 pub mod task;

@@ -208,7 +208,7 @@ fn save(place: &Path, workspace: &Path, row: &Row, grades: &[Grade]) -> Result<(
 }
 
 /// Copies the regular files below a directory; links are not followed.
-fn copy_files(from: &Path, to: &Path) -> Result<(), LabError> {
+pub(crate) fn copy_files(from: &Path, to: &Path) -> Result<(), LabError> {
     let mut directories = vec![PathBuf::new()];
     let mut count = 0;
     while let Some(directory) = directories.pop() {

@@ -5,9 +5,9 @@
 use crate::arguments::ProjectArguments;
 use crate::commands::turn::TurnArguments;
 use crate::commands::{
-    bug_report, chat, chat_ui, commitments, completions, config, daemon, doc, doctor, gate, hook, init, lab,
-    lessons, mcp, memory, model_server, packs, pipeline, prompt, replay, runs, schema, servitors, tk, tools,
-    turn, workflow,
+    bug_report, build_skill, chat, chat_ui, commitments, completions, config, daemon, doc, doctor, gate,
+    hook, init, lab, lessons, mcp, memory, model_server, packs, pipeline, prompt, replay, runs, schema,
+    self_improve, servitors, skills, tk, tools, turn, workflow,
 };
 use crate::failure::Failure;
 use crate::{logging, migration, output};
@@ -79,6 +79,12 @@ enum Command {
     Packs(packs::PacksCommand),
     #[command(subcommand)]
     Lessons(lessons::LessonsCommand),
+    #[command(name = "list-skills")]
+    ListSkills(skills::ListSkillsArguments),
+    #[command(subcommand)]
+    Skills(skills::SkillsCommand),
+    #[command(name = "build-skill")]
+    BuildSkill(build_skill::BuildSkillArguments),
     Tk(tk::TkArguments),
     #[command(name = "model-server")]
     ModelServer(model_server::ModelServerArguments),
@@ -108,6 +114,8 @@ enum Command {
     RunTask(lab::RunTaskArguments),
     #[command(name = "run-suite")]
     RunSuite(lab::RunSuiteArguments),
+    #[command(name = "self-improve")]
+    SelfImprove(self_improve::SelfImproveArguments),
     Replay(replay::ReplayArguments),
     Schema(schema::SchemaArguments),
     Completions(completions::CompletionsArguments),
@@ -147,6 +155,9 @@ impl Command {
             Command::Memory(command) => memory::run(command),
             Command::Packs(command) => packs::run(command),
             Command::Lessons(command) => lessons::run(command),
+            Command::ListSkills(arguments) => skills::list(&arguments),
+            Command::Skills(command) => skills::run(command),
+            Command::BuildSkill(arguments) => build_skill::run(&arguments),
             Command::Tk(arguments) => tk::run(arguments),
             Command::ModelServer(arguments) => model_server::run(&arguments),
             Command::Mcp(arguments) => mcp::run(&arguments),
@@ -163,6 +174,7 @@ impl Command {
             Command::ListTasks(arguments) => lab::list(&arguments),
             Command::RunTask(arguments) => lab::run_task(&arguments),
             Command::RunSuite(arguments) => lab::run_suite(&arguments),
+            Command::SelfImprove(arguments) => self_improve::run(&arguments),
             Command::Replay(arguments) => replay::run(&arguments),
             Command::Schema(arguments) => schema::run(&arguments),
             Command::Completions(arguments) => {

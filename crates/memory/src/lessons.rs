@@ -4,6 +4,7 @@
 //! Lessons are records of runs and need no approval.
 
 mod file;
+pub mod health;
 mod store;
 
 pub use store::Lessons;

@@ -73,8 +73,20 @@ fn prepare(options: &AttackOptions, command: &str) -> anyhow::Result<(TerminalFi
             fixture.marvin(&["run-workflow", "flow.json"])?;
             None
         }
+        ["skills", ..] => {
+            let text = "---\nname: deploy\ndescription: x\n---\nPush it.\n";
+            fixture.write("project/.marvin/skills/deploy/SKILL.md", text)?;
+            None
+        }
         ["mcp", ..] => {
             fixture.write("project/.marvin/config.toml", "[mcp.servers.p]\ncommand = \"true\"\n")?;
+            None
+        }
+        ["pipeline", ..] => {
+            let asks = r#"{"reply":{"text":"QUESTIONS_FOR_PARENT:\n1. Which colour should it have?"},"repeat":true}"#;
+            fixture.write("project/asks.jsonl", asks)?;
+            let words = "--non-interactive --working-dir . --design-first --prompt go --script asks.jsonl";
+            fixture.marvin(&words.split(' ').collect::<Vec<_>>())?;
             None
         }
         _ => None,
@@ -91,7 +103,8 @@ fn run_control(options: &AttackOptions, command: &str) -> anyhow::Result<(bool, 
     let seen = fixture.marvin(&words)?;
     let decided = count_decisions(&fixture) == 1;
     let shown = String::from_utf8_lossy(&seen.text).replace(['\r', '\n'], " ");
-    Ok((seen.code == Some(0) && decided, format!("exit {:?}, {shown}", seen.code)))
+    // A pipeline takes the answer and ends with the next question.
+    Ok((matches!(seen.code, Some(0 | 4)) && decided, format!("exit {:?}, {shown}", seen.code)))
 }
 
 /// Number of lines in the record of decisions.

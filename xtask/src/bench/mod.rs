@@ -13,6 +13,7 @@ mod memory;
 mod prompt;
 mod report;
 mod sandbox;
+mod skills;
 mod start;
 mod stream;
 mod timing;
@@ -25,7 +26,7 @@ use serde_json::Value;
 /// A benchmark: returns a report whose `ok` says whether its targets are met.
 type Bench = fn() -> anyhow::Result<Value>;
 
-const BENCHMARKS: [(&str, Bench); 13] = [
+const BENCHMARKS: [(&str, Bench); 14] = [
     ("start", start::run),
     ("stream", stream::run),
     ("grep", grep::run),
@@ -39,6 +40,7 @@ const BENCHMARKS: [(&str, Bench); 13] = [
     ("faces", front_ends::run),
     ("sandbox", sandbox::run),
     ("prompt", prompt::run),
+    ("skills", skills::run),
 ];
 
 /// Runs one benchmark, or all; fails when a target is missed.

@@ -39,6 +39,16 @@ pub use store::{PROJECT, Store, TURN};
 pub use verify::{verify, verify_documents};
 
 use marvin_base::layout::Layout;
+use marvin_tools::command::{Runner, TestsInput};
+
+/// The tests that a shell line runs; a line without a known runner is run as it is.
+#[must_use]
+pub fn tests_of_line(line: &str) -> TestsInput {
+    let known = test_command::test_command(line);
+    let (runner, args, command) =
+        known.unwrap_or_else(|| (Runner::Command, Vec::new(), Some(line.to_string())));
+    TestsInput { runner, args, command, timeout: None }
+}
 
 /// Whether a commitment is verified by running tests.
 #[must_use]

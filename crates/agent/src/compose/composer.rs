@@ -6,6 +6,7 @@ use crate::history::History;
 use crate::profile::{self, Profile};
 use crate::project_context::ProjectContext;
 use crate::roles::Role;
+use crate::skills::SkillSource;
 use marvin_base::layout::Layout;
 use marvin_base::settings::table;
 use marvin_base::{clock, truncate};
@@ -42,6 +43,7 @@ pub struct Composer {
     pub documents: Vec<String>,
     /// Commitments as a recorded run was told them; none: they are read.
     pub recorded: Option<Vec<String>>,
+    pub skills: SkillSource,
     /// Additions of higher layers.
     pub extras: Vec<PromptExtra>,
     /// Bytes that the message may have; 0: no limit.
@@ -87,6 +89,7 @@ impl Composer {
             tools: tool_names(tools),
             documents: vec![PROJECT.to_string()],
             recorded: None,
+            skills: SkillSource::Registry(project.skills.clone()),
             extras: Vec::new(),
             budget: budget(settings.count(&table::CONTEXT_COMPACT)),
         }
@@ -115,6 +118,7 @@ impl Composer {
             tools,
             documents: Vec::new(),
             recorded: None,
+            skills: SkillSource::Registry(project.skills.clone()),
             extras: Vec::new(),
             budget: 0,
         }
@@ -132,6 +136,7 @@ impl Composer {
         state.has_parent = self.has_parent;
         state.attended = self.attended;
         state.tools.clone_from(&self.tools);
+        state.skills = self.skills.lines(self.role, &self.tools);
         state.extras.clone_from(&self.extras);
         state.budget = self.budget;
         state.commitments = match &self.recorded {

@@ -14,6 +14,7 @@ use crate::launch::ModelChoice;
 use crate::model_client::TierClients;
 use crate::project_context::ProjectContext;
 use crate::roles::Role;
+use crate::skills::LoadSkill;
 use crate::turn::Turn;
 use marvin_base::settings::table;
 use marvin_model::{ModelClient, choose};
@@ -347,6 +348,7 @@ impl ServitorScheduler {
         let mut toolboxes = self.toolboxes.lock().unwrap_or_else(PoisonError::into_inner);
         let made = toolboxes.entry(access_word(&servitor.access)).or_insert_with(|| {
             let mut toolbox = Toolbox::new(Mode::Coding, &servitor.access);
+            toolbox.add(Arc::new(LoadSkill(self.registry.project.skills.clone())));
             let offered = |tool: &&Arc<dyn DynTool>| servitor.access.offers(tool.touches());
             self.parts.servitor_tools.iter().filter(offered).for_each(|tool| toolbox.add(tool.clone()));
             Arc::new(toolbox)

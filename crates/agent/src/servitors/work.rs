@@ -86,6 +86,7 @@ async fn turn(
         budget: budget(parts.turn.bounds.window.compact),
         ..Composer::of_agent(&project, &context, tool_names(&tools.specs()), Role::Servitor, &servitor.id)
     };
+    composer.skills.tell(&parts.turn.trace)?;
     let system = Message::system(composer.compose().text);
     let promised = scheduler.registry.store.read(&servitor.id)?.commitments;
     let rounds = project.settings.count(&table::VERIFY_ROUNDS);

@@ -84,6 +84,7 @@ impl Session {
                 Vec::new(),
             ),
         };
+        self.skills.tell(&self.trace)?;
         let composer = self.composer(lines);
         let (reason, task) = match &self.resumed {
             Some(account) => {
@@ -94,6 +95,7 @@ impl Session {
         };
         let state = composer.state();
         self.turn_record().promised = state.commitments.clone();
+        self.turn_record().skills = state.skills.clone();
         let composed = state.compose();
         self.trace.event(TraceEvent::PromptComposed(composed.record(reason, &task)))?;
         let mut messages = vec![Message::system(composed.text)];
@@ -126,6 +128,7 @@ impl Session {
                 .map(str::to_string)
                 .collect(),
             recorded: self.replay.as_ref().map(|replay| replay.promised.clone()),
+            skills: self.skills.clone(),
             extras: self.extras.clone(),
             budget: budget(self.turn.bounds.window.compact),
         }

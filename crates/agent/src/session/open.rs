@@ -6,7 +6,7 @@ use super::{Session, stages};
 use crate::account::Account;
 use crate::agent_toolbox::live_toolbox;
 use crate::commitments::VettedCommitment;
-use crate::compose::{self, access_sentence};
+use crate::compose::{self, access_sentence, tool_names};
 use crate::error::SessionError;
 use crate::launch::Launcher;
 use crate::model_client::{check_budget, choose_client};
@@ -17,6 +17,7 @@ use crate::protocol;
 use crate::roles::Role;
 use crate::run_parts::{RunParts, RunScope, cost_limit, durability, script_state};
 use crate::servitors::{self, CoordinatorInbox, Parts, Servitors};
+use crate::skills::{LoadSkill, SkillSource};
 use crate::tool_host::{LiveTools, RecordedTools, ToolHost};
 use crate::trace::Trace;
 use crate::turn::Turn;
@@ -27,8 +28,8 @@ use marvin_base::settings::table;
 use marvin_model::price::Prices;
 use marvin_model::record::Recording;
 use marvin_model::{ModelClient, ModelError};
-use marvin_tools::ToolContext;
 use marvin_tools::turbotime::Selection;
+use marvin_tools::{Tool, ToolContext};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -87,7 +88,12 @@ impl Session {
             Launcher::new(&project, client.as_ref(), &parts.cost, &parts.script_state, parts.run.logs());
         let mut toolbox =
             live_toolbox(&project, &servitors, turbotime.as_ref(), launcher.as_ref(), &context.access);
-        let offering = offering(&project, role, request.depth, turbotime.as_ref());
+        let skills = match &replay {
+            Some(replay) => SkillSource::Recorded(replay.skills.clone()),
+            None => SkillSource::Registry(project.skills.clone()),
+        };
+        let has_skills = !skills.lines(role, &tool_names(&toolbox.specs())).is_empty();
+        let offering = offering(&project, role, request.depth, turbotime.as_ref(), has_skills);
         offering.tool().into_iter().for_each(|tool| toolbox.add(Arc::new(tool)));
         let toolbox = Arc::new(toolbox);
         let tools: Arc<dyn ToolHost> = match &replay {
@@ -127,6 +133,7 @@ impl Session {
         let profile = profile::active(&project.layout, settings.given(&table::PROFILE));
         let mut session = Session {
             servitors,
+            skills,
             extras: interrupted.as_ref().map(|one| one.turn.extras.clone()).unwrap_or_default(),
             record: interrupted.map(|interrupted| interrupted.record).unwrap_or_default(),
             coding: project.coding,
@@ -232,6 +239,7 @@ fn offering(
     role: Role,
     depth: i64,
     turbotime: Option<&Selection>,
+    has_skills: bool,
 ) -> Arc<Offering> {
     if depth > 0 || !matches!(role, Role::Chat | Role::Coder) {
         return Arc::default();
@@ -240,6 +248,8 @@ fn offering(
     let switched_on = turbotime.map(Selection::tools).unwrap_or_default();
     let switched_on = switched_on.iter().map(|tool| tool.name().to_string());
     // A model sees these names without dots.
-    let always: Vec<String> = external.chain(switched_on).map(|name| name.replace('.', "_")).collect();
+    let skills = has_skills.then(|| LoadSkill::NAME.to_string());
+    let always: Vec<String> =
+        external.chain(switched_on).chain(skills).map(|name| name.replace('.', "_")).collect();
     Offering::new(&project.settings, project.coding, always)
 }

@@ -56,6 +56,8 @@ pub struct Replay {
     pub verifications: Vec<VerificationRecord>,
     /// Commitments that its prompt listed, one per line.
     pub promised: Vec<String>,
+    /// Skills that its prompt listed, one per line.
+    pub skills: Vec<String>,
 }
 
 debug_fields!(SessionOptions, project);

@@ -199,6 +199,7 @@ impl StepAgents {
             ..Composer::of_agent(project, &context, tool_names(&toolbox.specs()), job.role, &job.step)
         };
         let trace = Arc::new(self.turn.trace.about(job.about()));
+        composer.skills.tell(&trace)?;
         let composed = composer.compose();
         trace.event(TraceEvent::PromptComposed(composed.record("step", &job.task)))?;
         let rounds = project.settings.count(&table::VERIFY_ROUNDS);

@@ -5,6 +5,7 @@ use crate::compaction;
 use crate::outcome::Status;
 use crate::progress::{Progress, noted};
 use crate::protocol::Feedback;
+use crate::skills::LoadSkill;
 use crate::tool_host::ToolCallResult;
 use crate::trace::Trace;
 use crate::turn_journal::PriorCall;
@@ -13,6 +14,7 @@ use marvin_base::signature;
 use marvin_base::trace_event::{Item, ToolCallItem, TraceEvent};
 use marvin_gate::Verdict;
 use marvin_model::{Reply, ToolCall};
+use marvin_tools::Tool;
 
 impl Turn {
     /// Makes calls: read-only ones together, others one after the other in their order. `again`: an earlier process recorded the
@@ -75,6 +77,11 @@ impl Turn {
             });
             self.record_event(course, completed(&self.trace, &item, &call, &called, times(progress)))?;
             self.trace.tampering(&called.tool, Some(&item), &called.tampered())?;
+            if called.tool == LoadSkill::NAME
+                && let Some(name) = called.record.pointer("/data/name").filter(|_| called.ok)
+            {
+                course.skills.extend(name.as_str().map(str::to_string));
+            }
             if let Some(text) = &called.notice {
                 self.trace.notice(text)?;
             }

@@ -6,10 +6,29 @@ use crate::commitments::CommitmentResult;
 use crate::outcome::{Outcome, Status};
 use crate::protocol::{ParsedReply, WorkerStatus};
 use crate::verification::{Verification, Verifier};
+use marvin_base::ledger::LedgerError;
 use marvin_base::trace_event::TraceEvent;
 use marvin_model::{Message, Reply};
 
 impl Turn {
+    /// Counts the skills that were loaded as uses that worked or failed; an ending that says nothing about them is not counted.
+    pub(super) fn record_skills(&self, course: &Course, outcome: &Outcome) -> Result<(), LedgerError> {
+        let ok = match (outcome.status, outcome.reason) {
+            (Status::Success, _) => true,
+            (Status::NotVerified, _) | (Status::Failed, "worker_failure" | "no_progress" | "max_rounds") => {
+                false
+            }
+            _ => return Ok(()),
+        };
+        let registry = self.composer.as_ref().and_then(|composer| composer.skills.registry());
+        let Some(registry) = registry.filter(|_| !course.skills.is_empty()) else { return Ok(()) };
+        // A record that cannot be written changes nothing about the turn.
+        match registry.record_use(&course.skills, ok, &self.redactor) {
+            Ok(lost) => lost.into_iter().try_for_each(|text| self.trace.notice(text)),
+            Err(error) => self.trace.notice(format!("uses of skills were not counted: {error}")),
+        }
+    }
+
     /// Returns a reply to the model with a sentence on what was wrong with it.
     pub(super) fn send_back(
         &self,

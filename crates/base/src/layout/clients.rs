@@ -6,6 +6,8 @@ pub const CLAUDE_SETTINGS: &str = ".claude/settings.json";
 pub const CLAUDE_LOCAL_SETTINGS: &str = ".claude/settings.local.json";
 /// The directory of Claude Code's skills.
 pub const CLAUDE_SKILLS: &str = ".claude/skills";
+/// The directory of skills that Codex and others read.
+pub const AGENTS_SKILLS: &str = ".agents/skills";
 pub const CODEX_HOOKS: &str = ".codex/hooks.json";
 /// Instructions that Claude Code reads at the beginning of a session.
 pub const CLAUDE_NOTES: &str = "CLAUDE.md";

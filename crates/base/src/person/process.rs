@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Ancestors that are followed.
 pub(super) const MAX_ANCESTORS: usize = 256;
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Process {
     pub pid: i32,

@@ -21,6 +21,14 @@ pub(super) fn notes(client: Client) -> &'static str {
     }
 }
 
+/// The directory in which a client looks for skills of a project.
+pub(super) fn skills(client: Client) -> &'static str {
+    match client {
+        Client::Claude => places::CLAUDE_SKILLS,
+        Client::Codex => places::AGENTS_SKILLS,
+    }
+}
+
 /// The seconds that a hook may take: a question to a model fits into a minute, a project's tests into ten. At its end
 /// Codex waits for three at most, and warns in every session when more are asked for.
 fn seconds(client: Client, event: &str) -> u64 {

@@ -18,9 +18,7 @@ impl Planner<'_> {
         let ecosystems = starters::ecosystems(&self.place.top, self.place.git.is_some());
         self.packs(&ecosystems)?;
         self.rules(&ecosystems)?;
-        if self.has(Client::Claude) {
-            self.skills();
-        }
+        self.skills();
         self.ignore(local);
         self.sections();
         self.surroundings();
@@ -163,10 +161,22 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Skills that speak of Marvin, for Claude Code, and those of the project and the person for both.
     fn skills(&mut self) {
         let root = self.shared().to_path_buf();
-        for (skill, text) in templates::SKILLS {
-            let relative = format!("{}/{skill}/SKILL.md", places::CLAUDE_SKILLS);
+        let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+        for client in self.request.clients.clone() {
+            let directory = clients::skills(client);
+            if client == Client::Claude {
+                let own = templates::SKILLS.iter();
+                files.extend(own.map(|(skill, text)| {
+                    (format!("{directory}/{skill}/SKILL.md"), text.as_bytes().to_vec())
+                }));
+            }
+            let further = self.request.skills.iter();
+            files.extend(further.map(|(path, content)| (format!("{directory}/{path}"), content.clone())));
+        }
+        for (relative, text) in files {
             let name = self.place.name(&root, &relative);
             let found = match place::open(self.within(), &root, &relative) {
                 Ok(found) => found,
@@ -178,14 +188,14 @@ impl Planner<'_> {
             let content = found.content.as_deref();
             let state = match content {
                 None => FileOutcome::Made,
-                Some(content) if content == text.as_bytes() => FileOutcome::Unchanged,
+                Some(content) if content == text => FileOutcome::Unchanged,
                 Some(content) if self.old.untouched(&name, content) => FileOutcome::Merged,
                 Some(_) => FileOutcome::Kept,
             };
             match state {
                 FileOutcome::Made | FileOutcome::Merged => {
-                    self.new.made(&name, text.as_bytes());
-                    self.add(&name, found, Some(text.as_bytes().to_vec()), state, "");
+                    self.new.made(&name, &text);
+                    self.add(&name, found, Some(text), state, "");
                 }
                 FileOutcome::Kept => self.stays(&name, found, state, "it is yours"),
                 _ => self.stays(&name, found, state, ""),

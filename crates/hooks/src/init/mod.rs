@@ -40,6 +40,8 @@ pub struct Request<'a> {
     pub program: Program,
     /// The files of starter packs: path below the directory of packs, and text.
     pub packs: &'a [(&'a str, &'a str)],
+    /// The files of skills for the clients: path below a directory of skills, and content.
+    pub skills: Vec<(String, Vec<u8>)>,
     pub remove: bool,
 }
 
@@ -274,7 +276,7 @@ impl<'a> Planner<'a> {
 
 /// Is this the directory of a client or of the record, or one inside it?
 fn is_ours(path: &Path, top: &Path) -> bool {
-    let own = [".claude", ".codex", places::RECORD];
+    let own = [".claude", ".codex", ".agents", places::RECORD];
     path.strip_prefix(top).is_ok_and(|name| {
         name.components().any(|part| part.as_os_str().to_str().is_some_and(|part| own.contains(&part)))
     })

@@ -77,6 +77,14 @@ impl Receipt {
         blank.then(|| text::undo(content, &entry.edits)).flatten()
     }
 
+    /// Names of created files that begin like this.
+    pub(super) fn made_below(&self, prefix: &str) -> Vec<String> {
+        let is_plain =
+            |name: &str| Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+        let made = self.files.iter().filter(|(name, entry)| entry.made && name.starts_with(prefix));
+        made.map(|(name, _)| name.clone()).filter(|name| is_plain(name)).collect()
+    }
+
     /// The directories below `top` of files with these endings.
     pub(super) fn directories_of(&self, endings: &[&str], top: &Path) -> BTreeSet<PathBuf> {
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_));

@@ -9,7 +9,7 @@ use super::place;
 use super::settings::{self, Trouble};
 use super::{FileOutcome, Planner, Refusal, block, starters, templates};
 use marvin_base::layout::clients as places;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A directory of packs with more names than this is looked at no further.
@@ -45,9 +45,7 @@ impl Planner<'_> {
         if self.has(Client::Codex) {
             self.take_hooks(Client::Codex, &shared, places::CODEX_HOOKS)?;
         }
-        if self.has(Client::Claude) {
-            self.take_skills(&shared);
-        }
+        self.take_skills(&shared);
         let mut seen: Vec<PathBuf> = Vec::new();
         for client in self.request.clients.clone() {
             let Ok(path) = shared.join(clients::notes(client)).canonicalize() else { continue };
@@ -110,13 +108,25 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Skills of Marvin, and those that the receipt knows.
     fn take_skills(&mut self, root: &Path) {
-        for (skill, text) in templates::SKILLS {
-            let relative = format!("{}/{skill}/SKILL.md", places::CLAUDE_SKILLS);
-            let name = self.place.name(root, &relative);
-            let Ok(found) = place::open(self.within(), root, &relative) else { continue };
+        let mut names: BTreeMap<String, &[u8]> = BTreeMap::new();
+        for client in self.request.clients.clone() {
+            let directory = self.place.name(root, clients::skills(client));
+            let known = self.old.made_below(&format!("{directory}/"));
+            names.extend(known.into_iter().map(|name| (name, [].as_slice())));
+            if client == Client::Claude {
+                let own = templates::SKILLS.iter();
+                names.extend(
+                    own.map(|(skill, text)| (format!("{directory}/{skill}/SKILL.md"), text.as_bytes())),
+                );
+            }
+        }
+        let top = self.place.top.clone();
+        for (name, text) in names {
+            let Ok(found) = place::open(self.within(), &top, &name) else { continue };
             let Some(content) = found.content.clone() else { continue };
-            if content == text.as_bytes() || self.old.untouched(&name, &content) {
+            if (!text.is_empty() && content == text) || self.old.untouched(&name, &content) {
                 self.new.forget(&name);
                 self.add(&name, found, None, FileOutcome::Deleted, "");
             } else {

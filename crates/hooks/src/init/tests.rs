@@ -64,7 +64,10 @@ impl Project {
         program: Program,
         remove: bool,
     ) -> Result<Plan, Refusal> {
-        plan(&self.place(directory), &Request { clients: clients.to_vec(), program, packs: &PACKS, remove })
+        plan(
+            &self.place(directory),
+            &Request { clients: clients.to_vec(), program, packs: &PACKS, skills: Vec::new(), remove },
+        )
     }
 
     fn plan(&self, remove: bool) -> Result<Plan, Refusal> {

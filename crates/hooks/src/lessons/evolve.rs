@@ -6,14 +6,15 @@ use super::{ARCHIVE, GUARDRAILS, LESSONS, plain};
 use crate::packs::{LessonLine, Pack};
 use jiff::{SignedDuration, Timestamp};
 use marvin_base::clock;
+use marvin_memory::lessons::health;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// A lesson with at least this number of injections and [`PROMOTED_UTILITY`] is promoted.
-pub const FREQUENT_INJECTIONS: u64 = 5;
+pub const FREQUENT_INJECTIONS: u64 = health::FREQUENT_USES;
 pub const PROMOTED_UTILITY: f64 = 0.8;
 /// A lesson with [`FREQUENT_INJECTIONS`] and less than this utility should be rewritten.
-pub const REWRITTEN_UTILITY: f64 = 0.3;
+pub const REWRITTEN_UTILITY: f64 = health::USELESS_UTILITY;
 /// A lesson with fewer injections, and none within [`STALE_AFTER`], is stale.
 pub const RARE_INJECTIONS: u64 = 3;
 pub const STALE_AFTER: SignedDuration = SignedDuration::from_hours(90 * 24);

@@ -2,11 +2,7 @@
 //!
 //! A correction follows an injection when, within half an hour after it and in the same run, the person corrected something
 //! in the same file or in a category of the lesson's pack; a tool that failed on the file counts half. All injections of a
-//! lesson in one run count as one. The utility of a lesson is the share of injections without a complaint, with less weight for older injections:
-//!
-//! `new = (old · w + injections − complaints) / (w + injections)`, `w = max(1, injection_count) · max(0.5, 1 − days / 90)`
-//!
-//! (a lesson that was never injected weighs like one injection, so that one lucky session does not make it the best)
+//! lesson in one run count as one. [`marvin_memory::lessons::health`] computes the utility from these.
 //!
 //! The counts are written to the run's `lesson-outcomes.jsonl`, with the lesson's figures before and after, before the
 //! lesson is changed. A resumed run adds only new counts; an interrupted settlement is completed by the next, never
@@ -21,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use marvin_base::clock;
 use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;
+use marvin_memory::lessons::health;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -249,13 +246,10 @@ fn weigh(before: &Figures, new: &Count) -> Figures {
         (Some(last), Some(newest)) => newest.duration_since(last).as_secs_f64() / 86_400.0,
         _ => 0.0,
     };
-    #[expect(clippy::cast_precision_loss, reason = "counts of injections are small")]
-    let (told, fresh) = (before.injection_count as f64, new.injected as f64);
-    let weight = told.max(1.0) * (1.0 - days / 90.0).max(0.5);
-    let old = before.utility_score.unwrap_or(crate::packs::lesson::UNKNOWN_UTILITY);
-    let utility = (old * weight + fresh - new.complaints) / (weight + fresh);
+    let utility =
+        health::utility(before.utility_score, before.injection_count, days, new.injected, new.complaints);
     Figures {
-        utility_score: Some((utility.clamp(0.0, 1.0) * 1000.0).round() / 1000.0),
+        utility_score: Some(utility),
         injection_count: before.injection_count + new.injected,
         correction_count: before.correction_count + new.corrected,
         last_injected: newest.map(clock::stamp).or_else(|| before.last_injected.clone()),

@@ -1,6 +1,7 @@
 //! Lessons of a pack: one per line of `lessons.jsonl`. Memory keeps only the parts that are injected.
 
 use super::problem::Problem;
+use marvin_memory::lessons::health::UNKNOWN_UTILITY;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -9,8 +10,6 @@ pub(super) const MAX_LESSONS: usize = 10_000;
 const MAX_PROBLEMS: usize = 20;
 const MAX_TITLE_CHARS: usize = 160;
 const MAX_ACTIONABLE_CHARS: usize = 600;
-/// The utility of a lesson that was never injected.
-pub const UNKNOWN_UTILITY: f64 = 0.5;
 
 /// A line of `lessons.jsonl`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -13,25 +13,25 @@ const GROUP: f64 = 10.0;
 
 /// One bar.
 #[derive(Debug, Clone)]
-pub(super) struct Bar {
+pub(crate) struct Bar {
     /// The index of the runner in the legend.
-    pub(super) series: usize,
+    pub(crate) series: usize,
     /// None: no data.
-    pub(super) value: Option<f64>,
-    pub(super) label: String,
+    pub(crate) value: Option<f64>,
+    pub(crate) label: String,
     /// The tooltip, also for screen readers.
-    pub(super) title: String,
+    pub(crate) title: String,
 }
 
 /// Bars that belong together.
 #[derive(Debug, Clone)]
-pub(super) struct Group {
-    pub(super) name: String,
-    pub(super) bars: Vec<Bar>,
+pub(crate) struct Group {
+    pub(crate) name: String,
+    pub(crate) bars: Vec<Bar>,
 }
 
 /// Escapes text for HTML.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
@@ -48,7 +48,7 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// A chart. `full` is the value of a full-width bar; none: the largest value.
-pub(super) fn bars(title: &str, groups: &[Group], full: Option<f64>) -> String {
+pub(crate) fn bars(title: &str, groups: &[Group], full: Option<f64>) -> String {
     let values = groups.iter().flat_map(|group| &group.bars).filter_map(|bar| bar.value);
     let largest = full.unwrap_or_else(|| values.fold(0.0, f64::max));
     let space = WIDTH - LEFT - RIGHT;

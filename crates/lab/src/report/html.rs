@@ -268,9 +268,14 @@ pub(super) fn render(report: &Report) -> String {
         "</tbody></table></div><p class=\"soft\">A task is solved when all of its hidden tests pass. A false completion is a claim to have solved \
          a task of which hidden tests fail. “Best” is the best intermediate state. Bars stand in the order of the legend.</p>",
     );
+    page("Benchmark suite", &body)
+}
+
+/// A page that needs nothing else.
+pub(crate) fn page(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-         <title>Benchmark suite</title><style>{STYLE}</style></head><body><main>{body}</main></body></html>\n"
+         <title>{title}</title><style>{STYLE}</style></head><body><main>{body}</main></body></html>\n"
     )
 }
 

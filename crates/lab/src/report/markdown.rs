@@ -8,7 +8,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;")
 }
 
-fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(crate) fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut text = format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
     for row in rows {
         let cells: Vec<String> = row.iter().map(|text| cell(text)).collect();

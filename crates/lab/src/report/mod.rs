@@ -1,8 +1,8 @@
 //! The report of a suite: `suite-report.json` for programs, `suite-report.md` and `suite-report.html` for people.
 
-mod chart;
-mod html;
-mod markdown;
+pub(crate) mod chart;
+pub(crate) mod html;
+pub(crate) mod markdown;
 
 use crate::error::LabError;
 use crate::runner::Runner;

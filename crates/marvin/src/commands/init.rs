@@ -1,9 +1,10 @@
 //! `marvin init`: shows a plan, or carries it out.
 
 use crate::failure::Failure;
-use crate::project::current_directory;
+use crate::project::{current_directory, project_context};
 use crate::{deciding, output};
 use clap::{Args, ValueEnum};
+use marvin_agent::skills::Origin;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
@@ -23,6 +24,7 @@ Examples:
   marvin init
   marvin init --dry-run
   marvin init --client claude --working-dir ~/src/app
+  marvin init --skills                                  also into .claude/skills and .agents/skills
   marvin init --remove";
 
 /// Set a project up for Claude Code and Codex: hooks, packs, rules, skills
@@ -35,6 +37,9 @@ pub(crate) struct InitArguments {
     /// Undo the setup
     #[arg(long)]
     remove: bool,
+    /// Install the skills that Marvin's agents have, as far as you trust them or they are proved
+    #[arg(long, conflicts_with = "remove")]
+    skills: bool,
     /// Show what would change, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -92,6 +97,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<Exit, Failure> {
         clients: clients(arguments, &place, &environment),
         program: program(&environment)?,
         packs: starter::all(),
+        skills: if arguments.skills { skill_files(&place)? } else { Vec::new() },
         remove: arguments.remove,
     };
     let plan = init::plan(&place, &request).map_err(Failure::failed)?;
@@ -107,6 +113,24 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<Exit, Failure> {
         show(&plan, arguments)?;
     }
     Ok(if plan.problems.is_empty() { Exit::Success } else { Exit::Blocked })
+}
+
+/// Files of the skills that are trusted or proved, without hidden ones: path below a directory of skills, and content.
+fn skill_files(place: &Place) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    let skills = project_context(Some(&place.top), true, Vec::new())?.skills;
+    let mut files = Vec::new();
+    for known in skills.refresh().skills {
+        let is_ours = matches!(known.skill.origin, Origin::Project | Origin::User | Origin::BuiltIn);
+        if is_ours && (known.is_trusted || known.status.registration.is_some()) {
+            let own = known.files().map_err(|error| {
+                Failure::failed(format!("cannot install the skill `{}`: {error}", known.skill.name))
+            })?;
+            files.extend(
+                own.into_iter().map(|(path, content)| (format!("{}/{path}", known.skill.name), content)),
+            );
+        }
+    }
+    Ok(files)
 }
 
 /// The clients that were named, else both to take back, else those that are here, else both.

@@ -1,6 +1,7 @@
 //! One file or directory per command: its arguments, its help and its code.
 
 pub(crate) mod bug_report;
+pub(crate) mod build_skill;
 pub(crate) mod chat;
 pub(crate) mod chat_ui;
 pub(crate) mod commitments;
@@ -23,7 +24,9 @@ pub(crate) mod prompt;
 pub(crate) mod replay;
 pub(crate) mod runs;
 pub(crate) mod schema;
+pub(crate) mod self_improve;
 pub(crate) mod servitors;
+pub(crate) mod skills;
 pub(crate) mod tk;
 pub(crate) mod tools;
 pub(crate) mod turn;

@@ -107,6 +107,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
                 attended,
                 verifications: recorded.turn.verifications.clone(),
                 promised: recorded.turn.promised.clone(),
+                skills: recorded.turn.skills.clone(),
             }),
             commitments: Vec::new(),
             servitors: None,

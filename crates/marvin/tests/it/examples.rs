@@ -37,6 +37,7 @@ examples! {
     model_server in "model-server",
     packs in "packs",
     script in "script",
+    self_improve in "self-improve",
     servitors in "servitors",
     structured_output in "structured-output",
     workflow in "workflow",

@@ -355,3 +355,41 @@ fn skills_name_only_existing_commands_and_flags() {
     }
     assert!(checked >= 6, "only {checked} commands were found");
 }
+
+#[test]
+fn skills_that_are_trusted_go_to_both_clients_and_back() {
+    let world = world();
+    git(&world.project(), &["init", "-q"]);
+    let text = |name: &str| format!("---\nname: {name}\ndescription: About {name}.\n---\nDo it.\n");
+    world.write(".marvin/skills/deploy/SKILL.md", &text("deploy"));
+    world.write(".marvin/skills/deploy/scripts/push.sh", "echo pushed\n");
+    world.write(".marvin/skills/unread/SKILL.md", &text("unread"));
+    world.write(".agents/skills/planner/SKILL.md", &text("planner"));
+    world.person(["skills", "trust", "deploy"]).run().exits(0);
+    done(&world, &["--client", "both"]);
+    assert!(!world.project().join(".agents/skills/deploy").exists(), "only when it is asked for");
+    let before = everything(&world);
+    let report = done(&world, &["--client", "both", "--skills", "--json"]).json();
+    let made = states(&report);
+    for place in [".claude", ".agents"] {
+        for file in ["deploy/SKILL.md", "deploy/scripts/push.sh", "debugger/SKILL.md"] {
+            assert_eq!(made[&format!("{place}/skills/{file}")], "made", "{place} {file}");
+        }
+        assert!(!world.project().join(place).join("skills/unread").exists(), "no person answers for it");
+    }
+    assert_eq!(made[".agents/skills/planner/SKILL.md"], "kept");
+    let again = done(&world, &["--client", "both", "--skills", "--json"]).json();
+    assert_eq!(again["changed"], false, "{again:#}");
+    // Copies do not take the place of what they are copies of.
+    let listed = world.marvin(["list-skills", "--json"]).run().exits(0).json();
+    let deploy = listed["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == "deploy").unwrap();
+    assert_eq!((&deploy["origin"], &deploy["trusted"]), (&json!("project"), &json!(true)));
+    world.write(".claude/skills/deploy/SKILL.md", "mine now\n");
+    let report = done(&world, &["--remove", "--json"]).json();
+    let gone = states(&report);
+    assert_eq!(gone[".claude/skills/deploy/SKILL.md"], "kept");
+    assert_eq!(gone[".agents/skills/deploy/scripts/push.sh"], "deleted");
+    assert!(!world.project().join(".agents/skills/deploy").exists());
+    assert!(world.project().join(".agents/skills/planner/SKILL.md").is_file());
+    assert!(before.len() > 10);
+}

@@ -52,7 +52,11 @@ mod runs;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]
+mod self_improve;
+#[cfg(test)]
 mod servitors;
+#[cfg(test)]
+mod skills;
 #[cfg(test)]
 mod sub_agents;
 #[cfg(test)]

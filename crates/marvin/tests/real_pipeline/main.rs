@@ -1,5 +1,5 @@
-//! Pipeline phases with Codex and Claude Code as models, against a scripted model on this machine: a document, its
-//! review, tests, code.
+//! Pipeline phases, and a batch of self-improve sessions, with Codex and Claude Code as models, against a scripted model on this
+//! machine: a document, its review, tests, code.
 //!
 //! As in the tests of `marvin-model`, the programs are found through `MARVIN_TEST_CLIENTS`, and every scene is played in a
 //! network namespace with only a loopback. Tests run by `unittest`, which every Python has.
@@ -26,4 +26,8 @@ mod claude {
 
 mod codex {
     play! { Codex: a_document_and_its_review tests_and_code }
+}
+
+mod mixed {
+    play! { Claude: a_mixed_batch }
 }

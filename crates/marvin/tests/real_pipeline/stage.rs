@@ -79,29 +79,28 @@ impl Stage {
     }
 
     fn run(&self) -> Output {
+        let words = [
+            "--non-interactive",
+            "--working-dir",
+            ".",
+            "--design-first",
+            "--prompt",
+            "Double numbers",
+            "--llm",
+        ];
+        self.marvin(&[&words[..], &[self.program.word()]].concat())
+    }
+
+    fn marvin(&self, words: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_marvin"));
-        command
-            .args([
-                "--non-interactive",
-                "--working-dir",
-                ".",
-                "--design-first",
-                "--prompt",
-                "Double numbers",
-                "--llm",
-                self.program.word(),
-            ])
-            .current_dir(self.place("project"))
-            .stdin(Stdio::null())
-            .env_clear();
+        command.args(words).current_dir(self.place("project")).stdin(Stdio::null()).env_clear();
         for name in ["PATH", "TMPDIR", "LANG"] {
             command.env(name, std::env::var_os(name).unwrap_or_default());
         }
-        let path = self.program.path();
         command
             .envs(client::variables(&self.place("home")))
-            .env("CODEX_CLI", &path)
-            .env("CLAUDE_CODE_CLI", &path)
+            .env("CODEX_CLI", Program::Codex.path())
+            .env("CLAUDE_CODE_CLI", Program::Claude.path())
             .env("ANTHROPIC_BASE_URL", format!("http://{}", self.server.address()))
             .env("MARVIN_TEST_COMMAND", "python3 -m unittest discover -s tests -v")
             // Phases after the scene's must not take long.
@@ -195,4 +194,47 @@ pub(crate) fn tests_and_code(program: Program) {
     assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
     assert_eq!(stage.over(), ["3", "4a"], "{}", shown(&output));
     assert_eq!(fs::read_to_string(stage.place("project/twice.py")).unwrap(), code);
+}
+
+/// One session with Claude Code and four with Codex, of which one is merged.
+pub(crate) fn a_mixed_batch(program: Program) {
+    let steps = json!([{"id": "work", "worker": "Implementer", "description": "Write src/answer.txt"}]);
+    let plan = json!({"status": "SUCCESS", "summary": "One step.", "workflow": {"steps": steps}});
+    let create = ("create_file", json!({"path": "src/answer.txt", "content": "42\n"}));
+    let entries = vec![
+        reply_to("Created src/answer.txt", done("It is written.")),
+        reply_to("# Your step: finish", done("It holds.")),
+        reply_to("# Your step: work", calls(&[create])),
+        reply_to("Plan how to reach it", plan),
+    ];
+    let stage = Stage::new(program, entries);
+    stage.write("tests/run.sh", "[ \"$(cat src/answer.txt)\" = 42 ] && echo 'ok 1 - answer' && echo 1..1\n");
+    let project = stage.place("project");
+    for words in [&["init", "-q", "-b", "main"][..], &["add", "tests"], &["commit", "-q", "-m", "first"]] {
+        marvin_testing::git(&project, words);
+    }
+    let words = [
+        "self-improve",
+        "--goal",
+        "Add the answer",
+        "--evaluate",
+        "bash tests/run.sh",
+        "--llm",
+        "mixed",
+        "--json",
+    ];
+    let output = stage.marvin(&words);
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sessions = report["batches"][0]["sessions"].as_array().unwrap();
+    let providers: Vec<&str> = sessions.iter().filter_map(|one| one["provider"].as_str()).collect();
+    assert_eq!(providers, ["claude", "codex", "codex", "codex", "codex"]);
+    for session in sessions {
+        assert_eq!(session["status"], "COMPLETED", "{session:#}");
+    }
+    assert_eq!(
+        (&report["batches"][0]["winner_session_id"], &report["batches"][0]["merged"]),
+        (&json!("1-1"), &json!(true))
+    );
+    assert_eq!(fs::read_to_string(project.join("src/answer.txt")).unwrap(), "42\n");
 }

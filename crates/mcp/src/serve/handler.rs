@@ -1,4 +1,4 @@
-//! The server's answers on every transport: its tools, and their results.
+//! The server's answers on every transport: its tools with their results, and skills as prompts.
 //!
 //! An unknown tool is an error of the protocol; every other failure is a result that the model reads, with its fix.
 
@@ -6,8 +6,9 @@
 #![expect(deprecated, reason = "log messages: see above")]
 
 use super::toolbox::Offer;
-use super::{GRACE, spec};
+use super::{GRACE, prompts, spec};
 use marvin_agent::session::LazySession;
+use marvin_agent::skills::SkillRegistry;
 use marvin_agent::{Notice, ProjectContext, ToolCaller};
 use marvin_base::redact::{Redactor, Scope};
 use marvin_base::run_record::{RunKind, RunStatus};
@@ -16,11 +17,11 @@ use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{ProgressSink, Step, Toolbox};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ContentBlock, ErrorData, Implementation, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, LoggingLevel, LoggingMessageNotificationParam,
-    PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ServerCapabilities, ServerConfig,
-    SetLevelRequestParams, Tool,
+    CompleteResult, ContentBlock, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, LoggingLevel,
+    LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+    ServerCapabilities, ServerConfig, SetLevelRequestParams, Tool,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -56,6 +57,7 @@ struct HandlerContext {
     caller: ToolCaller,
     session: LazySession,
     workflows: Arc<Workflows>,
+    skills: Arc<SkillRegistry>,
     redactor: Arc<Redactor>,
     cancel: CancellationToken,
     calls: TaskTracker,
@@ -90,6 +92,7 @@ impl Handler {
             workflows: offer.workflows,
             caller: ToolCaller::new(context, RunKind::Mcp, Box::new(listener.clone())),
             session: LazySession::new(offer.servitors, Arc::new(listener), cancel.clone()),
+            skills: context.skills.clone(),
             redactor: context.redactor.clone(),
             cancel,
             calls: TaskTracker::new(),
@@ -209,7 +212,8 @@ impl HandlerContext {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_logging().build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_prompts().enable_logging().build();
         let name = Implementation::new("marvin", env!("CARGO_PKG_VERSION")).with_title("Marvin");
         ServerConfig::new(capabilities).with_server_info(name).with_instructions(INSTRUCTIONS)
     }
@@ -275,15 +279,28 @@ impl ServerHandler for Handler {
         }
     }
 
-    // Undeclared capabilities answer "method not found".
-
     async fn list_prompts(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        if request.and_then(|request| request.cursor).is_some() {
+            return Err(ErrorData::invalid_params("there is only one page of prompts", None));
+        }
+        Ok(ListPromptsResult::with_all_items(prompts::list(&self.shared.skills.refresh())))
     }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let skills = self.shared.skills.refresh();
+        let result = prompts::get(&skills, &request, &self.shared.redactor)?;
+        Ok(GetPromptResponse::Complete(result))
+    }
+
+    // Undeclared capabilities answer "method not found".
 
     async fn list_resources(
         &self,

@@ -2,6 +2,7 @@
 
 mod handler;
 mod http;
+mod prompts;
 mod spec;
 mod stdio;
 mod toolbox;

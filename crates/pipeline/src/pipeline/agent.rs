@@ -25,8 +25,17 @@ use std::sync::Arc;
 const MAX_BLOCKED_RETRIES: usize = 20;
 const MAX_BASELINE_BYTES: u64 = 128 * 1024 * 1024;
 /// Tools that only read.
-const READ_TOOLS: [&str; 8] =
-    ["read_file", "tree", "list_files", "code_grep", "git_status", "git_diff", "git_log", "get_usage"];
+const READ_TOOLS: [&str; 9] = [
+    "read_file",
+    "tree",
+    "list_files",
+    "code_grep",
+    "git_status",
+    "git_diff",
+    "git_log",
+    "get_usage",
+    "load_skill",
+];
 
 /// The only tool of pipeline agents that reaches the network.
 const INSTALL_TOOL: &str = "install_packages";

@@ -17,8 +17,8 @@ pub use install::{Ecosystem, InstallPackages, Manager};
 pub use run::{LineOutcome, OutputFiles, RunCommand, run_kept, run_line};
 pub(crate) use testing::RUN_TESTS;
 pub use testing::{
-    BaselineTree, RunTests, Runner, TestSeal, TestsCheck, TestsData, TestsInput, TestsVerdict, verified_line,
-    verify_tests,
+    BaselineTree, RunTests, Runner, TestSeal, TestsCheck, TestsData, TestsInput, TestsVerdict, is_test_file,
+    verified_line, verify_tests,
 };
 
 use crate::tool::DynTool;

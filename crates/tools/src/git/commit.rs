@@ -143,7 +143,7 @@ impl Tool for GitCommit {
 }
 
 /// Whether git knows who commits. Otherwise it would invent an author from the machine's name.
-async fn has_author(repository: &Repository, context: &ToolContext) -> Result<bool, ToolError> {
+pub(super) async fn has_author(repository: &Repository, context: &ToolContext) -> Result<bool, ToolError> {
     let environment = Environment::of_process();
     if environment.get("GIT_AUTHOR_EMAIL").is_some() && environment.get("GIT_COMMITTER_EMAIL").is_some() {
         return Ok(true);

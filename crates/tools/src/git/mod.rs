@@ -7,6 +7,7 @@
 
 mod checkout;
 mod commit;
+pub mod integrate;
 mod read;
 mod repository;
 mod status;

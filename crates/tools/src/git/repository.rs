@@ -114,7 +114,7 @@ impl Repository {
                 ["config", "config.worktree", "hooks", "info/attributes", "objects/info/alternates"];
             policy.protected.extend(steering.map(|place| self.directories.common.join(place)));
         }
-        if words.first() == Some(&"worktree") {
+        if words.contains(&"worktree") {
             let trees = self.root.join(".marvin/worktrees");
             std::fs::create_dir_all(&trees)
                 .map_err(|error| ToolError::Failed(format!("cannot create {}: {error}", trees.display())))?;

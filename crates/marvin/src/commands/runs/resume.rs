@@ -1,6 +1,7 @@
-//! `marvin runs resume` and `marvin resume-run`: resumes a workflow run.
+//! `marvin runs resume` and `marvin resume-run`: resumes a workflow or self-improve run.
 
-use super::which::WhichRun;
+use super::which::{self, WhichRun};
+use crate::commands::self_improve;
 use crate::commands::workflow::progress;
 use crate::commands::workflow::run::{FlowArguments, execute, run_to_end};
 use crate::failure::Failure;
@@ -11,7 +12,7 @@ use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_flow::engine::Run;
 
-/// Resume the run of a workflow that was interrupted, was stopped, or waited for a person
+/// Resume the run of a workflow, or of self-improve, that was interrupted, was stopped, or waited for a person
 #[derive(Debug, Args)]
 #[command(
     after_help = "Finished steps do not run again. A step that was running when the process died is taken from what it left behind, or run again where that does no harm, or asked about.\n\nExamples:\n  marvin runs resume --run-path .marvin/runs/run_20260203_040506_1a2b\n  marvin runs resume run_20260203_040506_1a2b --json"
@@ -29,6 +30,9 @@ pub(crate) fn run(arguments: &ResumeRunArguments) -> Result<Exit, Failure> {
     let project = Layout::new(&Environment::of_process(), None).project_of_run(&path);
     let working_dir = arguments.which.project.working_dir.as_deref().or(project.as_deref());
     let context = arguments.flow.resumed_context(working_dir, &path)?;
+    if which::is_self_improve(&path) {
+        return self_improve::resume(context, &path, arguments.which.project.json);
+    }
     execute(arguments.which.project.json, async move || {
         let (listener, progress) = progress::listener();
         let run = Run::resume(&context, &path, arguments.flow.options(listener))?;

@@ -1,4 +1,4 @@
-//! `marvin runs stop` and `marvin stop-run`: stops a workflow run from another process.
+//! `marvin runs stop` and `marvin stop-run`: stops a workflow or self-improve run from another process.
 
 use super::which::WhichRun;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How long a run may take to stop once it got the signal.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Stop the run of a workflow, from anywhere
+/// Stop the run of a workflow, or of self-improve, from anywhere
 #[derive(Debug, Args)]
 #[command(
     after_help = "Its steps are ended, its state is kept, and `marvin runs resume` resumes it later.\n\nExamples:\n  marvin runs stop run_20260203_040506_1a2b\n  marvin runs stop --run-path .marvin/runs/run_20260203_040506_1a2b"

@@ -40,7 +40,7 @@ pub(crate) struct WhichRun {
 }
 
 impl WhichRun {
-    /// The workflow run that is named, else the newest.
+    /// The workflow or self-improve run that is named, else the newest.
     pub(crate) fn find(&self) -> Result<PathBuf, Failure> {
         let places = run_directories(self.project.working_dir.as_deref())?;
         let path = match self.name.given() {
@@ -61,7 +61,7 @@ impl WhichRun {
                 "give the goal again, with `marvin run-workflow --goal`; older runs are named by --run-path",
             ));
         }
-        if !view::is_workflow(&path) {
+        if !view::is_workflow(&path) && !is_self_improve(&path) {
             return Err(EngineError::NoWorkflow(path.display().to_string()).into());
         }
         Ok(path)
@@ -74,10 +74,15 @@ impl From<EngineError> for Failure {
     }
 }
 
-/// The newest run of a workflow, also one that did not get beyond its plan.
+/// The newest run of a workflow or of self-improve, also one that did not get beyond its plan.
 fn newest(places: &[PathBuf]) -> Option<PathBuf> {
-    let is_one = |path: &PathBuf| view::is_workflow(path) || is_without_plan(path);
+    let is_one = |path: &PathBuf| view::is_workflow(path) || is_self_improve(path) || is_without_plan(path);
     places.iter().find_map(|place| run_record::list(place).into_iter().find(is_one))
+}
+
+/// Whether a run is one of self-improve.
+pub(crate) fn is_self_improve(run: &Path) -> bool {
+    RunRecord::read(run).is_ok_and(|record| record.manner == RunKind::SelfImprove)
 }
 
 /// Whether a run ended while its goal was planned.

@@ -124,8 +124,15 @@ async fn conversation(client: &Client, world: &World) {
     fs::write(world.project().join("done.txt"), "x").unwrap();
     let (_, _, report) = call(client, "verify", json!({})).await;
     assert_eq!(report["verified"], true, "{report}");
-    // Progress of the second step arrived before the second answer.
-    let steps = client.service().steps.lock().unwrap().clone();
+    // The client hands progress to a task of its own.
+    let received = || client.service().steps.lock().unwrap().clone();
+    for _ in 0..2_000 {
+        if received().len() > 1 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let steps = received();
     assert_eq!(steps.len(), 2, "{steps:?}");
     assert!(steps[0].starts_with("failed:") && steps[1].starts_with("passed:"), "{steps:?}");
 
@@ -135,7 +142,8 @@ async fn conversation(client: &Client, world: &World) {
         unknown.contains("-32602") && unknown.contains("did you mean") || unknown.contains("Did you mean"),
         "{unknown}"
     );
-    assert!(client.peer().list_prompts(None).await.unwrap_err().to_string().contains("-32601"));
+    let prompts = client.peer().list_prompts(None).await.unwrap().prompts;
+    assert!(prompts.iter().any(|prompt| prompt.name == "planner"), "{prompts:?}");
 }
 
 /// The server's only run, with a judged record of every call.
@@ -414,4 +422,35 @@ fn d7_commitments_have_one_notation() {
         let answer = pipe.call("add_commitment", json!({"assertion": format!("file_exists:{path}")}));
         assert!(answer.to_string().contains("outside the project"), "{answer}");
     }
+}
+
+#[test]
+fn skills_are_prompts() {
+    let world = World::new();
+    world.write(
+        ".marvin/skills/deploy/SKILL.md",
+        "---\nname: deploy\ndescription: Deploys it.\n---\nPush it.\n",
+    );
+    let mut pipe = Pipe::open(&world, &[]);
+    let listed = pipe.ask("prompts/list", json!({}));
+    let all = listed["result"]["prompts"].as_array().unwrap().clone();
+    let deploy = all.iter().find(|prompt| prompt["name"] == "deploy").unwrap();
+    assert_eq!(deploy["description"], "Deploys it. [from the repository, not confirmed]");
+    assert_eq!(deploy["arguments"][0]["name"], "task");
+    let got = pipe.ask("prompts/get", json!({"name": "deploy", "arguments": {"task": "to staging"}}));
+    let text = got["result"]["messages"][0]["content"]["text"].as_str().unwrap().to_string();
+    for part in ["Push it.", "[from the repository, not confirmed by the person]", "# Task\nto staging"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // An edit counts while the server runs, and a trusted text has no mark.
+    world.write(
+        ".marvin/skills/deploy/SKILL.md",
+        "---\nname: deploy\ndescription: Deploys it.\n---\nPull it.\n",
+    );
+    world.person(["skills", "trust", "deploy"]).run().exits(0);
+    let got = pipe.ask("prompts/get", json!({"name": "deploy"}));
+    let text = got["result"]["messages"][0]["content"]["text"].as_str().unwrap().to_string();
+    assert!(text.contains("Pull it.") && !text.contains("not confirmed"), "{text}");
+    let unknown = pipe.ask("prompts/get", json!({"name": "deplyo"}));
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("did you mean `deploy`?"), "{unknown}");
 }

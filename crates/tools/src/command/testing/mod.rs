@@ -16,7 +16,9 @@ mod summary;
 mod tap;
 
 pub use detect::TestsInput;
-pub use proof::{BaselineTree, TestSeal, TestsCheck, TestsVerdict, verified_line, verify_tests};
+pub use proof::{
+    BaselineTree, TestSeal, TestsCheck, TestsVerdict, is_test_file, verified_line, verify_tests,
+};
 pub(crate) use run_tests::RUN_TESTS;
 pub use run_tests::{RunTests, TestsData};
 pub use runner::Runner;

@@ -16,8 +16,9 @@ fn no_run() {
     Commands:
       list    List the runs of this project, newest first
       show    Show what happened in a run
-      stop    Stop the run of a workflow, from anywhere
-      resume  Resume the run of a workflow that was interrupted, was stopped, or waited for a person
+      stop    Stop the run of a workflow, or of self-improve, from anywhere
+      resume  Resume the run of a workflow, or of self-improve, that was interrupted, was stopped, or
+              waited for a person
 
     Options:
       -h, --help  Print help

@@ -7,6 +7,7 @@ mod memory;
 mod program;
 mod runs;
 mod services;
+mod skills;
 mod workflows;
 
 use crate::cli::trim_line_ends;
@@ -14,7 +15,7 @@ use crate::support::World;
 use std::collections::BTreeSet;
 
 /// The modules with the snapshots, which name the commands that they cover.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     include_str!("agents.rs"),
     include_str!("gate.rs"),
     include_str!("lessons.rs"),
@@ -22,6 +23,7 @@ const SOURCES: [&str; 8] = [
     include_str!("program.rs"),
     include_str!("runs.rs"),
     include_str!("services.rs"),
+    include_str!("skills.rs"),
     include_str!("workflows.rs"),
 ];
 

@@ -29,6 +29,9 @@ fn the_program() {
       memory        Decide what is remembered, search it, and see who approved it
       packs         Manage packs, the guidance for agents about files
       lessons       Manage lessons, which agents learn from corrections
+      list-skills   List the skills in effect here, and those that are refused
+      skills        Show, test, trust and remove skills
+      build-skill   Let an agent write a skill with tests, and register it if they prove it
       tk            Work with tickets: create, start, close, dep, ls, ready, show, add-note …
       model-server  Serve a script as a model over HTTP (OpenAI chat and responses, Anthropic, Gemini,
                     Ollama)
@@ -39,15 +42,16 @@ fn the_program() {
       run-workflow  Run a workflow
       workflow      Check and draw workflows, and decide for steps that wait for a person
       runs          List, show, stop and resume runs
-      resume-run    Resume the run of a workflow that was interrupted, was stopped, or waited for a
-                    person
+      resume-run    Resume the run of a workflow, or of self-improve, that was interrupted, was stopped,
+                    or waited for a person
       list-runs     List the runs of workflows
-      stop-run      Stop the run of a workflow, from anywhere
+      stop-run      Stop the run of a workflow, or of self-improve, from anywhere
       inspect-run   Show what happened in a run
       pipeline      Show the progress of a project's pipeline, resume it, and explain its phases
       list-tasks    List the tasks of the benchmark suite
       run-task      Run one task of the benchmark suite, and grade the result
       run-suite     Run the benchmark suite and write reports: JSON, Markdown, and a page with plots
+      self-improve  Improve this checkout in parallel sessions, and merge the best verified result
       replay        Run a recorded run again and show the first point at which it differs
       schema        Print the JSON schema of a file that Marvin writes
       completions   Print a completion script for a shell

@@ -13,8 +13,9 @@ fn runs() {
     Commands:
       list    List the runs of this project, newest first
       show    Show what happened in a run
-      stop    Stop the run of a workflow, from anywhere
-      resume  Resume the run of a workflow that was interrupted, was stopped, or waited for a person
+      stop    Stop the run of a workflow, or of self-improve, from anywhere
+      resume  Resume the run of a workflow, or of self-improve, that was interrupted, was stopped, or
+              waited for a person
 
     Options:
       -h, --help  Print help
@@ -60,7 +61,7 @@ fn runs() {
       marvin runs show --json | jq .tools
     ");
     assert_snapshot!(help("runs stop"), @"
-    Stop the run of a workflow, from anywhere
+    Stop the run of a workflow, or of self-improve, from anywhere
 
     Usage: marvin runs stop [OPTIONS] [RUN]
 
@@ -80,7 +81,8 @@ fn runs() {
       marvin runs stop --run-path .marvin/runs/run_20260203_040506_1a2b
     ");
     assert_snapshot!(help("runs resume"), @"
-    Resume the run of a workflow that was interrupted, was stopped, or waited for a person
+    Resume the run of a workflow, or of self-improve, that was interrupted, was stopped, or waited for a
+    person
 
     Usage: marvin runs resume [OPTIONS] [RUN]
 
@@ -114,7 +116,8 @@ fn runs() {
 #[test]
 fn older_names_of_the_runs_commands() {
     assert_snapshot!(help("resume-run"), @"
-    Resume the run of a workflow that was interrupted, was stopped, or waited for a person
+    Resume the run of a workflow, or of self-improve, that was interrupted, was stopped, or waited for a
+    person
 
     Usage: marvin resume-run [OPTIONS] [RUN]
 
@@ -160,7 +163,7 @@ fn older_names_of_the_runs_commands() {
       marvin list-runs --json | jq -r '.[] | select(.status == "BLOCKED") | .run_path'
     "#);
     assert_snapshot!(help("stop-run"), @"
-    Stop the run of a workflow, from anywhere
+    Stop the run of a workflow, or of self-improve, from anywhere
 
     Usage: marvin stop-run [OPTIONS] [RUN]
 
@@ -256,6 +259,55 @@ fn benchmark() {
       marvin run-task --task-id lru-cache --runner oracle
       marvin run-task --task-id single-flight --runner hierarchical --provider anthropic --max-cost 1
       marvin run-task --task-id stats-summary --runner baseline --script mine.jsonl --keep
+    ");
+    assert_snapshot!(help("self-improve"), @"
+    Improve this checkout in parallel sessions, and merge the best verified result
+
+    Usage: marvin self-improve [OPTIONS] --goal <TEXT>
+
+    Options:
+          --goal <TEXT>            What is to be improved
+          --input <URL|FILE|TEXT>  More to work with: a URL, a file or a text (default: the first URL in
+                                   the goal)
+          --sessions <N>           Sessions of a batch [default: 5]
+          --batches <N>            Batches, one after the other [default: 1]
+          --workers <N>            Sessions that run at the same time [default: 4]
+          --no-merge               Only report, and merge nothing
+          --llm <NAME>             The provider; mixed: one session of five with claude, the others with
+                                   codex (default: the first with a key) [alias: --provider]
+          --model <MODEL>          The model
+          --script <FILE>          A script for the mock provider (JSONL); every attempt plays it from
+                                   its beginning
+          --evaluate <COMMAND>     The command that evaluates a checkout (default: the tests of the
+                                   project)
+          --include <PATHS>        Files and directories that sessions may change (default: the setting
+                                   self_improve.include)
+          --may-change <PATHS>     Tests and files that steer them that sessions may change
+          --max-cost <USD>         Stop everything when this many US dollars are spent (exit code 6)
+          --deadline <SECONDS>     End a session after this many seconds; 0: no limit
+          --working-dir <PATH>     The checkout (default: the project around this directory)
+          --json                   The report as JSON
+      -h, --help                   Print help
+
+    Every batch evaluates the checkout, lets the sessions work in worktrees of their own, compares what
+    they left by a fixed rubric, and merges the best verified result, evaluated again. Existing tests
+    are protected: a session that changes one loses. The checkout must be a clean git checkout. Reports:
+    self_improve.json, self_improve.md and self_improve.html in the run.
+
+    It stops at Ctrl-C, by `marvin stop-run`, and when the file .marvin/stop-self-improve exists;
+    `marvin resume-run` resumes it.
+
+    Exit codes: 0 a winner was merged (--no-merge: found); 3 no session was verified, or nothing could
+    be merged; 4 the goal is ambiguous, or the checkout is not clean; 6 the budget is spent; 130
+    stopped.
+
+    Examples:
+      marvin self-improve --goal 'Fix the rounding of prices' --max-cost 5
+      marvin self-improve --goal 'Add a parser for dates' --evaluate 'pytest -q' --include src,tests
+      marvin self-improve --goal 'Harden the parser as https://example.com/notes says' --llm mixed
+      --sessions 10
+      marvin self-improve --goal 'Improve the error messages' --no-merge --batches 2 --json | jq
+      .batches
     ");
     assert_snapshot!(help("run-suite"), @r"
     Run the benchmark suite and write reports: JSON, Markdown, and a page with plots

@@ -317,6 +317,9 @@ fn init() {
           --remove
               Undo the setup
 
+          --skills
+              Install the skills that Marvin's agents have, as far as you trust them or they are proved
+
           --dry-run
               Show what would change, and write nothing
 
@@ -341,6 +344,7 @@ fn init() {
       marvin init
       marvin init --dry-run
       marvin init --client claude --working-dir ~/src/app
+      marvin init --skills                                  also into .claude/skills and .agents/skills
       marvin init --remove
     ");
 }

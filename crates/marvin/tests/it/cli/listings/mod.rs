@@ -10,5 +10,6 @@ mod replies;
 mod runs;
 mod services;
 mod settings;
+mod skills;
 mod tickets;
 mod workflows;

@@ -36,6 +36,7 @@ fn tools() {
     launch_research_agent  Start a sub-agent that answers a question by looking: it reads, searches and browses, and changes nothing
     list_commitments       List the commitments of this project with their status at the last verification
     list_servitors         Show the servitors of this project and how each of them stands
+    load_skill             Load a skill: its instructions and the list of its files; with `file`, the text of that file
     message_servitor       Send word to a servitor: an answer, news, or something to do
     notes_ls               List the notes and directories in the notes directory
     notes_mkdir            Create a directory of notes, with its parents
@@ -104,6 +105,7 @@ fn tools() {
     launch_research_agent  Start a sub-agent that answers a question by looking: it reads, searches and browses, and changes nothing
     list_commitments       List the commitments of this project with their status at the last verification
     list_servitors         Show the servitors of this project and how each of them stands
+    load_skill             Load a skill: its instructions and the list of its files; with `file`, the text of that file
     notes_ls               List the notes and directories in the notes directory
     read_file              Read a text file of the working directory, with line numbers
     read_note              Read a note from the notes directory

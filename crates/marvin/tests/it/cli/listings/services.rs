@@ -224,9 +224,9 @@ fn init() {
     assert_snapshot!(init(&["--remove"]), @"
     deleted    .claude/settings.local.json               the hooks for Claude Code
     deleted    .codex/hooks.json                         the hooks for Codex
-    deleted    .claude/skills/marvin-reflect/SKILL.md
-    deleted    .claude/skills/marvin-health/SKILL.md
     deleted    .claude/skills/marvin-evolve/SKILL.md
+    deleted    .claude/skills/marvin-health/SKILL.md
+    deleted    .claude/skills/marvin-reflect/SKILL.md
     deleted    .claude/skills/marvin-teach/SKILL.md
     deleted    .marvin/packs/_pack.schema.json
     deleted    .marvin/packs/git-workflow/guardrails.md

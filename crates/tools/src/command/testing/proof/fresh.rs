@@ -8,6 +8,7 @@ use super::seal::TestSeal;
 use super::tree::{self, ProjectEntry, Zone};
 use crate::result::ToolError;
 use globset::GlobSet;
+use marvin_base::layout::state::identity;
 use marvin_base::signature;
 use std::fs::{self, File};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
@@ -50,7 +51,8 @@ impl FreshCopy {
             ToolError::Failed(format!("cannot create a directory for the copy: {error}"))
         };
         let directory = tempfile::Builder::new().prefix("marvin-proof-").tempdir().map_err(wrong)?;
-        let root = surround(project, directory.path()).map_err(wrong)?;
+        // A worktree of the project has the project's name and surroundings, so that code cannot tell where it is verified.
+        let root = surround(&identity(project), directory.path()).map_err(wrong)?;
         fs::create_dir_all(&root).map_err(wrong)?;
         let mut copier = Copier {
             project,

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use fresh::FreshCopy;
 pub use seal::TestSeal;
+pub use source::is_test_file;
 
 /// Findings that are listed in a reason.
 const MAX_LISTED: usize = 5;

@@ -74,20 +74,26 @@ pub(super) fn is_known(ending: &str) -> bool {
 
 const TEST_DIRECTORIES: [&str; 6] = ["test", "tests", "__tests__", "spec", "t", "testing"];
 
-/// The tests of a file; none when it has none.
-pub(super) fn tests_of(path: &Path, bytes: &[u8]) -> Option<TestFile> {
-    let ending = path.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
+/// Whether a file is a test by its name or its directory, whatever its language.
+#[must_use]
+pub fn is_test_file(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let in_directory = path
         .parent()
         .into_iter()
         .flat_map(Path::components)
         .any(|part| TEST_DIRECTORIES.iter().any(|name| part.as_os_str().eq_ignore_ascii_case(name)));
-    let named = in_directory
+    in_directory
         || stem == "test"
         || stem.starts_with("test_")
         || stem.starts_with("test-")
-        || [".test", ".spec", "_test", "-test", "_spec", "tests"].iter().any(|end| stem.ends_with(end));
+        || [".test", ".spec", "_test", "-test", "_spec", "tests"].iter().any(|end| stem.ends_with(end))
+}
+
+/// The tests of a file; none when it has none.
+pub(super) fn tests_of(path: &Path, bytes: &[u8]) -> Option<TestFile> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
+    let named = is_test_file(path);
     let at = LANGUAGES.iter().position(|language| language.endings.contains(&ending.as_str()));
     // Rust keeps unit tests beside the code.
     if at.is_none() || (!named && ending != "rs") {

@@ -1,0 +1,81 @@
+//! Errors of self-improve runs.
+
+use super::plan::PlanError;
+use marvin_agent::SessionError;
+use marvin_base::Exit;
+use marvin_base::atomic::WriteError;
+use marvin_base::ledger::LedgerError;
+use marvin_base::settings::SettingsError;
+use marvin_flow::engine::EngineError;
+use marvin_memory::MemoryError;
+use marvin_tools::ToolError;
+use std::path::Path;
+
+/// Why a run cannot begin or continue.
+#[derive(Debug, thiserror::Error)]
+pub enum ImproveError {
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error("cannot read the input {0}: {1}")]
+    Input(String, String),
+    #[error(
+        "cannot begin: the checkout has uncommitted changes: {0}\n  hint: commit or stash them; sessions begin with the last commit, and merges need a clean checkout"
+    )]
+    NotClean(String),
+    #[error(
+        "cannot begin: the repository has no commit\n  hint: commit the project first; sessions begin with the last commit"
+    )]
+    NoCommit,
+    #[error(
+        "cannot evaluate the checkout: {0}\n  hint: name a command that can be run here, with --evaluate"
+    )]
+    Evaluation(String),
+    #[error(
+        "cannot complete an interrupted merge: files that it does not touch have changed: {0}\n  hint: commit or stash them, and resume"
+    )]
+    Recovery(String),
+    #[error(
+        "cannot take the merge lock: another run holds it for more than an hour\n  hint: `marvin runs` shows it"
+    )]
+    Locked,
+    #[error("{0} is not a self-improve run")]
+    NotARun(String),
+    #[error(transparent)]
+    Session(SessionError),
+    #[error(transparent)]
+    Workflow(EngineError),
+    #[error(transparent)]
+    Git(#[from] ToolError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    #[error(transparent)]
+    Lab(#[from] crate::LabError),
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl ImproveError {
+    pub(super) fn file(path: &Path, error: std::io::Error) -> Self {
+        ImproveError::Write(WriteError { path: path.display().to_string(), source: error })
+    }
+
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            ImproveError::Plan(_) | ImproveError::NotARun(_) => Exit::Usage,
+            ImproveError::NotClean(_)
+            | ImproveError::NoCommit
+            | ImproveError::Recovery(_)
+            | ImproveError::Evaluation(_) => Exit::Blocked,
+            ImproveError::Session(error) => error.exit(),
+            ImproveError::Workflow(error) => error.exit(),
+            _ => Exit::Failed,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The input of a run: a URL, a file or a text beside the goal. What it says is data, not an instruction.
+
+use super::ImproveError;
+use marvin_agent::ProjectContext;
+use marvin_agent::tool_caller::record_call;
+use marvin_base::files::{self, Links};
+use marvin_base::truncate;
+use marvin_model::{Arguments, ToolCall};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::Path;
+use tokio_util::sync::CancellationToken;
+
+/// Bytes of an input.
+pub(super) const MAX_INPUT_BYTES: u64 = 512_000;
+/// Seconds that fetching a URL may take.
+const FETCH_TIMEOUT_SECONDS: u64 = 15;
+/// Characters at the end of a sentence that do not belong to a URL in it.
+const SENTENCE_END: &[char] = &['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '\'', '"', '`'];
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InputKind {
+    #[default]
+    None,
+    Url,
+    File,
+    Text,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    pub kind: InputKind,
+    /// The URL or the path.
+    #[serde(rename = "ref", default, skip_serializing_if = "String::is_empty")]
+    pub reference: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub content: String,
+}
+
+impl Input {
+    /// Reads what `--input` names, else the first URL in the goal.
+    ///
+    /// # Errors
+    /// When a URL or file cannot be read.
+    pub async fn read(
+        given: Option<&str>,
+        goal: &str,
+        project: &ProjectContext,
+        cancel: &CancellationToken,
+    ) -> Result<Input, ImproveError> {
+        let input = detect(given, goal, &project.directory);
+        let content = match input.kind {
+            InputKind::None | InputKind::Text => return Ok(input),
+            InputKind::Url => fetch(&input.reference, project, cancel).await?,
+            InputKind::File => {
+                let path = project.directory.join(&input.reference);
+                let bytes = files::read(&path, MAX_INPUT_BYTES, Links::Follow)
+                    .map_err(|error| ImproveError::Input(input.reference.clone(), error.to_string()))?;
+                String::from_utf8_lossy(&bytes).into_owned()
+            }
+        };
+        Ok(Input { content: bounded(&content), ..input })
+    }
+}
+
+fn bounded(text: &str) -> String {
+    let end = truncate::floor(text, usize::try_from(MAX_INPUT_BYTES).unwrap_or(usize::MAX).min(text.len()));
+    text.get(..end).unwrap_or_default().to_string()
+}
+
+/// What the input is, without reading it.
+fn detect(given: Option<&str>, goal: &str, directory: &Path) -> Input {
+    let of = |kind, reference: &str| Input { kind, reference: reference.to_string(), content: String::new() };
+    match given {
+        Some(text) if url_at(text) == Some(text) => of(InputKind::Url, text),
+        Some(text) if !text.contains('\n') && directory.join(text).is_file() => of(InputKind::File, text),
+        Some(text) => Input { content: bounded(text), ..of(InputKind::Text, "") },
+        None => first_url(goal).map(|url| of(InputKind::Url, url)).unwrap_or_default(),
+    }
+}
+
+/// The first URL in a text.
+fn first_url(text: &str) -> Option<&str> {
+    text.char_indices().find_map(|(at, char)| if char == 'h' { url_at(text.get(at..)?) } else { None })
+}
+
+/// The URL at the beginning of a text.
+fn url_at(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
+    let end = rest.find(|char: char| char.is_whitespace() || matches!(char, '<' | '"')).unwrap_or(rest.len());
+    let host = rest.get(..end)?.trim_end_matches(SENTENCE_END);
+    if host.is_empty() { None } else { text.get(..text.len() - rest.len() + host.len()) }
+}
+
+/// Fetches a URL as an agent would: judged, limited and recorded.
+async fn fetch(
+    url: &str,
+    project: &ProjectContext,
+    cancel: &CancellationToken,
+) -> Result<String, ImproveError> {
+    let arguments = Map::from_iter([
+        ("url".to_string(), url.into()),
+        ("max_bytes".to_string(), MAX_INPUT_BYTES.into()),
+        ("timeout_s".to_string(), FETCH_TIMEOUT_SECONDS.into()),
+    ]);
+    let call = ToolCall {
+        id: "input".into(),
+        name: "web_fetch".into(),
+        arguments: Arguments::Object(arguments),
+        opaque: None,
+    };
+    let called = record_call(project, &call, cancel.clone()).await?;
+    let content = called.record.pointer("/data/content").and_then(Value::as_str);
+    match content.filter(|content| called.ok && !content.is_empty()) {
+        Some(content) => Ok(content.to_string()),
+        None => Err(ImproveError::Input(url.to_string(), truncate::head(&called.text, 400))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_follows_from_the_text() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("notes.md"), "x").unwrap();
+        let kind = |given: Option<&str>, goal: &str| {
+            let input = detect(given, goal, directory.path());
+            (input.kind, input.reference)
+        };
+        assert_eq!(kind(Some("https://a.example/x"), ""), (InputKind::Url, "https://a.example/x".into()));
+        assert_eq!(kind(Some("notes.md"), "see http://b.example"), (InputKind::File, "notes.md".into()));
+        assert_eq!(kind(Some("see https://a.example/x"), ""), (InputKind::Text, String::new()));
+        assert_eq!(kind(Some("missing.md"), ""), (InputKind::Text, String::new()));
+        let goal = "Read (https://a.example/x?y=1), then http://b.example.";
+        assert_eq!(kind(None, goal), (InputKind::Url, "https://a.example/x?y=1".into()));
+        assert_eq!(kind(None, "Ends at http://b.example/p."), (InputKind::Url, "http://b.example/p".into()));
+        assert_eq!(kind(None, "https:// is no URL, and neither is http"), (InputKind::None, String::new()));
+    }
+
+    #[test]
+    fn texts_are_cut_at_a_character() {
+        let long = "ä".repeat(300_000);
+        let input = detect(Some(&long), "", Path::new("/"));
+        assert!(input.content.len() as u64 <= MAX_INPUT_BYTES && input.content.len() > 511_000);
+        assert!(input.content.chars().all(|char| char == 'ä'));
+    }
+}

@@ -1,0 +1,321 @@
+//! Self-improve: batches of parallel sessions work at a goal, and the best verified result is merged.
+//!
+//! A run evaluates the checkout ([`evaluation`]), lets sessions work in worktrees ([`session`], [`workflow`]), compares what they
+//! left ([`compare`]) and merges the winner ([`merge`]). Models propose changes and nothing else: prompts, evaluations, scores and
+//! merges are the shell's, by the rules of docs/constitution.md. Everything is in a [`journal`] before it counts, so that a run
+//! that was killed anywhere is resumed to the same winner and the same tree.
+//!
+//! Limits: files that git ignores are not in the worktrees of sessions. The code under test runs in the process of its tests.
+
+mod changes;
+mod compare;
+mod error;
+mod evaluation;
+mod input;
+mod journal;
+mod merge;
+mod plan;
+mod progress;
+mod prompt;
+mod report;
+mod session;
+mod session_report;
+mod workflow;
+
+pub use error::ImproveError;
+pub use evaluation::Evaluation;
+pub use input::Input;
+pub use journal::StopReason;
+pub use plan::{MIXED, Plan, PlanError};
+pub use progress::Progress;
+pub use report::Report;
+pub use session_report::{SessionReport, SessionStatus};
+
+use evaluation::Evaluator;
+use futures_util::StreamExt;
+use journal::{BatchHistory, Entry, Journal, MergeReport};
+use marvin_agent::ProjectContext;
+use marvin_base::Exit;
+use marvin_base::clock;
+use marvin_base::run::RunDirectory;
+use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
+use marvin_flow::engine::Lock;
+use marvin_model::cost::CostLedger;
+use marvin_tools::git::integrate;
+use session::{Batch, Shared};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// A file in `.marvin` that stops all self-improve runs of a project.
+const STOP_FILE: &str = "stop-self-improve";
+const STOP_POLL: Duration = Duration::from_millis(100);
+
+/// The end of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    pub run: PathBuf,
+    pub report: Report,
+    /// The paths of the reports.
+    pub reports: Vec<PathBuf>,
+}
+
+impl Outcome {
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self.report.stop_reason {
+            Some(StopReason::Budget) => Exit::Budget,
+            Some(StopReason::Signal | StopReason::StopFile) => Exit::Interrupted,
+            None if self.report.is_blocked() => Exit::Blocked,
+            None if self.report.has_success() => Exit::Success,
+            None => Exit::NotVerified,
+        }
+    }
+}
+
+/// Starts a run.
+///
+/// # Errors
+/// When the plan is wrong, the checkout is not clean or cannot be evaluated, or a record cannot be written.
+pub async fn start(
+    project: ProjectContext,
+    plan: Plan,
+    signal: CancellationToken,
+    progress: Progress,
+) -> Result<Outcome, ImproveError> {
+    plan.check()?;
+    let project = Arc::new(project);
+    let context = project.tool_context(CancellationToken::new(), None);
+    if !integrate::has_commit(&context).await? {
+        return Err(ImproveError::NoCommit);
+    }
+    project.layout.prepare_state().map_err(|error| ImproveError::Internal(error.to_string()))?;
+    if merge::lock_and_recover(&project, &signal, &progress).await?.is_none() {
+        return Err(ImproveError::Internal("interrupted".into()));
+    }
+    let changed = integrate::uncommitted(&context).await?;
+    if !changed.is_empty() {
+        return Err(ImproveError::NotClean(marvin_base::truncate::line(&changed.join(", "), 200)));
+    }
+    let run = RunDirectory::create_in(&project.layout)?;
+    let _lock = Lock::take(run.path()).map_err(ImproveError::Workflow)?;
+    let journal = Journal::open(run.path(), &project.redactor)?;
+    save(&run, &project, &plan, RunStatus::Running, None)?;
+    journal.append(Entry::Planned { plan: Box::new(plan.clone()) })?;
+    progress.say(&format!("run {}", run.path().display()));
+    drive(Run { project, run, journal, plan }, signal, progress).await
+}
+
+/// Resumes a run that was stopped or killed.
+///
+/// # Errors
+/// When it is not a self-improve run, another process works on it, or its journal is damaged.
+pub async fn resume(
+    project: ProjectContext,
+    path: &Path,
+    signal: CancellationToken,
+    progress: Progress,
+) -> Result<Outcome, ImproveError> {
+    let shown = path.display().to_string();
+    let (Some(runs), Some(id)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Err(ImproveError::NotARun(shown));
+    };
+    let run = RunDirectory::open(runs, id).map_err(|error| ImproveError::file(path, error))?;
+    let _lock = Lock::take(run.path()).map_err(ImproveError::Workflow)?;
+    let journal = Journal::open(run.path(), &project.redactor)?;
+    let history = journal.history();
+    let plan = history.plan.ok_or(ImproveError::NotARun(shown))?;
+    if !history.completed {
+        journal.append(Entry::Resumed)?;
+        save(&run, &project, &plan, RunStatus::Running, None)?;
+        if merge::lock_and_recover(&project, &signal, &progress).await?.is_none() {
+            return Err(ImproveError::Internal("interrupted".into()));
+        }
+    }
+    drive(Run { project: Arc::new(project), run, journal, plan }, signal, progress).await
+}
+
+/// An open run.
+struct Run {
+    project: Arc<ProjectContext>,
+    run: RunDirectory,
+    journal: Journal,
+    plan: Plan,
+}
+
+/// Runs all batches that are not over, and writes the reports.
+async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Result<Outcome, ImproveError> {
+    let Run { project, run, journal, plan } = run;
+    let stop = signal.child_token();
+    let shared = Shared {
+        plan,
+        project,
+        run,
+        journal,
+        progress,
+        git: tokio::sync::Mutex::new(()),
+        stop: stop.clone(),
+        spent: CancellationToken::new(),
+    };
+    let file = shared.project.layout.record().map(|record| record.join(STOP_FILE));
+    let watch = tokio::spawn(async move {
+        while !file.as_ref().is_some_and(|file| file.exists()) {
+            tokio::time::sleep(STOP_POLL).await;
+        }
+        stop.cancel();
+    });
+    let mut result = Ok(());
+    for number in 1..=shared.plan.batches {
+        if shared.stop.is_cancelled() || shared.journal.history().completed {
+            break;
+        }
+        result = Box::pin(batch(&shared, number)).await;
+        if result.is_err() {
+            break;
+        }
+    }
+    watch.abort();
+    if result.is_ok() && !shared.journal.history().completed {
+        let reason = match (shared.stop.is_cancelled(), shared.spent.is_cancelled(), signal.is_cancelled()) {
+            (false, ..) => None,
+            (true, true, _) => Some(StopReason::Budget),
+            (true, false, true) => Some(StopReason::Signal),
+            (true, false, false) => Some(StopReason::StopFile),
+        };
+        shared.journal.append(reason.map_or(Entry::Completed, |reason| Entry::Stopped { reason }))?;
+    }
+    let report = Report::new(&shared.journal.history(), shared.run.path());
+    let reports = report.write(&shared.run.reports(), &shared.project.redactor)?;
+    let outcome = Outcome { run: shared.run.path().to_path_buf(), report, reports };
+    let status = match (&result, outcome.exit()) {
+        (Err(_), _) => RunStatus::Failed,
+        (Ok(()), Exit::Success) => RunStatus::Success,
+        (Ok(()), Exit::Budget) => RunStatus::BudgetSpent,
+        (Ok(()), Exit::Interrupted) => RunStatus::Stopped,
+        (Ok(()), Exit::Blocked) => RunStatus::Blocked,
+        (Ok(()), _) => RunStatus::NotVerified,
+    };
+    save(&shared.run, &shared.project, &shared.plan, status, Some(&outcome.report))?;
+    result?;
+    if outcome.report.stop_reason.is_none() {
+        remove_worktrees(&shared).await;
+    }
+    Ok(outcome)
+}
+
+fn save(
+    run: &RunDirectory,
+    project: &ProjectContext,
+    plan: &Plan,
+    status: RunStatus,
+    report: Option<&Report>,
+) -> Result<(), ImproveError> {
+    let mut start = project.starting_settings();
+    if plan.llm == MIXED {
+        start.remove(marvin_base::settings::table::PROVIDER.key);
+    }
+    let record = RunRecord {
+        status: Some(status),
+        goal: Some(plan.goal.clone()),
+        ended_at: (!status.is_open()).then(clock::now_stamp),
+        tool_call_count: report.map(Report::tool_calls),
+        cost: report.and_then(|_| cost(run, project)),
+        start,
+        ..RunRecord::new(RunKind::SelfImprove)
+    };
+    Ok(run.save(&record, &project.redactor)?)
+}
+
+/// The cost of all sessions.
+fn cost(run: &RunDirectory, project: &ProjectContext) -> Option<marvin_base::run_record::CostReport> {
+    let durability = marvin_base::ledger::Durability::System;
+    let ledger = CostLedger::open(&run.cost(), &[], None, durability, project.redactor.clone()).ok()?;
+    Some(ledger.tree().ok()?.report())
+}
+
+/// Best effort: a leftover worktree is harmless, and git prunes it.
+async fn remove_worktrees(shared: &Shared) {
+    let context = shared.project.tool_context(CancellationToken::new(), None);
+    let Ok(workspace) = context.workspace() else { return };
+    let directory = shared.worktree("any", 0).parent().map(Path::to_path_buf).unwrap_or_default();
+    let names = std::fs::read_dir(workspace.root().join(&directory)).into_iter().flatten().flatten();
+    for name in names.map(|entry| directory.join(entry.file_name())) {
+        marvin_tools::git::remove_worktree(&name.display().to_string(), &context).await.ok();
+    }
+    std::fs::remove_dir(workspace.root().join(&directory)).ok();
+}
+
+/// Runs a batch, or the rest of it.
+async fn batch(shared: &Shared, number: u32) -> Result<(), ImproveError> {
+    let known = shared.journal.history().batches.get(&number).cloned();
+    if known.as_ref().is_some_and(|known| known.merge.is_some()) {
+        return Ok(());
+    }
+    let context = shared.project.tool_context(CancellationToken::new(), None);
+    let base = match &known {
+        Some(known) => known.base.clone(),
+        None => integrate::head(&context).await?,
+    };
+    let checkout = shared.check_out("base", number, &base).await?;
+    let evaluator = Arc::new(Evaluator::new(&shared.plan, &checkout, &shared.stop).await?);
+    let known = match known {
+        Some(known) => known,
+        None => {
+            shared.progress.say(&format!("batch {number}: evaluating the checkout"));
+            let Some(evaluation) = evaluator.evaluate(&checkout, &shared.stop).await else { return Ok(()) };
+            if !evaluation.ran {
+                return Err(ImproveError::Evaluation(evaluation.reason.unwrap_or_default()));
+            }
+            shared.progress.say(&format!("batch {number}: baseline: {}", evaluation.summary()));
+            let entry = Entry::Batch { batch: number, base: base.clone(), evaluation: evaluation.clone() };
+            shared.journal.append(entry)?;
+            BatchHistory { base: base.clone(), evaluation, ..BatchHistory::default() }
+        }
+    };
+    let batch = Batch { number, base: &base, baseline: &known.evaluation, evaluator: &evaluator, shared };
+    sessions(&batch, &known).await?;
+    if shared.stop.is_cancelled() {
+        return Ok(());
+    }
+    let history = shared.journal.history();
+    let ended: Vec<SessionReport> =
+        history.batches.get(&number).map(|batch| batch.ended.values().cloned().collect()).unwrap_or_default();
+    let winner = compare::winner(&ended);
+    let name = winner.map(|winner| winner.session_id.clone());
+    if known.winner.is_none() {
+        shared.journal.append(Entry::Winner { batch: number, session: name.clone() })?;
+    }
+    let refused = |reason: &str| MergeReport { reason: Some(reason.into()), ..MergeReport::default() };
+    let merged = match winner {
+        None => Some(refused("no session was verified")),
+        Some(_) if !shared.plan.merge => Some(refused("report only (--no-merge)")),
+        Some(winner) => merge::merge(shared, number, &base, winner, &evaluator).await?,
+    };
+    let Some(merge) = merged else { return Ok(()) };
+    let name = name.as_deref().unwrap_or("none");
+    let what = merge.reason.clone().unwrap_or_else(|| "merged".into());
+    shared.progress.say(&format!("batch {number}: winner {name}: {what}"));
+    shared.journal.append(Entry::Merged { batch: number, merge })
+}
+
+/// Runs the sessions of a batch that have no end yet, in parallel.
+async fn sessions(batch: &Batch<'_>, known: &BatchHistory) -> Result<(), ImproveError> {
+    let shared = batch.shared;
+    let left = (1..=shared.plan.sessions)
+        .map(|index| (index, plan::session_id(batch.number, index)))
+        .filter(|(_, id)| !known.ended.contains_key(id));
+    let jobs = left.map(|(index, id)| {
+        let open = known.open.get(&id).cloned();
+        async move { Box::pin(session::run(batch, index, open)).await }
+    });
+    let mut running = futures_util::stream::iter(jobs).buffer_unordered(shared.plan.workers.max(1) as usize);
+    while let Some(ended) = running.next().await {
+        if let Some(session) = ended? {
+            shared.journal.append(Entry::SessionEnded { session: Box::new(session) })?;
+            let report = Report::new(&shared.journal.history(), shared.run.path());
+            report.write(&shared.run.reports(), &shared.project.redactor)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! The plan of a self-improve run: everything that is decided before the first session, and what follows from it.
+
+use super::input::Input;
+use serde::{Deserialize, Serialize};
+
+/// Attempts of one session.
+pub(super) const MAX_ATTEMPTS: u32 = 3;
+/// Model calls and tool calls that one attempt is planned with.
+const PLANNED_ENERGY_PER_ATTEMPT: u64 = 2;
+/// Sessions per Claude session of a mixed batch.
+const MIXED_PERIOD: u32 = 5;
+/// The provider word that mixes two agent programs.
+pub const MIXED: &str = "mixed";
+
+/// Hints by session index; neighbours differ.
+const STRATEGIES: [&str; 4] = [
+    "minimal diff: the smallest change that reaches the goal",
+    "tests first: write a test that fails without the change, then make it pass",
+    "retry and loop safety, and observability: bounded loops, clear errors, evidence in the output",
+    "workflow planning and step contracts: split the work into steps with verifiable results",
+];
+
+/// Goals that say nothing about what to change.
+const AMBIGUOUS_GOALS: [&str; 7] =
+    ["fix it", "improve it", "work on it", "do it", "help", "make it better", "something"];
+const QUESTIONS: [&str; 2] = [
+    "Which behaviour or file is to be changed, and what is wrong with it now?",
+    "Which check shows that the change is right?",
+];
+/// Words of a goal that ask for a change of files.
+const CHANGE_VERBS: [&str; 8] =
+    ["fix", "improve", "implement", "add", "update", "modify", "refactor", "harden"];
+const CHANGE_PHRASE: &str = "work on";
+
+/// The settings of a run, as its journal begins with them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub goal: String,
+    pub input: Input,
+    pub sessions: u32,
+    pub batches: u32,
+    pub workers: u32,
+    pub merge: bool,
+    /// A provider, or [`MIXED`].
+    pub llm: String,
+    /// The evaluation as a shell line; none: the tests of the project.
+    pub evaluate: Option<String>,
+    /// Files and directories that a session may change.
+    pub include: Vec<String>,
+    /// Oracles and steering files that it may change too.
+    pub may_change: Vec<String>,
+    /// Seconds of one session; 0: no limit.
+    pub deadline_s: u64,
+}
+
+/// A plan that cannot be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    #[error(
+        "--llm mixed needs a number of sessions that is a multiple of {MIXED_PERIOD}, not {0}\n  hint: --sessions {next}",
+        next = .0.div_ceil(MIXED_PERIOD).max(1) * MIXED_PERIOD
+    )]
+    Mix(u32),
+    #[error(
+        "cannot include `{0}`: not a path below the project\n  hint: name files and directories relative to it"
+    )]
+    Include(String),
+}
+
+impl Plan {
+    /// Checks what the command line alone cannot.
+    ///
+    /// # Errors
+    /// When sessions do not fit the mix, or a path leads out of the project.
+    pub fn check(&self) -> Result<(), PlanError> {
+        if self.llm == MIXED && (self.sessions == 0 || !self.sessions.is_multiple_of(MIXED_PERIOD)) {
+            return Err(PlanError::Mix(self.sessions));
+        }
+        let is_below = |path: &&String| {
+            !path.is_empty()
+                && std::path::Path::new(path).components().all(|part| {
+                    matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir)
+                })
+        };
+        match self.include.iter().chain(&self.may_change).find(|path| !is_below(path)) {
+            Some(path) => Err(PlanError::Include(path.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// The provider of a session. In a mixed batch, Claude Code has the indices 1, 6, 11 and so on.
+    #[must_use]
+    pub fn provider(&self, index: u32) -> &str {
+        match self.llm.as_str() {
+            MIXED if (index.saturating_sub(1)).is_multiple_of(MIXED_PERIOD) => "claude",
+            MIXED => "codex",
+            provider => provider,
+        }
+    }
+
+    /// Questions that the goal leaves open; empty when it can be worked on.
+    #[must_use]
+    pub fn questions(&self) -> Vec<String> {
+        let goal = words(&self.goal);
+        match goal.is_empty() || AMBIGUOUS_GOALS.contains(&goal.as_str()) {
+            true => QUESTIONS.map(String::from).to_vec(),
+            false => Vec::new(),
+        }
+    }
+
+    /// Whether the goal asks for changed files.
+    #[must_use]
+    pub fn asks_for_change(&self) -> bool {
+        let goal = format!(" {} ", words(&self.goal));
+        CHANGE_VERBS.into_iter().chain([CHANGE_PHRASE]).any(|verb| goal.contains(&format!(" {verb} ")))
+    }
+
+    /// Whether a path may be changed.
+    #[must_use]
+    pub fn includes(&self, path: &str) -> bool {
+        let path = std::path::Path::new(path);
+        self.include
+            .iter()
+            .chain(&self.may_change)
+            .any(|include| path.starts_with(include.trim_start_matches("./")))
+    }
+
+    #[must_use]
+    pub fn planned_energy(&self) -> u64 {
+        u64::from(self.batches) * u64::from(self.sessions) * planned_session_energy()
+    }
+}
+
+#[must_use]
+pub(super) fn planned_session_energy() -> u64 {
+    u64::from(MAX_ATTEMPTS) * PLANNED_ENERGY_PER_ATTEMPT
+}
+
+/// The strategy hint of a session; indices begin with 1.
+#[must_use]
+pub(super) fn strategy(index: u32) -> &'static str {
+    let at = index.saturating_sub(1) as usize % STRATEGIES.len();
+    STRATEGIES.get(at).copied().unwrap_or_default()
+}
+
+/// The id of a session: batch and index, both from 1.
+#[must_use]
+pub(super) fn session_id(batch: u32, index: u32) -> String {
+    format!("{batch}-{index}")
+}
+
+/// The words of a text in lower case, without punctuation around them.
+fn words(text: &str) -> String {
+    let plain = |word: &str| word.trim_matches(|char: char| !char.is_alphanumeric()).to_lowercase();
+    text.split_whitespace().map(plain).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in super::super) fn plan(goal: &str) -> Plan {
+        Plan {
+            goal: goal.into(),
+            input: Input::default(),
+            sessions: 5,
+            batches: 2,
+            workers: 4,
+            merge: true,
+            llm: "mock".into(),
+            evaluate: None,
+            include: vec!["src".into(), "./docs".into()],
+            may_change: Vec::new(),
+            deadline_s: 0,
+        }
+    }
+
+    #[test]
+    fn a_mixed_batch_is_one_claude_to_four_codex() {
+        let mixed = Plan { llm: MIXED.into(), sessions: 10, ..plan("x") };
+        mixed.check().unwrap();
+        let providers: Vec<&str> = (1..=10).map(|index| mixed.provider(index)).collect();
+        let claudes: Vec<usize> = providers
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| **name == "claude")
+            .map(|(at, _)| at + 1)
+            .collect();
+        assert_eq!(claudes, [1, 6]);
+        assert_eq!(providers.iter().filter(|name| **name == "codex").count(), 8);
+        for wrong in [0, 1, 4, 6] {
+            let error = Plan { sessions: wrong, ..mixed.clone() }.check().unwrap_err();
+            assert_eq!(error, PlanError::Mix(wrong));
+        }
+        assert!(PlanError::Mix(6).to_string().ends_with("--sessions 10"));
+        assert_eq!(plan("x").provider(1), "mock");
+    }
+
+    #[test]
+    fn ambiguous_goals_get_the_two_questions() {
+        for goal in ["", "  ", "Fix it", "improve it!", " Make  it better. ", "help", "something"] {
+            assert_eq!(plan(goal).questions(), QUESTIONS.map(String::from), "{goal}");
+        }
+        for goal in ["Fix the parser", "help me understand the parser", "improve it by adding tests"] {
+            assert!(plan(goal).questions().is_empty(), "{goal}");
+        }
+    }
+
+    #[test]
+    fn change_verbs_are_whole_words() {
+        for goal in ["Fix the sum", "please, refactor: src", "Work on dates", "harden"] {
+            assert!(plan(goal).asks_for_change(), "{goal}");
+        }
+        for goal in ["explain the suffix", "address the reader", "a prefix", "review the fixes"] {
+            assert!(!plan(goal).asks_for_change(), "{goal}");
+        }
+    }
+
+    #[test]
+    fn energy_strategies_and_paths_follow_the_plan() {
+        assert_eq!(plan("x").planned_energy(), 5 * 2 * 3 * 2);
+        assert_eq!((strategy(1), strategy(5)), (STRATEGIES[0], STRATEGIES[0]));
+        assert_eq!(strategy(4), STRATEGIES[3]);
+        assert!(plan("x").includes("src/a.py") && plan("x").includes("docs/x.md"));
+        assert!(!plan("x").includes("srcs/a.py") && !plan("x").includes("Makefile"));
+        for wrong in ["", "/etc", "../x", "src/../.."] {
+            let plan = Plan { include: vec![wrong.into()], ..plan("x") };
+            assert_eq!(plan.check(), Err(PlanError::Include(wrong.into())));
+        }
+    }
+}

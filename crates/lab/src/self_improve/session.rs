@@ -1,0 +1,481 @@
+//! One session: up to three attempts at the goal in a worktree of its own, each judged from outside.
+//!
+//! What counts is the candidate: a commit of everything that the session changed, checked out and evaluated elsewhere. So
+//! neither files that git ignores nor processes that are left running have a part in the verdict. A session has a state
+//! directory of its own with the project's rules and lessons; the others' have no influence on it.
+
+use super::evaluation::{Evaluation, Evaluator};
+use super::journal::{Entry, Journal, OpenSession};
+use super::plan::{MAX_ATTEMPTS, Plan, strategy};
+use super::progress::Progress;
+use super::prompt::{self, entry_prompt};
+use super::session_report::{AttemptReport, SessionReport, SessionStatus};
+use super::workflow::{self, Ending};
+use super::{ImproveError, compare};
+use marvin_agent::{ProjectContext, step_agents};
+use marvin_base::atomic;
+use marvin_base::layout::Layout;
+use marvin_base::layout::state::VARIABLE;
+use marvin_base::run::RunDirectory;
+use marvin_base::settings::table;
+use marvin_base::truncate;
+use marvin_gate::Workspace;
+use marvin_memory::Places;
+use marvin_memory::lessons::{Header, Lesson, Lessons};
+use marvin_tools::git::integrate;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+/// The version of `session.json`.
+const VERSION: u32 = 1;
+/// Paths that are listed in a reason.
+const MAX_LISTED_PATHS: usize = 10;
+
+/// What all sessions of a batch share.
+pub(super) struct Batch<'a> {
+    pub(super) number: u32,
+    pub(super) base: &'a str,
+    pub(super) baseline: &'a Evaluation,
+    pub(super) evaluator: &'a Arc<Evaluator>,
+    pub(super) shared: &'a Shared,
+}
+
+/// What all batches share.
+pub(super) struct Shared {
+    pub(super) plan: Plan,
+    pub(super) project: Arc<ProjectContext>,
+    pub(super) run: RunDirectory,
+    pub(super) journal: Journal,
+    pub(super) progress: Progress,
+    /// One change of git's worktrees at a time.
+    pub(super) git: Mutex<()>,
+    /// Cancelled by every stop signal.
+    pub(super) stop: CancellationToken,
+    /// Cancelled when the budget is spent.
+    pub(super) spent: CancellationToken,
+}
+
+impl Shared {
+    /// Checks a commit out in a worktree of this run, and opens it with the project's own record.
+    pub(super) async fn check_out(
+        &self,
+        name: &str,
+        number: u32,
+        commit: &str,
+    ) -> Result<Arc<ProjectContext>, ImproveError> {
+        let path = self.worktree(name, number);
+        let context = self.project.tool_context(CancellationToken::new(), None);
+        let root = context.workspace()?.root().to_path_buf();
+        let guard = self.git.lock().await;
+        let place = root.join(&path);
+        if let Some(trees) = place.parent().and_then(Path::parent) {
+            std::fs::create_dir_all(trees).map_err(|error| ImproveError::file(trees, error))?;
+            atomic::replace(&trees.join(".gitignore"), b"*\n")?;
+        }
+        integrate::check_out_commit(&path.display().to_string(), commit, &context).await?;
+        drop(guard);
+        Ok(step_agents::at(&self.project, Some(&place))?)
+    }
+
+    pub(super) fn worktree(&self, name: &str, number: u32) -> PathBuf {
+        Layout::worktree(self.run.id(), name, number)
+    }
+
+    pub(super) fn session_directory(&self, id: &str) -> PathBuf {
+        self.run.path().join("sessions").join(format!("session-{id}"))
+    }
+
+    /// Writes `session.json`, redacted.
+    fn save(&self, report: &SessionReport) -> Result<(), ImproveError> {
+        let directory = self.session_directory(&report.session_id);
+        std::fs::create_dir_all(&directory).map_err(|error| ImproveError::file(&directory, error))?;
+        let mut value = serde_json::to_value(report).unwrap_or_default();
+        self.project.redactor.value(&mut value);
+        Ok(atomic::replace(&directory.join("session.json"), format!("{value:#}\n").as_bytes())?)
+    }
+}
+
+/// A session at work.
+struct Session<'a> {
+    batch: &'a Batch<'a>,
+    index: u32,
+    report: SessionReport,
+    project: Arc<ProjectContext>,
+    /// Cancelled by a stop signal and at the deadline.
+    cancel: CancellationToken,
+    late: CancellationToken,
+}
+
+/// Runs a session to its end, or resumes it. None: it was stopped before.
+pub(super) async fn run(
+    batch: &Batch<'_>,
+    index: u32,
+    before: Option<OpenSession>,
+) -> Result<Option<SessionReport>, ImproveError> {
+    let shared = batch.shared;
+    let plan = &shared.plan;
+    let id = super::plan::session_id(batch.number, index);
+    let mut report = SessionReport {
+        version: VERSION,
+        provider: plan.provider(index).to_string(),
+        strategy: strategy(index).to_string(),
+        run_root: shared.session_directory(&id).display().to_string(),
+        clarifying_questions: plan.questions(),
+        session_id: id.clone(),
+        ..SessionReport::default()
+    };
+    if !report.clarifying_questions.is_empty() {
+        report.status = SessionStatus::Blocked;
+        report.verification_reason = "the goal is ambiguous".into();
+        shared.save(&report)?;
+        return Ok(Some(report));
+    }
+    let before = before.unwrap_or_default();
+    let worktree = shared.worktree(&format!("session-{}", batch.number), index);
+    let root = shared.project.tool_context(shared.stop.clone(), None).workspace()?.root().join(&worktree);
+    // A tree in which a workflow was begun is continued; every other one begins with the tree that is recorded.
+    let continued = before
+        .begun
+        .as_ref()
+        .is_some_and(|(_, _, run)| run.as_ref().is_some_and(|run| workflow::can_resume(run)));
+    if !(continued && root.join(".git").is_file()) {
+        let last = before.attempts.last().and_then(|attempt| attempt.candidate.as_deref());
+        let tree = before.begun.as_ref().map(|(_, tree, _)| tree.as_str()).or(last).unwrap_or(batch.base);
+        shared.check_out(&format!("session-{}", batch.number), index, tree).await?;
+    }
+    report.workspace_root = root.display().to_string();
+    report.attempts = before.attempts;
+    let (cancel, late) = (shared.stop.child_token(), CancellationToken::new());
+    if plan.deadline_s > 0 {
+        let (cancel, late, seconds) = (cancel.clone(), late.clone(), plan.deadline_s);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_secs(seconds)) => { late.cancel(); cancel.cancel(); }
+                () = cancel.cancelled() => {}
+            }
+        });
+    }
+    let project = open(shared, &root, &id, &report.provider)?;
+    let mut session = Session { batch, index, report, project, cancel, late };
+    let ended = session.work(before.begun).await;
+    session.cancel.cancel();
+    Ok(ended?.then_some(session.report))
+}
+
+/// The project as a session sees it: its worktree, its provider, a state directory of its own, and the budget of the run.
+fn open(shared: &Shared, root: &Path, id: &str, provider: &str) -> Result<Arc<ProjectContext>, ImproveError> {
+    let master = &shared.project;
+    let state = shared.session_directory(id).join("state");
+    let environment = master.environment.clone().with(VARIABLE, state.display().to_string());
+    let layout = Layout::new(&environment, Some(root));
+    let mut settings = master.settings.with(&table::COST_LEDGER, &shared.run.cost().display().to_string())?;
+    if !provider.is_empty() {
+        settings = settings.with(&table::PROVIDER, provider)?;
+    }
+    if !layout.project_state().exists() {
+        layout.prepare_state().map_err(|error| ImproveError::Internal(error.to_string()))?;
+        let lessons = |layout: &Layout| Places::from_settings(layout, &master.settings).lessons;
+        for (from, to) in
+            [(master.layout.security(), layout.security()), (lessons(&master.layout), lessons(&layout))]
+        {
+            crate::suite::copy_files(&from, &to)?;
+        }
+    }
+    let workspace = Workspace::open(root, master.layout.home())
+        .map_err(|refusal| ImproveError::Internal(refusal.to_string()))?;
+    Ok(Arc::new(ProjectContext {
+        environment,
+        layout,
+        settings: Arc::new(settings),
+        workspace: Some(Arc::new(workspace)),
+        ..ProjectContext::clone(master)
+    }))
+}
+
+impl Session<'_> {
+    /// Attempts until one is verified or none is left; false: it was stopped.
+    async fn work(
+        &mut self,
+        mut begun: Option<(u32, String, Option<PathBuf>)>,
+    ) -> Result<bool, ImproveError> {
+        let shared = self.batch.shared;
+        self.fold();
+        shared.save(&self.report)?;
+        while self.next() {
+            if shared.stop.is_cancelled() {
+                return Ok(false);
+            }
+            let number = u32::try_from(self.report.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+            let Some(done) = self.attempt(number, begun.take()).await? else { return Ok(false) };
+            let id = self.report.session_id.clone();
+            shared.journal.append(Entry::AttemptEnded { session: id, report: Box::new(done.clone()) })?;
+            self.report.attempts.push(done);
+            self.fold();
+            if self.next() {
+                self.report.status = SessionStatus::Retrying;
+                self.teach()?;
+            }
+            shared.save(&self.report)?;
+        }
+        self.report.status =
+            if self.report.verification_ok { SessionStatus::Completed } else { SessionStatus::Failed };
+        shared.save(&self.report)?;
+        Ok(true)
+    }
+
+    /// Whether another attempt is to be made.
+    fn next(&self) -> bool {
+        let last = self.report.attempts.last();
+        !last.is_some_and(|last| last.verification_ok || last.is_last)
+            && self.report.attempts.len() < MAX_ATTEMPTS as usize
+    }
+
+    /// Brings the report in line with its attempts; the last one counts.
+    fn fold(&mut self) {
+        let report = &mut self.report;
+        report.entrypoint_attempts = u32::try_from(report.attempts.len()).unwrap_or(u32::MAX);
+        report.model_calls = report.attempts.iter().map(|attempt| attempt.model_calls).sum();
+        report.tool_calls = report.attempts.iter().map(|attempt| attempt.tool_calls).sum();
+        if let Some(last) = report.attempts.last().cloned() {
+            report.workflow_ok = last.workflow_ok;
+            report.workflow_status = last.workflow_status;
+            report.workflow_error = last.error.clone();
+            report.error = last.error;
+            report.evaluation = last.evaluation;
+            report.changed_files = last.changed_files;
+            report.verification_ok = last.verification_ok;
+            report.verification_reason = last.verification_reason;
+            report.candidate = last.candidate;
+        }
+        report.score = compare::score(report);
+    }
+
+    /// Writes the lesson of a failed attempt before the next begins.
+    fn teach(&self) -> Result<(), ImproveError> {
+        let places = Places::from_settings(&self.project.layout, &self.project.settings);
+        let mut lessons = Lessons::open(&places.lessons, &places.index, self.project.redactor.clone());
+        let Some(last) = self.report.attempts.last() else { return Ok(()) };
+        let header = Header {
+            id: format!("lesson-{}-{}-{}", self.batch.shared.run.id(), self.report.session_id, last.attempt),
+            timestamp: marvin_base::clock::now_stamp(),
+            task_id: self.batch.shared.run.id().to_string(),
+            step_id: format!("session-{}", self.report.session_id),
+            failure_signature: "not-verified".into(),
+            strategy_id: format!("attempt-{}", last.attempt + 1),
+            tags: vec!["self-improve".into()],
+            component: "self-improve".into(),
+            root_cause_hypothesis: last.verification_reason.clone(),
+            strategy_change: "the next prompt names the reason".into(),
+            evidence_of_novelty: "another prompt, and the files of the attempt before".into(),
+        };
+        let body = format!(
+            "Attempt {} at `{}` was not verified: {}",
+            last.attempt, self.batch.shared.plan.goal, last.verification_reason
+        );
+        lessons.write(&Lesson { header, body })?;
+        Ok(())
+    }
+
+    /// One attempt, or the rest of one that was begun. None: it was stopped.
+    async fn attempt(
+        &mut self,
+        number: u32,
+        begun: Option<(u32, String, Option<PathBuf>)>,
+    ) -> Result<Option<AttemptReport>, ImproveError> {
+        let shared = self.batch.shared;
+        let id = self.report.session_id.clone();
+        let started = Instant::now();
+        let failure = self.report.attempts.last().map(|last| last.verification_reason.clone());
+        let prompt = entry_prompt(
+            &shared.plan,
+            prompt::Attempt {
+                session: &id,
+                index: self.index,
+                number,
+                baseline: self.batch.baseline,
+                failure: failure.as_deref(),
+            },
+        );
+        let resumed = begun.and_then(|(_, _, run)| run).filter(|run| workflow::can_resume(run));
+        let last = self.report.attempts.last().and_then(|last| last.candidate.clone());
+        let tree = last.unwrap_or_else(|| self.batch.base.to_string());
+        if resumed.is_none() {
+            let tree = tree.clone();
+            shared.journal.append(Entry::Attempt { session: id.clone(), attempt: number, tree })?;
+        }
+        shared.progress.say(&format!("session {id}: attempt {number} ({})", self.report.provider));
+        let note = |run: &Path| {
+            let run = run.display().to_string();
+            shared.journal.append(Entry::Workflow { session: id.clone(), attempt: number, run })
+        };
+        let work = |resumed: Option<PathBuf>| {
+            let (project, evaluator) = (&self.project, self.batch.evaluator);
+            Box::pin(workflow::run(project, evaluator, &prompt, &shared.plan, resumed, &self.cancel, &note))
+        };
+        let was_resumed = resumed.is_some();
+        let mut done = work(resumed).await?;
+        if was_resumed && done.ending.is_stuck() && !self.cancel.is_cancelled() {
+            // What a killed step did cannot be settled: the attempt is made again with the tree that it began with.
+            shared.check_out(&format!("session-{}", self.batch.number), self.index, &tree).await?;
+            shared.journal.append(Entry::Attempt { session: id.clone(), attempt: number, tree })?;
+            done = work(None).await?;
+        }
+        let late = self.late.is_cancelled();
+        if shared.stop.is_cancelled() {
+            return Ok(None);
+        }
+        let mut report = AttemptReport {
+            attempt: number,
+            prompt,
+            run_path: done.run.display().to_string(),
+            model_calls: done.model_calls,
+            tool_calls: done.tool_calls,
+            steps: done.steps,
+            is_last: late,
+            ..AttemptReport::default()
+        };
+        match done.ending {
+            _ if late => {
+                (report.workflow_status, report.error) = ("LATE".into(), Some("the deadline passed".into()));
+            }
+            // The run is stopped as a whole: the budget is everybody's.
+            Ending::Spent => {
+                shared.spent.cancel();
+                shared.stop.cancel();
+                return Ok(None);
+            }
+            Ending::Workflow(outcome) => {
+                report.workflow_status = outcome.status.word().to_string();
+                report.workflow_ok = outcome.status == marvin_flow::engine::WorkflowStatus::Succeeded;
+                let failed = outcome.failed.iter().map(|(step, why)| format!("{step}: {why}"));
+                let waiting = outcome
+                    .waiting
+                    .iter()
+                    .map(|one| format!("{} waits for a person: {}", one.step_id, one.text));
+                let problems: Vec<String> = failed.chain(waiting).collect();
+                report.error = (!problems.is_empty()).then(|| truncate::head(&problems.join("; "), 1_000));
+            }
+            Ending::Error(why) => {
+                report.workflow_status = "ERROR".into();
+                report.error = Some(why);
+                report.is_last = true;
+            }
+        }
+        if !late && !self.judge(&mut report).await? {
+            return Ok(None);
+        }
+        let objection = objection(&shared.plan, &report);
+        report.verification_ok = objection.is_none();
+        report.verification_reason = objection.unwrap_or_else(|| "verified".into());
+        report.elapsed_s = (started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
+        shared.progress.say(&format!("session {id}: attempt {number}: {}", report.verification_reason));
+        Ok(Some(report))
+    }
+
+    /// Makes the candidate and evaluates it in a checkout of its own; false: it was stopped.
+    async fn judge(&self, report: &mut AttemptReport) -> Result<bool, ImproveError> {
+        let (batch, shared) = (self.batch, self.batch.shared);
+        let context = self.project.tool_context(CancellationToken::new(), None);
+        let message = format!("self-improve: candidate of session {}", self.report.session_id);
+        report.candidate = integrate::commit_on(batch.base, &message, &context).await?;
+        let Some(candidate) = &report.candidate else {
+            report.evaluation = Some(batch.baseline.clone());
+            return Ok(true);
+        };
+        let name = format!("evaluate-{}", batch.number);
+        let checkout = shared.check_out(&name, self.index, candidate).await?;
+        let context = checkout.tool_context(self.cancel.clone(), None);
+        let hashes = super::changes::FileHashes::take(&context).await?;
+        report.changed_files = batch.evaluator.hashes.changed(&hashes);
+        let oracles = batch.evaluator.hashes.changed_oracles(&hashes);
+        if let Some(problem) = forbidden(&shared.plan, &report.changed_files, &oracles) {
+            report.evaluation = Some(Evaluation { reason: Some(problem), ..Evaluation::default() });
+            return Ok(true);
+        }
+        report.evaluation = batch.evaluator.evaluate_candidate(&checkout, &hashes, &self.cancel).await;
+        let patch = integrate::patch_between(batch.base, candidate, &context).await.unwrap_or_default();
+        let place = shared.session_directory(&self.report.session_id).join("changes.patch");
+        atomic::replace(&place, self.project.redactor.text(&patch).as_bytes())?;
+        Ok(report.evaluation.is_some() || !shared.stop.is_cancelled())
+    }
+}
+
+/// Why a set of changes is not acceptable, whatever its evaluation.
+pub(super) fn forbidden(plan: &Plan, changed: &[String], oracles: &[String]) -> Option<String> {
+    let listed = |paths: &[&String]| {
+        let names: Vec<&str> = paths.iter().take(MAX_LISTED_PATHS).map(|path| path.as_str()).collect();
+        names.join(", ")
+    };
+    let outside: Vec<&String> = changed.iter().filter(|path| !plan.includes(path)).collect();
+    if !outside.is_empty() {
+        return Some(format!("files outside of the included paths were changed: {}", listed(&outside)));
+    }
+    let may_change = |path: &&String| {
+        plan.may_change
+            .iter()
+            .any(|allowed| Path::new(path.as_str()).starts_with(allowed.trim_start_matches("./")))
+    };
+    let touched: Vec<&String> = oracles.iter().filter(|path| !may_change(path)).collect();
+    (!touched.is_empty()).then(|| format!("existing tests were changed or removed: {}", listed(&touched)))
+}
+
+/// Why an attempt is not verified.
+fn objection(plan: &Plan, report: &AttemptReport) -> Option<String> {
+    let evaluation = report.evaluation.as_ref();
+    if let Some(reason) =
+        evaluation.filter(|evaluation| !evaluation.ran).and_then(|evaluation| evaluation.reason.as_ref())
+    {
+        return Some(reason.clone());
+    }
+    if !report.workflow_ok {
+        let why = report.error.as_deref().unwrap_or("no step says why");
+        return Some(format!("the workflow ended as {}: {why}", report.workflow_status));
+    }
+    match evaluation {
+        Some(evaluation) if evaluation.ok => {}
+        Some(evaluation) => return Some(format!("the evaluation failed: {}", evaluation.summary())),
+        None => return Some("it was not evaluated".into()),
+    }
+    let unchanged = plan.asks_for_change() && report.changed_files.is_empty();
+    unchanged.then(|| "the goal asks for a change, and no file was changed".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::tests::plan;
+    use super::*;
+
+    #[test]
+    fn a_claim_alone_is_never_verified() {
+        let plan = plan("Fix the sum");
+        let good = AttemptReport {
+            workflow_ok: true,
+            workflow_status: "SUCCEEDED".into(),
+            evaluation: Some(Evaluation { ok: true, ran: true, passed: 1, ..Evaluation::default() }),
+            changed_files: vec!["src/a.py".into()],
+            ..AttemptReport::default()
+        };
+        assert_eq!(objection(&plan, &good), None);
+        let reason = |report: AttemptReport| objection(&plan, &report).unwrap();
+        assert!(reason(AttemptReport { evaluation: None, ..good.clone() }).contains("not evaluated"));
+        assert!(reason(AttemptReport { workflow_ok: false, ..good.clone() }).contains("ended as SUCCEEDED"));
+        assert!(reason(AttemptReport { changed_files: Vec::new(), ..good.clone() }).contains("no file"));
+        let red = Evaluation { ran: true, failed: 1, ..Evaluation::default() };
+        assert!(reason(AttemptReport { evaluation: Some(red), ..good.clone() }).contains("1 failed"));
+    }
+
+    #[test]
+    fn changes_elsewhere_and_of_tests_are_forbidden() {
+        let mut plan = plan("Fix the sum");
+        let paths = |names: &[&str]| names.iter().map(|name| (*name).to_string()).collect::<Vec<_>>();
+        assert_eq!(forbidden(&plan, &paths(&["src/a"]), &[]), None);
+        assert!(forbidden(&plan, &paths(&["src/a", "Makefile"]), &[]).unwrap().ends_with(": Makefile"));
+        let tests = paths(&["src/tests/test_a.py"]);
+        assert!(forbidden(&plan, &tests, &tests).unwrap().contains("existing tests"));
+        plan.may_change = paths(&["./src/tests"]);
+        assert_eq!(forbidden(&plan, &tests, &tests), None);
+    }
+}

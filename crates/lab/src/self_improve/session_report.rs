@@ -1,0 +1,67 @@
+//! `session.json`: one session and its attempts, as they are recorded and compared.
+
+use super::evaluation::Evaluation;
+use super::workflow::StepEvaluation;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum SessionStatus {
+    #[default]
+    Running,
+    Retrying,
+    Completed,
+    Failed,
+    Blocked,
+}
+
+/// `session.json`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionReport {
+    pub version: u32,
+    pub session_id: String,
+    pub status: SessionStatus,
+    pub provider: String,
+    pub strategy: String,
+    pub workspace_root: String,
+    pub run_root: String,
+    pub workflow_ok: bool,
+    pub workflow_status: String,
+    pub workflow_error: Option<String>,
+    pub evaluation: Option<Evaluation>,
+    pub model_calls: u64,
+    pub tool_calls: u64,
+    pub changed_files: Vec<String>,
+    pub verification_ok: bool,
+    pub verification_reason: String,
+    pub clarifying_questions: Vec<String>,
+    pub entrypoint_attempts: u32,
+    pub attempts: Vec<AttemptReport>,
+    pub error: Option<String>,
+    pub score: [u64; 5],
+    /// The commit with its changes.
+    pub candidate: Option<String>,
+}
+
+/// One attempt of a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AttemptReport {
+    pub attempt: u32,
+    pub prompt: String,
+    pub run_path: String,
+    pub workflow_status: String,
+    pub workflow_ok: bool,
+    pub error: Option<String>,
+    /// Evaluations after steps.
+    pub steps: Vec<StepEvaluation>,
+    pub evaluation: Option<Evaluation>,
+    pub changed_files: Vec<String>,
+    pub verification_ok: bool,
+    pub verification_reason: String,
+    pub model_calls: u64,
+    pub tool_calls: u64,
+    pub elapsed_s: f64,
+    pub candidate: Option<String>,
+    /// Whether another attempt cannot do better: the deadline passed, or no model answers.
+    pub is_last: bool,
+}

@@ -1,0 +1,239 @@
+//! The workflow of an attempt: planned, carried out by the roles, and evaluated after every step that writes.
+
+use super::ImproveError;
+use super::evaluation::{Evaluation, Evaluator, commitment};
+use super::plan::Plan;
+use async_trait::async_trait;
+use marvin_agent::step_agents::StepAgents;
+use marvin_agent::{ProjectContext, SessionError};
+use marvin_base::ledger;
+use marvin_base::settings::table;
+use marvin_flow::deterministic::{Command, Echo};
+use marvin_flow::drive::{DriveError, teacher};
+use marvin_flow::engine::{EngineError, Options, Outcome, PreparedRun, Run};
+use marvin_flow::worker::{Order, Report, Worker, Workers};
+use marvin_flow::workers::{names, roles_for};
+use marvin_flow::{manager, view};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// An evaluation after a step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepEvaluation {
+    pub step_id: String,
+    pub attempt: u32,
+    pub evaluation: Evaluation,
+}
+
+/// How the workflow of an attempt ended.
+#[derive(Debug)]
+pub(super) enum Ending {
+    Workflow(Box<Outcome>),
+    /// The budget of the whole run.
+    Spent,
+    Error(String),
+}
+
+impl Ending {
+    /// Whether a resumed workflow cannot go on by itself.
+    pub(super) fn is_stuck(&self) -> bool {
+        match self {
+            Ending::Workflow(outcome) => outcome.waiting.iter().any(|step| step.kind == "unknown"),
+            Ending::Error(_) => true,
+            Ending::Spent => false,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct WorkflowResult {
+    pub(super) run: PathBuf,
+    pub(super) ending: Ending,
+    pub(super) steps: Vec<StepEvaluation>,
+    pub(super) model_calls: u64,
+    pub(super) tool_calls: u64,
+}
+
+/// Whether a workflow was planned, so that it can be continued.
+pub(super) fn can_resume(run: &Path) -> bool {
+    view::is_workflow(run)
+}
+
+/// Runs the workflow of an attempt, or the rest of it. `note` is called with its directory before anything happens.
+pub(super) async fn run(
+    project: &Arc<ProjectContext>,
+    evaluator: &Arc<Evaluator>,
+    prompt: &str,
+    plan: &Plan,
+    resumed: Option<PathBuf>,
+    cancel: &CancellationToken,
+    note: impl Fn(&Path) -> Result<(), ImproveError>,
+) -> Result<WorkflowResult, ImproveError> {
+    // Scripts are played in one order.
+    let concurrency = usize::from(project.settings.text(&table::PROVIDER) == "mock");
+    let options = Options { concurrency, sync: None, listener: Box::new(|_| {}) };
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let evaluated =
+        Evaluated { project: project.clone(), evaluator: evaluator.clone(), steps: steps.clone() };
+    let mut directory = resumed.clone().unwrap_or_default();
+    let ending = match resumed {
+        Some(path) => continue_run(project, &path, options, &evaluated, cancel).await,
+        None => {
+            let prepared = PreparedRun::new(project, prompt, options).map_err(DriveError::from)?;
+            directory = prepared.directory().path().to_path_buf();
+            note(&directory)?;
+            begin(project, prepared, prompt, plan, &evaluated, cancel).await
+        }
+    };
+    let ending = match ending {
+        Ok(Some(outcome)) if outcome.spent => Ending::Spent,
+        Ok(Some(outcome)) => Ending::Workflow(Box::new(outcome)),
+        Ok(None) if cancel.is_cancelled() => Ending::Error("stopped".into()),
+        Ok(None) => Ending::Spent,
+        Err(error) => Ending::Error(error.to_string()),
+    };
+    let (model_calls, tool_calls) = count_calls(&directory);
+    let steps = steps.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(WorkflowResult { run: directory, ending, steps, model_calls, tool_calls })
+}
+
+/// Plans and runs; none: the budget is spent, or the work was stopped, before it had a plan.
+async fn begin(
+    project: &Arc<ProjectContext>,
+    prepared: PreparedRun,
+    prompt: &str,
+    plan: &Plan,
+    evaluated: &Evaluated,
+    cancel: &CancellationToken,
+) -> Result<Option<Outcome>, DriveError> {
+    let agents = Arc::new(StepAgents::open(project, prepared.directory(), prepared.trace(), cancel)?);
+    let read = |workflow: &Value| manager::read_plan(workflow, &names(), agents.project());
+    let check = |workflow: &Value| read(workflow).map(|_| ());
+    let commitments = [commitment(plan)];
+    let planned = manager::plan(&agents, prompt, &commitments, &check, cancel).await?;
+    let workflow = match planned {
+        Some(planned) => read(&planned.workflow).map_err(|error| EngineError::Internal(error.to_string()))?,
+        None => {
+            prepared.abandon(project, prompt)?;
+            return Ok(None);
+        }
+    };
+    let run = prepared.begin(project, workflow)?;
+    go(project, run, agents, evaluated, cancel).await.map(Some)
+}
+
+async fn continue_run(
+    project: &Arc<ProjectContext>,
+    path: &Path,
+    options: Options,
+    evaluated: &Evaluated,
+    cancel: &CancellationToken,
+) -> Result<Option<Outcome>, DriveError> {
+    let run = Run::resume(project, path, options)?;
+    let agents = Arc::new(StepAgents::open(project, run.directory(), &run.trace(), cancel)?);
+    go(project, run, agents, evaluated, cancel).await.map(Some)
+}
+
+async fn go(
+    project: &Arc<ProjectContext>,
+    mut run: Run,
+    agents: Arc<StepAgents>,
+    evaluated: &Evaluated,
+    cancel: &CancellationToken,
+) -> Result<Outcome, DriveError> {
+    let mut workers = Workers::new();
+    workers.insert("Command".into(), Arc::new(Command::new(project.clone())));
+    workers.extend(roles_for(&agents, &run.workflow().metadata));
+    let wrap = |inner: Arc<dyn Worker>| -> Arc<dyn Worker> {
+        Arc::new(EvaluatedWorker { inner, of: evaluated.clone() })
+    };
+    let mut workers: Workers = workers.into_iter().map(|(name, worker)| (name, wrap(worker))).collect();
+    workers.insert("Echo".into(), Arc::new(Echo));
+    run.charge(agents.cost().clone());
+    Ok(run.go(workers, teacher(project), cancel.clone()).await?)
+}
+
+/// Model calls and tool calls of a run, from its trace.
+fn count_calls(run: &Path) -> (u64, u64) {
+    let entries = ledger::read(&run.join("trace.jsonl")).map(|contents| contents.entries).unwrap_or_default();
+    let of = |wanted: &str| {
+        let is = |event: &&Value| {
+            event.get("type").and_then(Value::as_str) == Some("item.completed")
+                && event.pointer("/item/type").and_then(Value::as_str) == Some(wanted)
+        };
+        entries.iter().filter(is).count() as u64
+    };
+    (of("model_call"), of("tool_call"))
+}
+
+/// How steps are evaluated, and the results.
+#[derive(Debug, Clone)]
+struct Evaluated {
+    project: Arc<ProjectContext>,
+    evaluator: Arc<Evaluator>,
+    steps: Arc<Mutex<Vec<StepEvaluation>>>,
+}
+
+/// A worker whose work is evaluated by the shell, so that the retry rule has figures that the worker did not write.
+#[derive(Debug)]
+struct EvaluatedWorker {
+    inner: Arc<dyn Worker>,
+    of: Evaluated,
+}
+
+#[async_trait]
+impl Worker for EvaluatedWorker {
+    fn writes(&self, order: &Order) -> bool {
+        self.inner.writes(order)
+    }
+
+    fn repeatable(&self, order: &Order) -> bool {
+        self.inner.repeatable(order)
+    }
+
+    fn gives_facts(&self) -> bool {
+        self.inner.gives_facts()
+    }
+
+    fn recall(&self, order: &Order) -> Option<Report> {
+        self.inner.recall(order)
+    }
+
+    async fn work(&self, order: &Order, cancel: &CancellationToken) -> Report {
+        let mut report = self.inner.work(order, cancel).await;
+        if cancel.is_cancelled() || !self.inner.writes(order) {
+            return report;
+        }
+        let Some(evaluation) = self.of.evaluator.evaluate(&self.of.project, cancel).await else {
+            return report;
+        };
+        let figures = [("failing_tests", evaluation.failed), ("passed_tests", evaluation.passed)];
+        for (name, figure) in figures.into_iter().filter(|_| evaluation.ran) {
+            report.metrics.insert(name.into(), figure.into());
+            if let Some(progress) = report.metrics.get_mut("progress").and_then(Value::as_object_mut) {
+                progress.insert(name.into(), figure.into());
+            }
+        }
+        let done = StepEvaluation { step_id: order.step_id.clone(), attempt: order.attempt, evaluation };
+        self.of.steps.lock().unwrap_or_else(PoisonError::into_inner).push(done);
+        report
+    }
+}
+
+impl From<DriveError> for ImproveError {
+    fn from(error: DriveError) -> Self {
+        match error {
+            DriveError::Engine(error) => ImproveError::Workflow(error),
+            DriveError::Session(error) => ImproveError::Session(error),
+        }
+    }
+}
+
+impl From<SessionError> for ImproveError {
+    fn from(error: SessionError) -> Self {
+        ImproveError::Session(error)
+    }
+}

@@ -1,0 +1,64 @@
+//! Drafts of skills that were not registered, kept with the reason.
+
+use super::proof::copy;
+use crate::error::LabError;
+use marvin_agent::skills::list_files;
+use marvin_base::files::{self, Links};
+use marvin_base::layout::Layout;
+use marvin_base::{atomic, clock};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const FACTS: &str = "candidate.json";
+const MAX_FACTS_BYTES: u64 = 64 * 1024;
+/// Candidates that are listed, newest first.
+const MAX_LISTED: usize = 50;
+
+/// A draft that was not registered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    pub skill: String,
+    /// The run that wrote it.
+    pub run: String,
+    pub timestamp: String,
+    pub reason: String,
+    /// The directory of the draft.
+    pub directory: PathBuf,
+}
+
+/// Keeps a draft. One that cannot be copied is kept as its reason alone.
+pub(super) fn keep(
+    layout: &Layout,
+    skill: &str,
+    run: &str,
+    reason: &str,
+    draft: &Path,
+) -> Result<Candidate, LabError> {
+    let place = layout.skill_candidates().join(run);
+    let directory = place.join(skill);
+    copy(draft, &list_files(draft).unwrap_or_default(), &directory)?;
+    let candidate = Candidate {
+        skill: skill.to_string(),
+        run: run.to_string(),
+        timestamp: clock::now_stamp(),
+        reason: reason.to_string(),
+        directory,
+    };
+    let text = serde_json::to_string_pretty(&candidate).unwrap_or_default();
+    atomic::replace(&place.join(FACTS), format!("{text}\n").as_bytes())?;
+    Ok(candidate)
+}
+
+/// The candidates of a project, newest first.
+#[must_use]
+pub fn candidates(layout: &Layout) -> Vec<Candidate> {
+    let entries = std::fs::read_dir(layout.skill_candidates()).into_iter().flatten().flatten();
+    let read = |path: PathBuf| {
+        let text = files::read_text(&path.join(FACTS), MAX_FACTS_BYTES, Links::Refuse).ok()?;
+        serde_json::from_str::<Candidate>(&text).ok()
+    };
+    let mut all: Vec<Candidate> = entries.filter_map(|entry| read(entry.path())).collect();
+    all.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.run.cmp(&b.run)));
+    all.truncate(MAX_LISTED);
+    all
+}

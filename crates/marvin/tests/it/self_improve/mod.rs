@@ -1,0 +1,333 @@
+//! `marvin self-improve`: sessions by script, winners that are verified, merges that are whole.
+
+mod adversaries;
+mod kills;
+
+use crate::support::{ProgramOutput, World, call, commands_run, json_file, put, until};
+use marvin_testing::git;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const EVALUATE: &str = "bash tests/run.sh";
+/// Prints TAP, so that tests are counted by name.
+const RUNNER: &str = r#"n=0; bad=0
+check() { n=$((n+1)); if [ "$2" = "$3" ]; then echo "ok $n - $1"; else echo "not ok $n - $1"; bad=1; fi; }
+for file in tests/test_*.sh; do . "$file"; done
+echo "1..$n"
+exit $bad
+"#;
+const FIXED: &str = "echo $(($1 + $2))\n";
+
+/// A repository whose sum is wrong, and a test that says so.
+const FILES: [(&str, &str); 6] = [
+    ("src/sum.sh", "echo $(($1 - $2))\n"),
+    ("src/name.sh", "echo marvin\n"),
+    ("tests/run.sh", RUNNER),
+    ("tests/test_sum.sh", "check sum \"$(bash src/sum.sh 2 3)\" 5\n"),
+    ("tests/test_name.sh", "check name \"$(bash src/name.sh)\" marvin\n"),
+    ("Makefile", "test:\n\tbash tests/run.sh\n"),
+];
+
+pub(super) fn repository(world: &World) {
+    repository_at(&world.project());
+}
+
+pub(super) fn repository_at(root: &Path) {
+    for (name, text) in FILES {
+        put(&root.join(name), text);
+    }
+    git(root, &["init", "-q", "-b", "main"]);
+    git(root, &["add", "--all"]);
+    git(root, &["commit", "-q", "-m", "first"]);
+}
+
+/// The call that gives a file this content, new or not.
+pub(super) fn write(path: &str, content: &str) -> Value {
+    match FILES.iter().find(|(name, _)| *name == path) {
+        Some((_, old)) => call("apply_patch", json!({"path": path, "old_str": old, "new_str": content})),
+        None => call("create_file", json!({"path": path, "content": content})),
+    }
+}
+
+/// The script of one session: its plan is one step, in which it makes these calls and claims success.
+pub(super) fn session(id: &str, calls: &[Value]) -> Vec<Value> {
+    let step = format!("work-{id}");
+    let steps = json!([{"id": step, "worker": "Implementer", "description": "Make it right"}]);
+    let mut script = vec![json!({
+        "when": {"role": "Planner", "contains": format!("Session: {id}\n")},
+        "reply": {"json": {"status": "SUCCESS", "summary": "a plan", "workflow": {"steps": steps}}},
+    })];
+    for call in calls {
+        let mut call = call.clone();
+        call["when"] = json!({"step": step});
+        script.push(call);
+    }
+    script.push(json!({"when": {"step": step}, "reply": {"json": {"status": "SUCCESS", "summary": "Done!"}}, "repeat": true}));
+    script
+}
+
+/// The script of all sessions; every last step claims success.
+pub(super) fn script(sessions: &[(&str, Vec<Value>)]) -> Vec<Value> {
+    let mut all: Vec<Value> = sessions.iter().flat_map(|(id, calls)| session(id, calls)).collect();
+    all.push(
+        json!({"reply": {"json": {"status": "SUCCESS", "summary": "All of it is done."}}, "repeat": true}),
+    );
+    all
+}
+
+pub(super) fn improve(world: &World, script: &[Value], more: &[&str]) -> ProgramOutput {
+    let script = world.script(script);
+    let mut words =
+        vec!["self-improve", "--goal", "Fix the sum", "--evaluate", EVALUATE, "--script", &script];
+    words.extend(["--llm", "mock", "--json"]);
+    words.extend(more);
+    world.marvin(words).env("MARVIN_VERIFY_ROUNDS", "0").run()
+}
+
+pub(super) fn head(root: &Path) -> String {
+    git(root, &["rev-parse", "HEAD"]).trim().to_string()
+}
+
+/// Nothing but the record is in the way of git.
+pub(super) fn assert_clean(root: &Path) {
+    let status = git(root, &["status", "--porcelain", "--", ".", ":!.marvin"]);
+    assert_eq!(status, "", "the checkout is not clean");
+}
+
+fn run_of(report: &Value) -> PathBuf {
+    PathBuf::from(report["run_root"].as_str().unwrap())
+}
+
+#[test]
+fn the_best_verified_session_is_merged() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository(&world);
+    let before = head(&world.project());
+    let with_test = vec![
+        write("src/sum.sh", FIXED),
+        write("tests/test_more.sh", "check more \"$(bash src/sum.sh 0 0)\" 0\n"),
+    ];
+    let sessions = [
+        ("1-1", vec![write("src/sum.sh", FIXED)]),
+        ("1-2", with_test),
+        ("1-3", vec![write("src/sum.sh", "echo 6\n")]),
+    ];
+    let ended = improve(&world, &script(&sessions), &["--sessions", "3"]).exits(0);
+    let report = ended.json();
+    let batch = &report["batches"][0];
+    assert_eq!(
+        (&report["status"], &batch["winner_session_id"]),
+        (&json!("COMPLETED"), &json!("1-2")),
+        "{report:#}"
+    );
+    assert_eq!((&batch["merged"], &batch["master_evaluation"]["passed"]), (&json!(true), &json!(3)));
+    let baseline = &batch["master_baseline_evaluation"];
+    assert_eq!(
+        (&baseline["ok"], &baseline["passed"], &baseline["failed"]),
+        (&json!(false), &json!(1), &json!(1))
+    );
+    let sessions = batch["sessions"].as_array().unwrap();
+    assert_eq!(sessions[1]["score"], json!([1, 1, 1, 1, 3]));
+    assert_eq!(sessions[1]["changed_files"], json!(["src/sum.sh", "tests/test_more.sh"]));
+    assert_eq!((&sessions[2]["verification_ok"], &sessions[2]["status"]), (&json!(false), &json!("FAILED")));
+    assert_eq!(sessions[2]["entrypoint_attempts"], 3, "up to three attempts");
+    assert!(
+        sessions[0]["attempts"][0]["steps"][0]["evaluation"]["ok"].as_bool().unwrap(),
+        "evaluated after the step"
+    );
+
+    assert_eq!(world.read("src/sum.sh"), FIXED);
+    assert!(world.project().join("tests/test_more.sh").is_file());
+    assert_clean(&world.project());
+    assert_eq!(git(&world.project(), &["rev-parse", "HEAD^"]).trim(), before, "one commit");
+    let subject = git(&world.project(), &["log", "-1", "--format=%s"]);
+    assert_eq!(subject.trim(), "self-improve: winner session 1-2");
+    assert!(!git(&world.project(), &["worktree", "list"]).contains(".marvin"), "worktrees are removed");
+
+    // Energy is what the sessions used, and the prompt of every attempt is on record.
+    let sum: u64 = sessions
+        .iter()
+        .map(|one| one["model_calls"].as_u64().unwrap() + one["tool_calls"].as_u64().unwrap())
+        .sum();
+    assert!(sum > 0);
+    assert_eq!(report["energy"], json!({"planned": 3 * 3 * 2, "actual": sum}));
+    let run = run_of(&report);
+    let kept = json_file(&run.join("sessions/session-1-3/session.json"));
+    assert_eq!(kept["attempts"].as_array().unwrap().len(), 3);
+    let second = kept["attempts"][1]["prompt"].as_str().unwrap();
+    assert!(
+        second.starts_with("Constitution Acknowledgement:")
+            && second.contains("## Evaluation Plan (Required)")
+    );
+    assert!(second.contains("Attempt: 2 of 3") && second.contains("It was not verified:"), "{second}");
+    let text = fs::read_to_string(run.join("reports/self_improve.md")).unwrap();
+    for heading in ["Constitution Acknowledgement", "Scoring Rubric", "Energy Budget", "Audit Log", "Batches"]
+    {
+        assert!(text.contains(&format!("\n## {heading}\n")), "{heading}");
+    }
+    assert!(fs::read_to_string(run.join("reports/self_improve.html")).unwrap().contains("<svg"));
+    let listed = world.marvin(["runs", "list", "--json"]).run().exits(0);
+    assert!(listed.text().contains("\"self-improve\""), "{}", listed.text());
+}
+
+#[test]
+fn without_a_merge_nothing_changes_and_all_batches_run() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository(&world);
+    let before = head(&world.project());
+    let sessions = [("1-1", vec![]), ("2-1", vec![write("src/sum.sh", FIXED)])];
+    let more = ["--sessions", "1", "--batches", "2", "--no-merge"];
+    let report = improve(&world, &script(&sessions), &more).exits(0).json();
+    assert_eq!(report["batches"][0]["winner_session_id"], Value::Null, "{report:#}");
+    let first = &report["batches"][0]["sessions"][0];
+    assert!(first["verification_reason"].as_str().unwrap().len() > 5, "{first:#}");
+    assert_eq!(report["batches"][1]["winner_session_id"], "2-1");
+    assert_eq!(report["batches"][1]["merged"], false);
+    assert_eq!(head(&world.project()), before);
+    assert_clean(&world.project());
+    let patch = run_of(&report).join("sessions/session-2-1/changes.patch");
+    assert!(fs::read_to_string(patch).unwrap().contains("+echo $(($1 + $2))"));
+}
+
+#[test]
+fn what_cannot_be_begun_is_refused() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    let none = improve(&world, &[], &[]);
+    assert!(none.code == Some(1) && none.whole().contains("no git repository"), "{}", none.whole());
+    marvin_testing::git(&world.project(), &["init", "--quiet"]);
+    let empty = improve(&world, &[], &[]).exits(4);
+    assert!(empty.whole().contains("the repository has no commit"), "{}", empty.whole());
+    repository(&world);
+    for (words, code, why) in [
+        (&["--llm", "mixed", "--sessions", "4"][..], 2, "multiple of 5"),
+        (&["--include", "../x"][..], 2, "not a path below the project"),
+        (&["--evaluate", "true"][..], 2, "--evaluate"),
+        (&["--evaluate", "bash tests/missing.sh"][..], 4, "cannot evaluate the checkout"),
+        (&["--input", "http://127.0.0.1:9/x"][..], 1, "cannot read the input http://127.0.0.1:9/x"),
+    ] {
+        let all = ["self-improve", "--goal", "Fix the sum"].iter().chain(words).copied();
+        let ended = world.marvin(all).run();
+        assert!(ended.code == Some(code) && ended.whole().contains(why), "{words:?}: {}", ended.whole());
+    }
+    let vague = world.marvin(["self-improve", "--goal", "fix it", "--evaluate", EVALUATE]).run().exits(4);
+    assert!(vague.text().contains("question: Which behaviour"), "{}", vague.text());
+    world.write("src/new.sh", "echo\n");
+    let dirty = improve(&world, &[], &[]).exits(4);
+    assert!(dirty.whole().contains("uncommitted changes: src/new.sh"), "{}", dirty.whole());
+}
+
+#[test]
+fn inputs_are_part_of_the_prompt() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository(&world);
+    put(&world.root().join("notes.txt"), "the sign is wrong");
+    let notes = world.root().join("notes.txt").display().to_string();
+    let more = ["--sessions", "1", "--no-merge", "--input", &notes];
+    let report = improve(&world, &script(&[("1-1", vec![])]), &more).exits(3).json();
+    assert_eq!(report["input"], json!({"kind": "file", "ref": notes}));
+    let kept = json_file(&run_of(&report).join("sessions/session-1-1/session.json"));
+    let prompt = kept["attempts"][0]["prompt"].as_str().unwrap();
+    assert!(
+        prompt.trim_end().ends_with("the sign is wrong") && prompt.contains("not instructions"),
+        "{prompt}"
+    );
+}
+
+#[test]
+fn two_runs_merge_one_after_the_other() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository(&world);
+    // Both change the same line; the second prefers its own.
+    let start = |content: &str| {
+        let script = world.script(&script(&[("1-1", vec![write("src/sum.sh", content)])]));
+        let words = ["self-improve", "--goal", "Fix the sum", "--evaluate", EVALUATE, "--script", &script];
+        world.marvin(words).args(["--llm", "mock", "--sessions", "1", "--json"]).start()
+    };
+    let running = [start(FIXED), start("echo $(( $1 + $2 ))\n")];
+    let reports: Vec<Value> = running.map(|one| one.end().exits(0).json()).into();
+    for report in &reports {
+        assert_eq!(report["batches"][0]["merged"], true, "{report:#}");
+    }
+    assert_eq!(git(&world.project(), &["rev-list", "--count", "HEAD"]).trim(), "3");
+    assert_clean(&world.project());
+    let commits: Vec<&str> =
+        reports.iter().filter_map(|one| one["batches"][0]["merge"]["commit"].as_str()).collect();
+    assert!(commits.contains(&head(&world.project()).as_str()), "{commits:?}");
+    let last = reports
+        .iter()
+        .find(|one| one["batches"][0]["merge"]["commit"] == head(&world.project()).as_str())
+        .unwrap();
+    let conflicts = &last["batches"][0]["merge"]["conflicts"];
+    // Where the first had merged before the second began, there was nothing to conflict with.
+    assert!(conflicts.is_null() || *conflicts == json!(["src/sum.sh"]), "{last:#}");
+}
+
+#[test]
+fn stop_signals_end_the_work_and_it_is_resumed() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository(&world);
+    let before = head(&world.project());
+    let slow = json!({"reply": {"json": {"status": "SUCCESS", "summary": "slow"}}, "delay_ms": 600_000});
+    for how in ["signal", "stop-run", "file"] {
+        let mut entries = vec![slow.clone()];
+        entries[0]["when"] = json!({"step": "work-1-1"});
+        let tape = world.script(&[session("1-1", &[]).remove(0), entries.remove(0)]);
+        let words =
+            ["self-improve", "--goal", "Fix the sum", "--evaluate", EVALUATE, "--sessions", "1", "--json"];
+        let running = world.marvin(words).args(["--llm", "mock", "--script", &tape]).start();
+        let known = world.runs().len();
+        until("the session works", || {
+            world.runs().len() >= known
+                && world.runs().iter().any(|run| {
+                    marvin_flow::engine::holder(run).is_some() && journal(run).contains("\"workflow\"")
+                })
+        });
+        let run = world.runs().into_iter().find(|run| marvin_flow::engine::holder(run).is_some()).unwrap();
+        let stop = world.project().join(".marvin/stop-self-improve");
+        match how {
+            "signal" => running.signal(Signal::INT),
+            "stop-run" => {
+                world.person(["stop-run", "--run-path", &run.display().to_string()]).run().exits(0);
+            }
+            _ => fs::write(&stop, "").unwrap(),
+        }
+        let report = running.end().exits(130).json();
+        assert_eq!(report["status"], "STOPPED", "{how}: {report:#}");
+        assert_eq!(report["stop_reason"], if how == "file" { "stop_file" } else { "signal" });
+        assert!(journal(&run).trim_end().lines().last().unwrap().contains("\"stopped\""), "{how}");
+        assert_eq!(head(&world.project()), before);
+        fs::remove_file(&stop).ok();
+        if how == "file" {
+            // With another script it is resumed to its end.
+            let tape = world.script(&script(&[("1-1", vec![write("src/sum.sh", FIXED)])]));
+            let words = ["resume-run", "--run-path", &run.display().to_string(), "--script", &tape, "--json"];
+            let report = world.marvin(words).run().exits(0).json();
+            assert_eq!(report["batches"][0]["merged"], true, "{report:#}");
+            assert_eq!(world.read("src/sum.sh"), FIXED);
+        }
+    }
+}
+
+fn journal(run: &Path) -> String {
+    fs::read_to_string(run.join("self_improve.jsonl")).unwrap_or_default()
+}
