@@ -8,7 +8,6 @@ const PACKAGES: [&str; 1] = ["playwright-core@1.65.0"];
 /// Installs Chromium and its driver (into `tools/browser`) unless they are there, and returns the
 /// driver's directory.
 pub(crate) fn install() -> anyhow::Result<PathBuf> {
-    tools::need("chromium", "chromium fonts-dejavu")?;
-    tools::need("node", "nodejs")?;
+    tools::need(&[("chromium", "chromium fonts-dejavu"), ("node", "nodejs")])?;
     npm::install("browser", &PACKAGES, |_| Ok(()))
 }

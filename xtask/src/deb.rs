@@ -22,7 +22,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
         _ => bail!("unknown arguments: {}\n  hint: cargo xtask deb [--programs DIR]", words.join(" ")),
     };
     // It finds the libraries that the package depends on.
-    tools::need("dpkg-shlibdeps", "dpkg-dev")?;
+    tools::need(&[("dpkg-shlibdeps", "dpkg-dev")])?;
     let cargo_deb = tools::cargo_install(CARGO_DEB, "cargo-deb", &[])?;
     let stage = tools::target().join("deb");
     fill(&stage.join("dist"), &programs)?;

@@ -18,19 +18,19 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
         ["--thorough", filter @ ..] => (true, filter),
         filter => (false, filter),
     };
-    for (program, package) in [
+    tools::need(&[
         ("git", "git"),
         ("bash", "bash"),
         ("make", "make"),
-        ("python3", "python3"),
+        ("python3", "python3-venv"),
         ("npm", "npm"),
         ("ip", "iproute2"),
         ("unshare", "util-linux"),
         ("setpriv", "util-linux"),
         ("tmux", "tmux"),
-    ] {
-        tools::need(program, package)?;
-    }
+        ("node", "nodejs"),
+        ("chromium", "chromium fonts-dejavu"),
+    ])?;
     let mut parts = Parts::default();
     let clients = parts.time("Claude Code and Codex", clients::install)?;
     let python = parts.time("Python packages", python::install)?;

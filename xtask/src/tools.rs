@@ -117,26 +117,30 @@ pub(crate) fn has(program: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Installs the package of a program that is not on `PATH`.
-pub(crate) fn need(program: &str, package: &str) -> anyhow::Result<()> {
-    if has(program) {
+/// Installs the packages of the programs that are not on `PATH`: `(program, packages)`.
+pub(crate) fn need(programs: &[(&str, &str)]) -> anyhow::Result<()> {
+    let missing: Vec<_> = programs.iter().filter(|(program, _)| !has(program)).collect();
+    if missing.is_empty() {
         return Ok(());
     }
-    install(package).with_context(|| format!("`{program}` is missing"))
+    let names: Vec<&str> = missing.iter().map(|(program, _)| *program).collect();
+    let mut packages: Vec<&str> = missing.iter().map(|(_, packages)| *packages).collect();
+    packages.dedup();
+    install(&packages.join(" ")).with_context(|| format!("missing: {}", names.join(", ")))
 }
 
 /// Installs packages of the system, where it has `apt-get`.
-pub(crate) fn install(package: &str) -> anyhow::Result<()> {
+pub(crate) fn install(packages: &str) -> anyhow::Result<()> {
     if has("apt-get") {
-        say(format_args!("installing {package} …"))?;
+        say(format_args!("installing {packages} …"))?;
         let script =
-            format!("apt-get update -qq && apt-get install -y -qq --no-install-recommends {package}");
+            format!("apt-get update -qq && apt-get install -y -qq --no-install-recommends {packages}");
         let mut shell = Command::new("sh");
         if run(shell.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null())).is_ok() {
             return Ok(());
         }
     }
-    bail!("cannot install {package}\n  hint: install the package {package}");
+    bail!("cannot install {packages}\n  hint: as root: apt-get install {packages}");
 }
 
 /// Installs a program by cargo unless it is there, and returns its path. `package` may name a

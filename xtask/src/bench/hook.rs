@@ -165,8 +165,7 @@ struct DaemonStatus {
 }
 
 pub(super) fn run() -> anyhow::Result<Value> {
-    tools::need("nc", "netcat-openbsd")?;
-    tools::need("node", "nodejs")?;
+    tools::need(&[("nc", "netcat-openbsd"), ("node", "nodejs")])?;
     let bench = Bench::new(tools::release()?)?;
     let scoring = bench.measure_scoring()?;
     let node = bench.start_node()?;

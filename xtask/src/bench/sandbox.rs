@@ -6,6 +6,6 @@ use crate::tools;
 use serde_json::Value;
 
 pub(super) fn run() -> anyhow::Result<Value> {
-    tools::need("bwrap", "bubblewrap")?;
+    tools::need(&[("bwrap", "bubblewrap")])?;
     report::run_program("marvin-bench-sandbox")
 }
