@@ -49,7 +49,9 @@ pub(super) fn command(words: &[String]) -> Option<String> {
             })
         }
         "kill" | "pkill" | "killall" => {
-            command.has("-9").then(|| command.swapped(&["-9"], "-TERM")).flatten()
+            // No signal to init, to the own process group or to every process is a safer one.
+            let is_wide = rest.iter().any(|word| ["-1", "0", "1"].contains(&word.as_str()));
+            (command.has("-9") && !is_wide).then(|| command.swapped(&["-9"], "-TERM")).flatten()
         }
         "docker" | "podman" if matches!(first, "system" | "volume") => Some(format!("{program} system df")),
         "systemctl" | "service" => rest

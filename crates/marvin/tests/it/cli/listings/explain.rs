@@ -378,11 +378,9 @@ fn the_network_and_the_machine() {
       because it stops what the machine needs
       layer judge, rule process
       Leave it; say in your answer what you wanted to reach.
-      safer: kill -TERM 1
     └─ deny  kill -9 1
          would stop or change processes of kill -9 1
          it stops what the machine needs [process]
-         safer: kill -TERM 1
     [exit code 0]
     ");
     assert_snapshot!(explain("docker run -v /:/host alpine"), @"
