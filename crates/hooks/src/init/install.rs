@@ -42,7 +42,7 @@ impl Planner<'_> {
         if let (Some(path), true) = (self.request.program.path(), is_shared) {
             self.problems.push(format!(
                 "the hooks in {} start `marvin`, which is not on your PATH: Claude Code will refuse every tool call\n  \
-                 hint: put this program on it, as in `ln -s {path} ~/.local/bin/marvin`",
+                 hint: put this program on it, as in `ln -s {path} {path}-hook ~/.local/bin/`",
                 places::CLAUDE_SETTINGS
             ));
         }
