@@ -1,6 +1,8 @@
 //! `marvin servitors`: agents that outlive a process.
 
-use crate::arguments::{Deadline, InvalidValue, ModelArguments, ProjectArguments, parse_deadline};
+use crate::arguments::{
+    Deadline, InvalidValue, ModelArguments, ProjectArguments, parse_deadline, parse_rounds,
+};
 use crate::commands::doc;
 use crate::failure::Failure;
 use crate::project::{Flags, context, current_directory, find_project};
@@ -49,7 +51,7 @@ pub(crate) struct SummonArguments {
     #[arg(long, value_name = "USD")]
     budget: Option<f64>,
     /// Tool rounds that it may have, its own servitors included
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_rounds)]
     rounds: Option<u64>,
     /// Its write access: full, readonly, or 'files: a.txt, b.txt'
     #[arg(long, value_name = "ACCESS", value_parser = parse_access)]

@@ -178,9 +178,10 @@ fn check(name: Option<&str>, place: &ProjectArguments) -> Result<Exit, Failure> 
             }
             None => {
                 text.push_str(&format!(
-                    "ok       {}: {} tools, {} ms\n",
+                    "ok       {}: {} {}, {} ms\n",
                     one.name,
                     one.tools.len(),
+                    if one.tools.len() == 1 { "tool" } else { "tools" },
                     one.took_ms
                 ));
                 for tool in &one.tools {
