@@ -10,7 +10,6 @@ use marvin_base::trim_memory;
 use marvin_hook_client::wire::{self, CONTROL, Place, Request};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
@@ -21,8 +20,6 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time that a request is polled for before the task sleeps.
-const POLL_TIME: Duration = Duration::from_micros(400);
 /// The time between the end of the last session and the end of the daemon.
 const LINGER_TIME: Duration = Duration::from_millis(500);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
@@ -286,18 +283,6 @@ fn control(value: &Control) -> String {
 
 async fn read_line(stream: &mut UnixStream) -> Option<Vec<u8>> {
     let mut line = Vec::with_capacity(8 * 1024);
-    // A hook sends its request shortly after it connects; sleeping in between would take longer.
-    let connected = Instant::now();
-    while connected.elapsed() < POLL_TIME {
-        match stream.try_read_buf(&mut line) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => tokio::task::yield_now().await,
-            Ok(0) | Err(_) => return None,
-            Ok(_) => break,
-        }
-    }
-    if line.last() == Some(&b'\n') {
-        return Some(line);
-    }
     loop {
         let count = stream.read_buf(&mut line).await.ok()?;
         if line.last() == Some(&b'\n') {
