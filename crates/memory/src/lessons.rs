@@ -32,7 +32,7 @@ pub struct Header {
     pub evidence_of_novelty: String,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lesson {
     pub header: Header,
     /// Markdown.

@@ -1,28 +1,16 @@
 //! Steps for people: `approve`, `answer`, and other steps that only a person can settle.
 //!
 //! Such a step is BLOCKED and holds no resources. A person's decision is written to the record at once, by any process; the
-//! run applies it while it runs, or when it is resumed.
+//! machine applies it while the run runs, or when it is resumed.
 
 use super::EngineError;
-use super::dispatch::Dispatcher;
-use crate::record::{Data, Record, StepStatus};
+use crate::machine::answer_outputs;
+use crate::record::{Record, StepStatus};
 use crate::spec::Step;
 use marvin_base::person::DecidedBy;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Names of workers that represent a person.
-pub(super) const PEOPLE: [&str; 2] = ["approve", "answer"];
-
-/// The key of an answer that identifies the person.
-const DECIDED_BY: &str = "decided_by";
-
-#[must_use]
-pub fn is_person(worker: &str) -> bool {
-    PEOPLE.contains(&worker)
-}
 
 /// A person's decision about a step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -121,104 +109,4 @@ pub fn record_decision(
         return Err(EngineError::decision(text, None));
     }
     Ok(())
-}
-
-impl Dispatcher {
-    /// Applies the answers that people gave since the last call. Of several about one step, the last counts.
-    pub(super) fn take_answers(&mut self) -> Result<(), EngineError> {
-        let mut last = BTreeMap::new();
-        for answer in self.record.answers_after(self.last_answer)? {
-            self.last_answer = answer.id;
-            last.insert(answer.step, answer);
-        }
-        for answer in last.into_values() {
-            if self.status(answer.step) == StepStatus::Blocked {
-                self.apply_answer(answer.step, answer.id, &answer.answer)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn apply_answer(&mut self, step: u32, id: i64, answer: &Value) -> Result<(), EngineError> {
-        let before = self.last_transition(step)?;
-        let mut answer = self.redact(answer);
-        let decided_by = answer.as_object_mut().and_then(|answer| answer.remove(DECIDED_BY));
-        let answer = &answer;
-        let kind = before.blocked.clone().unwrap_or_default();
-        let reason = answer.get("reason").and_then(Value::as_str).unwrap_or_default().to_string();
-        let settle = answer.get("settle").and_then(Value::as_str);
-        let mut data = Data {
-            answer: Some(id),
-            said: Some(answer.clone()),
-            decided_by,
-            inputs: before.inputs.clone(),
-            attempt: before.attempt,
-            key: before.key.clone(),
-            ..Data::default()
-        };
-        let approved = answer.get("approved").and_then(Value::as_bool);
-        let status = match (kind.as_str(), approved, answer.get("answer"), settle) {
-            ("approve", Some(true), _, _) => {
-                let outputs = [("approved".into(), true.into()), ("reason".into(), reason.into())];
-                data.outputs = Some(outputs.into_iter().collect());
-                StepStatus::Succeeded
-            }
-            ("approve", Some(false), _, _) => {
-                data.error = Some(if reason.is_empty() {
-                    "not approved".into()
-                } else {
-                    format!("not approved: {reason}")
-                });
-                StepStatus::Failed
-            }
-            ("answer", _, Some(value), _) => {
-                data.outputs = Some(answer_outputs(value));
-                StepStatus::Succeeded
-            }
-            ("worker", Some(false), _, _) | (_, _, _, Some("failed")) => {
-                data.error =
-                    Some(format!("a person gave it up{}{reason}", if reason.is_empty() { "" } else { ": " }));
-                StepStatus::Failed
-            }
-            (_, _, _, Some("done")) => {
-                data.outputs = Some(answer.get("outputs").map(object).unwrap_or_default());
-                data.reason = Some("a person says that it is done".into());
-                StepStatus::Succeeded
-            }
-            // The answer is what changes in the next attempt.
-            ("worker", _, _, _) => {
-                data.reason = Some("a person answered".into());
-                data.said = Some(answer.get("answer").cloned().unwrap_or_else(|| answer.clone()));
-                StepStatus::RetryPending
-            }
-            (_, _, _, Some("again")) => {
-                data.again = true;
-                StepStatus::Ready
-            }
-            _ => {
-                data.blocked = Some(kind.clone());
-                data.error = before.error.clone();
-                StepStatus::Blocked
-            }
-        };
-        self.transition(step, status, &data)?;
-        let tried = self.tried.entry(step).or_default();
-        tried.blocked = data.blocked;
-        if status == StepStatus::RetryPending {
-            tried.said = data.said;
-        }
-        if status == StepStatus::Ready {
-            self.ready.insert(step);
-        }
-        Ok(())
-    }
-}
-
-/// The outputs of a step that asks a question.
-fn answer_outputs(answer: &Value) -> Map<String, Value> {
-    std::iter::once(("answer".to_string(), answer.clone())).collect()
-}
-
-fn object(value: &Value) -> Map<String, Value> {
-    value.as_object().cloned().unwrap_or_default()
 }

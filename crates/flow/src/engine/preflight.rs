@@ -1,6 +1,7 @@
 //! Checks of a workflow before anything of it runs: workers, commands and commitments.
 
-use super::{EngineError, people};
+use super::EngineError;
+use crate::machine::{PEOPLE, is_person};
 use crate::spec::{Step, Workflow};
 use marvin_agent::commitments::{Assertion, Draft, InvalidCommitment};
 use marvin_base::settings::nearest_of;
@@ -36,10 +37,10 @@ pub fn check_steps(
 pub(super) fn check_workers(workflow: &Workflow, workers: &[&str]) -> Result<(), EngineError> {
     for step in &workflow.steps {
         let ladder = step.extra().ladder.iter().map(|rung| rung.worker.as_str());
-        let own = Some(&*step.worker).filter(|worker| !people::is_person(worker));
+        let own = Some(&*step.worker).filter(|worker| !is_person(worker));
         let unknown = own.into_iter().chain(ladder).find(|worker| !workers.contains(worker));
         let Some(worker) = unknown else { continue };
-        let known = workers.iter().copied().chain(people::PEOPLE);
+        let known = workers.iter().copied().chain(PEOPLE);
         let hint = match nearest_of(worker, known.clone()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are {}", known.collect::<Vec<_>>().join(", ")),
@@ -80,7 +81,7 @@ fn check_commitments(step: &Step) -> Result<(), EngineError> {
     if texts.is_empty() {
         return Ok(());
     }
-    if people::is_person(&step.worker) || &*step.worker == "Echo" {
+    if is_person(&step.worker) || &*step.worker == "Echo" {
         let problem = format!("a step of `{}` has nothing to verify", step.worker);
         let hint = "put its commitments on the step that does the work";
         return Err(EngineError::invalid(step, &problem, hint));

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-fn ann() -> marvin_base::person::DecidedBy {
+pub(super) fn ann() -> marvin_base::person::DecidedBy {
     let by =
         json!({"name": "ann", "uid": 1, "tty": null, "pid": 2, "exe": "", "terminal": "", "via": "command"});
     serde_json::from_value(by).unwrap()
@@ -89,7 +89,7 @@ impl Worker for Hand {
 
 /// Keeps lessons in a list.
 #[derive(Debug, Default, Clone)]
-struct Slate(Arc<Mutex<Vec<Lesson>>>);
+pub(super) struct Slate(Arc<Mutex<Vec<Lesson>>>);
 
 impl Teacher for Slate {
     fn keep(&mut self, lesson: &Lesson) -> Result<String, marvin_memory::MemoryError> {
@@ -103,20 +103,20 @@ impl Teacher for Slate {
     }
 }
 
-struct Place {
+pub(super) struct Place {
     directory: tempfile::TempDir,
     home: tempfile::TempDir,
     hand: Arc<Hand>,
-    slate: Slate,
+    pub(super) slate: Slate,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let [directory, home] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         Place { directory, home, hand: Arc::default(), slate: Slate::default() }
     }
 
-    fn project(&self) -> ProjectContext {
+    pub(super) fn project(&self) -> ProjectContext {
         let home = self.home.path().to_str().unwrap();
         let environment = Environment::from_iter([("HOME", home), ("PATH", "/usr/bin:/bin")]);
         ProjectContext::find(
@@ -129,7 +129,7 @@ impl Place {
         .unwrap()
     }
 
-    fn workers(&self) -> Workers {
+    pub(super) fn workers(&self) -> Workers {
         let mut workers = Workers::new();
         workers.insert("Echo".into(), Arc::new(Echo));
         workers.insert("Hand".into(), self.hand.clone());
@@ -150,7 +150,7 @@ impl Place {
         run.go(self.workers(), Box::new(self.slate.clone()), CancellationToken::new()).await.unwrap()
     }
 
-    fn state(outcome: &Outcome) -> Value {
+    pub(super) fn state(outcome: &Outcome) -> Value {
         let text = std::fs::read_to_string(outcome.run_path.join("workflow_state.json")).unwrap();
         serde_json::from_str(&text).unwrap()
     }

@@ -10,6 +10,7 @@
 //! worktree, but not write them.
 
 use super::execute::AttemptResult;
+use crate::machine::MERGE_CONFLICT;
 use crate::worker::{Order, Report, Status};
 use marvin_agent::{ProjectContext, step_agents};
 use marvin_base::layout::Layout;
@@ -17,9 +18,6 @@ use marvin_tools::git;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-
-/// The failure signature of a patch that does not apply.
-pub(super) const CONFLICT: &str = "merge-conflict";
 
 /// The worktree of a step, relative to the workspace.
 fn relative_path(order: &Order) -> PathBuf {
@@ -77,7 +75,7 @@ pub(super) async fn merge(project: &Arc<ProjectContext>, mut done: AttemptResult
     if let Err(why) = result.await {
         let place = done.order.workspace.display();
         done.report.status = Status::Blocked;
-        done.report.failure_signature = Some(CONFLICT.into());
+        done.report.failure_signature = Some(MERGE_CONFLICT.into());
         done.report.summary =
             format!("its changes do not apply to the workspace; they are kept in {place}: {why}");
     }

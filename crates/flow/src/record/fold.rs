@@ -1,7 +1,8 @@
 //! The state of a workflow from its transitions: a few bytes per step, and more only for steps with attempts.
 
 use super::{Data, StepStatus, Transition};
-use crate::retry::{Attempt, AttemptLog, Strategy};
+use crate::retry::{Attempt, Strategy};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -11,33 +12,84 @@ pub struct WorkflowState {
     pub status: Vec<StepStatus>,
     /// The last transition of every step; 0: none.
     pub seq: Vec<i64>,
-    /// Steps that were attempted, or that wait for a person.
+    /// Steps that were attempted and are not complete, or that wait for a person.
     pub tried: BTreeMap<u32, StepHistory>,
-    /// The number of calls in the run.
-    pub seen_calls: u64,
+    /// The number in the last call id.
+    pub calls: u64,
     /// The last answer of a person that was applied.
     pub last_answer: i64,
-    /// Attempts in the order in which they ended, with their step.
-    pub order: Vec<(u32, usize)>,
     /// The step that ended the whole workflow, and its reason.
     pub termination: Option<(u32, String)>,
 }
 
 /// The history of a step.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepHistory {
     /// The finished attempts.
     pub attempts: Vec<Attempt>,
     /// The strategy of the running or next attempt.
     pub strategy: Option<Strategy>,
-    /// Number, key and call id of the running attempt.
-    pub running: Option<(u32, String, String)>,
+    /// The running attempt, or the one that is to be resumed.
+    pub running: Option<CallIdentity>,
     /// What a person is needed for.
     pub blocked: Option<String>,
     /// The answer of a person to the next attempt.
     pub said: Option<Value>,
     /// Lessons for the next attempt; it is given the last one.
     pub lessons: Vec<String>,
+    /// The attempt of the last transition; 0: none.
+    pub attempt: u32,
+    /// The key of the last transition.
+    pub key: String,
+}
+
+/// Number, key and call id of an attempt.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallIdentity {
+    /// Counted from 1.
+    pub attempt: u32,
+    pub key: String,
+    pub call_id: String,
+}
+
+impl StepHistory {
+    /// Applies a transition of the step.
+    pub(crate) fn apply(&mut self, status: StepStatus, data: &Data) {
+        self.blocked.clone_from(&data.blocked);
+        self.attempt = data.attempt;
+        self.key.clone_from(&data.key);
+        let identity =
+            || CallIdentity { attempt: data.attempt, key: data.key.clone(), call_id: data.call_id.clone() };
+        if status == StepStatus::Running {
+            self.running = Some(identity());
+            if data.strategy.is_some() {
+                self.strategy.clone_from(&data.strategy);
+            }
+            return;
+        }
+        // An attempt that waits to be resumed keeps its call.
+        let waits = status == StepStatus::Ready && !data.call_id.is_empty();
+        self.running = waits.then(identity);
+        self.attempts.extend(data.over.clone());
+        if status == StepStatus::RetryPending {
+            if data.strategy.is_some() {
+                self.strategy.clone_from(&data.strategy);
+            }
+            self.lessons.extend(data.lesson.clone());
+            if data.said.is_some() {
+                self.said.clone_from(&data.said);
+            }
+        }
+    }
+}
+
+/// `call-n`, the id of a call.
+pub(crate) fn call_id(number: u64) -> String {
+    format!("call-{number}")
+}
+
+fn call_number(call_id: &str) -> u64 {
+    call_id.strip_prefix("call-").and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 impl WorkflowState {
@@ -57,50 +109,18 @@ impl WorkflowState {
         *status = transition.status;
         *seq = transition.seq;
         // Most transitions of large workflows have only outputs.
-        if Data::is_echo(transition.data) {
-            return;
-        }
-        let data = Data::parse(transition.data);
-        self.last_answer = self.last_answer.max(data.answer.unwrap_or(0));
-        if let Some(reason) = &data.terminates {
-            self.termination = Some((transition.step, reason.clone()));
-        }
-        let tried = self.tried.entry(transition.step).or_default();
-        tried.blocked = data.blocked;
-        match transition.status {
-            StepStatus::Running => {
-                self.seen_calls += u64::from(!data.again);
-                tried.running = Some((data.attempt, data.key, data.call_id));
-                if data.strategy.is_some() {
-                    tried.strategy = data.strategy;
-                }
+        if !Data::is_echo(transition.data) {
+            let data = Data::parse(transition.data);
+            self.last_answer = self.last_answer.max(data.answer.unwrap_or(0));
+            self.calls = self.calls.max(call_number(&data.call_id));
+            if let (Some(reason), None) = (&data.terminates, &self.termination) {
+                self.termination = Some((transition.step, reason.clone()));
             }
-            _ => {
-                tried.running = None;
-                if let Some(over) = data.over {
-                    self.order.push((transition.step, tried.attempts.len()));
-                    tried.attempts.push(over);
-                }
-                if transition.status == StepStatus::RetryPending {
-                    tried.strategy = data.strategy.or(tried.strategy.take());
-                    tried.lessons.extend(data.lesson);
-                    if data.said.is_some() {
-                        tried.said = data.said;
-                    }
-                }
-            }
+            self.tried.entry(transition.step).or_default().apply(transition.status, &data);
         }
-    }
-
-    /// Rebuilds the attempt log of the retry rule.
-    #[must_use]
-    pub fn seen(&self, name: &dyn Fn(u32) -> String) -> AttemptLog {
-        let mut seen = AttemptLog::default();
-        for (step, at) in &self.order {
-            if let Some(attempt) = self.tried.get(step).and_then(|tried| tried.attempts.get(*at)) {
-                seen.note(&name(*step), attempt);
-            }
+        if transition.status.is_complete() {
+            // Nothing is decided about it any more.
+            self.tried.remove(&transition.step);
         }
-        seen
     }
 }

@@ -17,7 +17,8 @@ mod mark;
 mod row;
 
 pub use error::RecordError;
-pub use fold::{StepHistory, WorkflowState};
+pub(crate) use fold::call_id;
+pub use fold::{CallIdentity, StepHistory, WorkflowState};
 pub use row::{Data, StepStatus, Transition};
 
 use crate::spec::{self, Workflow};
@@ -85,7 +86,7 @@ pub struct Artifact {
 }
 
 /// An answer of a person to a step.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Answer {
     pub id: i64,
     pub step: u32,

@@ -7,6 +7,7 @@ use super::lesson;
 use super::progress::Progress;
 use super::seen::AttemptLog;
 use super::signatures::{call_signature, failure_key, subtree_signature};
+use marvin_base::truncate;
 use marvin_memory::lessons::Lesson;
 use serde_json::{Map, Value};
 
@@ -46,6 +47,22 @@ impl Task<'_> {
         ladder::rung(self.worker, self.ladder, attempt)
     }
 
+    /// The component of the step in lessons.
+    #[must_use]
+    pub fn component(&self) -> String {
+        match self.inputs.get("component") {
+            Some(Value::String(component)) if !component.trim().is_empty() => truncate::line(component, 80),
+            _ => self.worker.to_string(),
+        }
+    }
+
+    /// The call of an attempt, counted from 1; none at the end of the ladder.
+    #[must_use]
+    pub fn candidate(&self, attempt: usize) -> Option<Candidate> {
+        let strategy = self.strategy(attempt)?;
+        Some(Candidate { signature: self.signature(&strategy), strategy })
+    }
+
     /// The call signature of this step with a strategy.
     #[must_use]
     pub fn signature(&self, strategy: &Strategy) -> String {
@@ -57,6 +74,25 @@ impl Task<'_> {
         }
         call_signature(self.goal, self.step_id, worker, self.inputs, strategy_id, *retrieval_stage)
     }
+}
+
+/// The call that another attempt would make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    pub strategy: Strategy,
+    /// See [`call_signature`].
+    pub signature: String,
+}
+
+/// A step as the decision sees it, without its inputs.
+#[derive(Debug, Clone, Copy)]
+pub struct StepFacts<'a> {
+    pub run_id: &'a str,
+    /// The goal of the workflow.
+    pub goal: &'a str,
+    pub step_id: &'a str,
+    /// See [`Task::component`].
+    pub component: &'a str,
 }
 
 /// The decision after a failed attempt.
@@ -79,11 +115,25 @@ pub enum Decision {
 }
 
 /// Decides whether another attempt may follow the last of these, which failed.
+#[must_use]
+pub fn decide(task: &Task<'_>, attempts: &[Attempt], seen: &AttemptLog) -> Decision {
+    let component = task.component();
+    let facts =
+        StepFacts { run_id: task.run_id, goal: task.goal, step_id: task.step_id, component: &component };
+    decide_candidate(facts, task.candidate(attempts.len() + 1), attempts, seen)
+}
+
+/// Decides whether this call may follow the last of these attempts, which failed.
 ///
 /// A call that was not made before is a change. A repeated call is allowed only if something measurable changed since it was
 /// made.
 #[must_use]
-pub fn decide(task: &Task<'_>, attempts: &[Attempt], seen: &AttemptLog) -> Decision {
+pub fn decide_candidate(
+    facts: StepFacts<'_>,
+    candidate: Option<Candidate>,
+    attempts: &[Attempt],
+    seen: &AttemptLog,
+) -> Decision {
     let refuse = |code: &'static str, reason: String| Decision::Refuse { reason, code };
     let number = attempts.len() + 1;
     let Some(last) = attempts.last() else {
@@ -93,16 +143,15 @@ pub fn decide(task: &Task<'_>, attempts: &[Attempt], seen: &AttemptLog) -> Decis
     if FINAL_FAILURES.contains(&failure) {
         return refuse("final", format!("`{failure}` cannot be fixed by another strategy"));
     }
-    let Some(strategy) = task.strategy(number) else {
+    let Some(Candidate { strategy, signature: candidate }) = candidate else {
         let strategies = attempts.iter().map(|one| one.strategy_id.as_str()).collect::<Vec<_>>().join(", ");
         return refuse(
             "no_strategies",
             format!("no strategy is left after {} ({strategies})", attempts.len()),
         );
     };
-    let candidate = task.signature(&strategy);
     let made = attempts.iter().rposition(|one| one.call_signature == candidate);
-    let before = History::from_attempts(task, attempts, seen, &candidate, failure);
+    let before = History::from_attempts(facts, attempts, seen, &candidate, failure);
     if before.calls == 0 {
         let evidence =
             format!("a call that was not made before: {strategy} (signature {})", short(&candidate));
@@ -110,11 +159,11 @@ pub fn decide(task: &Task<'_>, attempts: &[Attempt], seen: &AttemptLog) -> Decis
             "from {}, strategy `{}`, stage {} to {strategy}",
             last.worker_type, last.strategy_id, last.retrieval_stage
         );
-        return retry(task, attempts, strategy, change, evidence);
+        return retry(facts, attempts, strategy, change, evidence);
     }
     if let Some(news) = made.and_then(|made| news_since(attempts, made)) {
         let change = format!("the same call ({strategy}) in a changed state");
-        return retry(task, attempts, strategy, change, news);
+        return retry(facts, attempts, strategy, change, news);
     }
     let what = format!("attempt {number} would be the same call as before ({strategy}, the same inputs)");
     let since = "and nothing measurable changed since";
@@ -147,20 +196,20 @@ struct History {
 
 impl History {
     fn from_attempts(
-        task: &Task<'_>,
+        facts: StepFacts<'_>,
         attempts: &[Attempt],
         seen: &AttemptLog,
         call: &str,
         failure: &str,
     ) -> Self {
         let hash = attempts.last().map(|last| last.progress.artifact_delta_hash.as_str()).unwrap_or_default();
-        let (key, subtree) = (failure_key(task.run_id, call, failure), subtree_signature(call, hash));
+        let (key, subtree) = (failure_key(facts.run_id, call, failure), subtree_signature(call, hash));
         let mut history = History { calls: 0, failures: 0, subtrees: 0 };
         let mut count = |failed: Option<&str>, left: &str| {
             history.calls += 1;
             // Unnamed failures cannot be compared, and an attempt without artifacts has no subtree.
             if failed
-                .is_some_and(|failed| !failed.is_empty() && failure_key(task.run_id, call, failed) == key)
+                .is_some_and(|failed| !failed.is_empty() && failure_key(facts.run_id, call, failed) == key)
             {
                 history.failures += 1;
             }
@@ -171,7 +220,7 @@ impl History {
         for one in attempts.iter().filter(|one| one.call_signature == call) {
             count(one.failure_signature.as_deref(), &one.progress.artifact_delta_hash);
         }
-        for mark in seen.elsewhere(call, task.step_id, attempts) {
+        for mark in seen.elsewhere(call, facts.step_id, attempts) {
             count(mark.failure.as_deref(), &mark.hash);
         }
         history
@@ -189,14 +238,14 @@ fn news_since(attempts: &[Attempt], made: usize) -> Option<String> {
 }
 
 fn retry(
-    task: &Task<'_>,
+    facts: StepFacts<'_>,
     attempts: &[Attempt],
     strategy: Strategy,
     change: String,
     evidence: String,
 ) -> Decision {
     let reason = format!("{change}; {evidence}");
-    let lesson = Box::new(lesson::build_lesson(task, attempts, &strategy, change, evidence));
+    let lesson = Box::new(lesson::build_lesson(facts, attempts, &strategy, change, evidence));
     Decision::Retry { strategy, lesson, reason }
 }
 

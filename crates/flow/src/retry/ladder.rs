@@ -22,7 +22,7 @@ pub struct Strategy {
 const DETERMINISTIC_RUNGS: u8 = 3;
 
 /// The strategy of a first attempt.
-pub(super) const DRAFT: &str = "draft";
+pub(crate) const DRAFT: &str = "draft";
 
 /// The environment variable by which a command knows its strategy.
 pub const STRATEGY_VARIABLE: &str = "MARVIN_STEP_STRATEGY";

@@ -3,11 +3,10 @@
 //! file.
 
 use super::attempt::Attempt;
-use super::decide::Task;
+use super::decide::StepFacts;
 use super::ladder::{self, Strategy};
 use marvin_base::{signature, truncate};
 use marvin_memory::lessons::{Header, Lesson};
-use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Characters of a worker's report in the body.
@@ -18,7 +17,7 @@ const MAX_CAUSE_CHARS: usize = 300;
 
 /// The lesson of the last of these attempts; its timestamp is set when it is written.
 pub(super) fn build_lesson(
-    task: &Task<'_>,
+    facts: StepFacts<'_>,
     attempts: &[Attempt],
     next: &Strategy,
     change: String,
@@ -26,13 +25,10 @@ pub(super) fn build_lesson(
 ) -> Lesson {
     let Some(last) = attempts.last() else { return Lesson::default() };
     let failure = last.failure_signature.clone().unwrap_or_else(|| "unnamed".into());
-    let component = match task.inputs.get("component") {
-        Some(Value::String(component)) if !component.trim().is_empty() => truncate::line(component, 80),
-        _ => task.worker.to_string(),
-    };
+    let component = facts.component.to_string();
     let kind = failure.split(':').next().unwrap_or_default().to_string();
     let tags: BTreeSet<String> = [
-        task.step_id.to_string(),
+        facts.step_id.to_string(),
         component.clone(),
         last.worker_type.clone(),
         last.strategy_id.clone(),
@@ -51,13 +47,13 @@ pub(super) fn build_lesson(
     if !last.summary.trim().is_empty() {
         cause.push_str(&format!("; reported: {}", truncate::line(&last.summary, MAX_CAUSE_CHARS)));
     }
-    let body = body(task, attempts, next, &change, &evidence);
+    let body = body(facts, attempts, next, &change, &evidence);
     Lesson {
         header: Header {
-            id: id(task, last),
+            id: id(facts, last),
             timestamp: String::new(),
-            task_id: task.run_id.to_string(),
-            step_id: task.step_id.to_string(),
+            task_id: facts.run_id.to_string(),
+            step_id: facts.step_id.to_string(),
             failure_signature: failure,
             strategy_id: next.strategy_id.clone(),
             tags: tags.into_iter().collect(),
@@ -71,19 +67,19 @@ pub(super) fn build_lesson(
 }
 
 /// `lesson-<uuid>`, derived from the attempt.
-fn id(task: &Task<'_>, last: &Attempt) -> String {
-    let digits = signature::hash(&(task.run_id, task.step_id, last.attempt_id, &last.call_signature));
+fn id(facts: StepFacts<'_>, last: &Attempt) -> String {
+    let digits = signature::hash(&(facts.run_id, facts.step_id, last.attempt_id, &last.call_signature));
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
     // UUID version 8: custom digits.
     format!("lesson-{}-{}-8{}-8{}-{}", part(0, 8), part(8, 12), part(12, 15), part(15, 18), part(18, 30))
 }
 
-fn body(task: &Task<'_>, attempts: &[Attempt], next: &Strategy, change: &str, evidence: &str) -> String {
+fn body(facts: StepFacts<'_>, attempts: &[Attempt], next: &Strategy, change: &str, evidence: &str) -> String {
     let mut text = format!(
         "# Step `{}` failed at attempt {}\n\nGoal: {}\n\n## What was tried\n",
-        task.step_id,
+        facts.step_id,
         attempts.len(),
-        truncate::line(task.goal, 300)
+        truncate::line(facts.goal, 300)
     );
     for attempt in attempts {
         text.push_str(&format!(

@@ -25,7 +25,7 @@ mod signatures;
 mod tests;
 
 pub use attempt::Attempt;
-pub use decide::{Decision, POLLS_EXHAUSTED, Task, decide};
+pub use decide::{Candidate, Decision, POLLS_EXHAUSTED, StepFacts, Task, decide, decide_candidate};
 pub use ladder::Strategy;
 pub use measure::{AttemptCounts, Snapshot, measure};
 pub use progress::Progress;

@@ -94,6 +94,12 @@ impl StepBuilder {
         self
     }
 
+    /// It works in a git worktree of its own.
+    pub(crate) fn worktree(mut self) -> Self {
+        self.sketch.extras.worktree = true;
+        self
+    }
+
     /// Adds a strategy to its ladder.
     pub(crate) fn rung(mut self, strategy: Strategy) -> Self {
         self.sketch.extras.ladder.push(strategy);
