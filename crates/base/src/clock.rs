@@ -26,6 +26,20 @@ pub fn stamp_of(milliseconds: i64) -> String {
     stamp(Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
+/// The id of this boot and the milliseconds since it, with the time that the machine slept; none where the system does not
+/// tell.
+#[must_use]
+pub fn boot_time() -> Option<(String, i64)> {
+    #[cfg(target_os = "linux")]
+    {
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        Some((id.trim().to_string(), time.tv_sec * 1000 + time.tv_nsec / 1_000_000))
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -181,6 +181,24 @@ impl Layout {
         self.user.join("profiles").join(name)
     }
 
+    /// The calendar of a profile.
+    #[must_use]
+    pub fn calendar(&self, profile: &str) -> PathBuf {
+        self.profile(profile).join("calendar.ics")
+    }
+
+    /// Topics of ntfy that a profile follows.
+    #[must_use]
+    pub fn ntfy_subscriptions(&self, profile: &str) -> PathBuf {
+        self.profile(profile).join("ntfy_subscriptions.json")
+    }
+
+    /// Directory of alarms, timers and what rang, which all profiles share.
+    #[must_use]
+    pub fn alarms(&self) -> PathBuf {
+        self.state.join("alarms")
+    }
+
     #[must_use]
     pub fn chat_log(&self, profile: &str) -> PathBuf {
         self.profile(profile).join("chat_log.json")

@@ -22,6 +22,7 @@ pub mod ledger;
 pub mod open_dir;
 pub mod person;
 pub mod printable;
+pub mod profile;
 pub mod redact;
 pub mod run;
 pub mod run_record;
@@ -31,5 +32,6 @@ pub mod token;
 pub mod trace_event;
 pub mod trim_memory;
 pub mod truncate;
+pub mod wake;
 
 pub use exit::Exit;

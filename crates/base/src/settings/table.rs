@@ -189,6 +189,10 @@ settings! {
         "Tool rounds of one turn while chatting";
     WORKER_ROUNDS = "limits.rounds_worker", Whole(1, 10_000), "20", Anyone, ["MARVIN_WORKER_ROUNDS"],
         "Tool rounds of a worker for one attempt at a step of a workflow";
+    COST_NOTICE = "limits.notice_usd", Amount, "50", Person, ["MARVIN_COST_NOTICE_USD"],
+        "US dollars of a conversation after which it tells its cost, again and again; 0: never";
+    COST_SUMMARY = "limits.summary_calls", Whole(0, 100_000), "10", Person, ["MARVIN_COST_SUMMARY_CALLS"],
+        "Paid model calls of a conversation after which it tells its cost, again and again; 0: never";
     MAX_COST = "limits.cost_usd", Amount, "", Person, ["MARVIN_MAX_COST"],
         "US dollars that a run with all its sub-agents may cost; unset: no limit";
     DEADLINE = "limits.deadline_s", Whole(0, MANY), "0", Person, ["MARVIN_DEADLINE_S"],
@@ -313,7 +317,15 @@ settings! {
         "Further programs that count as your terminals, by file name or path; read only from ~/.config/marvin/config.toml";
 
     NTFY_URL = "notify.url", Text, "https://ntfy.sh", Person, ["MARVIN_NTFY_URL"],
-        "Server that notifications are pushed to";
+        "Server of push notifications (ntfy): those that Marvin sends, and topics that you follow";
+    NTFY_TOKEN = "notify.token", Secret, "", Person, ["MARVIN_NTFY_TOKEN", "NTFY_TOKEN"],
+        "Access token of that server, where it wants one";
+    ALARMS_TOPIC = "alarms.topic", Text, "", Person, ["MARVIN_ALARMS_TOPIC"],
+        "Topic that alarms, timers and reminders are pushed to; unset: none";
+    ALARMS_SCHEDULER = "alarms.scheduler", Choice(&["auto", "systemd", "process", "off"]), "auto", Person, ["MARVIN_ALARMS_SCHEDULER"],
+        "Who rings when no Marvin is open: a systemd user timer, a process of Marvin's own, or none of both; auto: systemd where it runs";
+    CALENDAR_REMINDERS = "calendar.reminders", List, "60,30", Person, ["MARVIN_CALENDAR_REMINDERS"],
+        "Minutes before an event at which you are reminded of it; empty: never";
 
     DEBUG_ROUNDS = "pipeline.debug_rounds", Whole(1, 1000), "50", Anyone, ["MARVIN_DEBUG_ROUNDS"], "Rounds of phase 4a";
     E2E_ROUNDS = "pipeline.e2e_rounds", Whole(1, 1000), "10", Anyone, ["MARVIN_E2E_ROUNDS"], "Rounds of phase 4b";
