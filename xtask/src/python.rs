@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 
 /// The tests of `run_tests` describe how this version reports.
 const PYTEST: &str = "pytest==8.4.2";
+/// Another program's parser of calendars, which reads what Marvin writes.
+const ICALENDAR: &str = "icalendar==7.3.0";
 
 /// Creates the environment `tools/NAME` with these packages unless it is there, and returns its
 /// directory.
@@ -22,16 +24,16 @@ pub(crate) fn environment(name: &str, packages: &[&str]) -> anyhow::Result<PathB
     Ok(directory)
 }
 
-/// Creates the environment with pytest in `tools/python` unless it is there, and returns its
-/// directory.
+/// Creates the environment with the packages of the tests in `tools/python` unless it is there, and
+/// returns its directory.
 pub(crate) fn install() -> anyhow::Result<PathBuf> {
     let directory = tools::directory().join("python");
-    if has_pytest(&directory) {
+    if has_pytest(&directory) && has_icalendar(&directory) {
         return Ok(directory);
     }
-    create(&directory, &[PYTEST])?;
-    if !has_pytest(&directory) {
-        bail!("cannot install {PYTEST} into {}", directory.display());
+    create(&directory, &[PYTEST, ICALENDAR])?;
+    if !has_pytest(&directory) || !has_icalendar(&directory) {
+        bail!("cannot install {PYTEST} and {ICALENDAR} into {}", directory.display());
     }
     Ok(directory)
 }
@@ -60,12 +62,19 @@ fn has_pytest(directory: &Path) -> bool {
     })
 }
 
+fn has_icalendar(directory: &Path) -> bool {
+    let wanted = ICALENDAR.rsplit("==").next().unwrap_or_default();
+    let check = format!("import icalendar; assert icalendar.__version__ == '{wanted}'");
+    let imported = Command::new(directory.join("bin/python3")).args(["-c", &check]).output();
+    imported.is_ok_and(|output| output.status.success())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_directory_has_no_pytest() {
-        assert!(!has_pytest(Path::new("/nonexistent")));
+    fn a_missing_directory_has_no_packages() {
+        assert!(!has_pytest(Path::new("/nonexistent")) && !has_icalendar(Path::new("/nonexistent")));
     }
 }

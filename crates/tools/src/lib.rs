@@ -4,8 +4,11 @@
 //! decides whether it may. The [`Toolbox`] is the one entry point: it parses the arguments, asks the gate, runs the tool
 //! so that a panic does not end the process, and returns the verdict and the result for the record.
 
+pub mod alarms;
 pub mod approval;
 pub mod artifact;
+pub mod calendar;
+pub mod calendar_tools;
 pub mod command;
 pub mod context;
 pub mod convert;
@@ -15,7 +18,7 @@ pub mod git;
 mod github;
 mod log;
 pub mod notes;
-pub mod notify;
+pub mod ntfy;
 pub mod patch;
 mod pattern;
 pub mod registry;

@@ -33,6 +33,8 @@ pub enum Service {
     GithubApi,
     /// Clones of repositories.
     GithubClone,
+    /// The server of push notifications.
+    Ntfy,
     /// Magic cards; for a person who switched its tool on.
     Scryfall,
     /// The store of games; likewise.
@@ -51,6 +53,7 @@ impl Service {
             Service::Search => &table::WEB_SEARCH_URL,
             Service::GithubApi => &table::GITHUB_API_URL,
             Service::GithubClone => &table::GITHUB_CLONE_URL,
+            Service::Ntfy => &table::NTFY_URL,
             Service::Scryfall => &table::SCRYFALL_URL,
             Service::Steam => &table::STEAM_URL,
             Service::Knowledge => &table::KNOWLEDGE_URL,

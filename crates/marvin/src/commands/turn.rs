@@ -18,7 +18,7 @@ use marvin_base::run_record::RunStatus;
 use marvin_base::settings::{Settings, table};
 use marvin_base::trace_event::{TraceEvent, TurnResult};
 use marvin_model::cost::Totals;
-use marvin_tools::notify;
+use marvin_tools::ntfy;
 use marvin_tools::turbotime::Selection;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -390,7 +390,7 @@ fn with_record(session: &Session, error: &str) -> String {
 async fn push(topic: Option<&str>, settings: &Settings, what: &str, prompt: &str) {
     let Some(topic) = topic else { return };
     let message = format!("{what}: {}", marvin_base::truncate::line(prompt, 120));
-    if let Err(error) = notify::publish(settings, topic, "Marvin", &message).await {
+    if let Err(error) = ntfy::publish(settings, topic, "Marvin", &message).await {
         output::error(&format!("the notification to `{topic}` was not sent: {error}"));
     }
 }

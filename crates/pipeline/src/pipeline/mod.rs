@@ -28,7 +28,7 @@ use marvin_flow::engine::Lock;
 use marvin_gate::{Access, Duty};
 use marvin_model::cost::Totals;
 use marvin_model::price::dollars;
-use marvin_tools::{ToolContext, notify};
+use marvin_tools::{ToolContext, ntfy};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -381,8 +381,7 @@ impl Pipeline {
         let Some(topic) = &self.ntfy else { return };
         let message =
             self.project.redactor.text(&format!("{what}: {}", truncate::line(text, 160))).into_owned();
-        if let Err(error) = notify::publish(&self.project.settings, topic, "Marvin pipeline", &message).await
-        {
+        if let Err(error) = ntfy::publish(&self.project.settings, topic, "Marvin pipeline", &message).await {
             self.trace.notice(format!("cannot send the notification to `{topic}`: {error}")).ok();
         }
     }

@@ -2,7 +2,8 @@
 
 use crate::tool::DynTool;
 use crate::{
-    command, convert, files, git, github, notes, patch, search, tickets, tree, usage, web, working_dir,
+    alarms, calendar_tools, command, convert, files, git, github, notes, ntfy, patch, search, tickets, tree,
+    usage, web, working_dir,
 };
 use std::sync::Arc;
 
@@ -18,8 +19,17 @@ pub enum Mode {
 /// The tools of one family.
 type Family = fn() -> Vec<Arc<dyn DynTool>>;
 
-const EVERY_MODE: [Family; 6] =
-    [convert::tools, github::tools, notes::tools, tickets::tools, usage::tools, web::tools];
+const EVERY_MODE: [Family; 9] = [
+    alarms::tools,
+    calendar_tools::tools,
+    convert::tools,
+    github::tools,
+    notes::tools,
+    ntfy::tools,
+    tickets::tools,
+    usage::tools,
+    web::tools,
+];
 const CODING: [Family; 8] = [
     command::tools,
     files::tools,

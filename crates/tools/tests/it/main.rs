@@ -1,11 +1,13 @@
 //! Tools through the toolbox, on real files and with real processes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod calendar;
 mod env_files;
 mod escape;
 mod git;
 mod hostile;
 mod notes;
+mod ntfy;
 mod patches;
 mod support;
 mod testing;

@@ -1,0 +1,96 @@
+//! What rings while a front end is open.
+
+use super::deliver::{Deliverer, ring_line};
+use super::error::AlarmError;
+use super::store::AlarmStore;
+use super::time::Moment;
+use jiff::Timestamp;
+use marvin_base::environment::Environment;
+use marvin_base::file_stamp::FileStamp;
+use marvin_base::layout::Layout;
+use marvin_base::settings::Settings;
+use std::path::PathBuf;
+
+/// The rings that a front end has not shown yet. It also rings itself what is due, in case that no scheduler runs.
+#[derive(Debug)]
+pub struct RingWatcher {
+    layout: Layout,
+    store: AlarmStore,
+    /// Number of the last ring that was shown.
+    shown: u64,
+    /// Facts of the files when they were read last.
+    stamps: Option<Vec<Option<FileStamp>>>,
+    next: Option<Timestamp>,
+}
+
+impl RingWatcher {
+    /// Shows what rings from now on.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn new(layout: &Layout) -> Result<Self, AlarmError> {
+        let store = AlarmStore::new(layout.alarms());
+        let shown = store.read()?.last_ring;
+        Ok(RingWatcher { layout: layout.clone(), store, shown, stamps: None, next: None })
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let profiles = std::fs::read_dir(self.layout.profiles()).into_iter().flatten();
+        let names = profiles.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut all: Vec<PathBuf> = names.map(|name| self.layout.calendar(&name)).collect();
+        all.sort();
+        all.push(self.layout.alarms().join("alarms.json"));
+        all
+    }
+
+    /// Rings what is due, and gives the lines that are to be shown. Reads nothing while nothing changed and nothing is due.
+    ///
+    /// # Errors
+    /// When the state cannot be read or written.
+    pub fn poll(
+        &mut self,
+        settings: &Settings,
+        environment: &Environment,
+    ) -> Result<Vec<String>, AlarmError> {
+        let now = Moment::now();
+        let stamps: Vec<Option<FileStamp>> =
+            self.files().iter().map(|path| FileStamp::from_path(path)).collect();
+        let same = self.stamps.as_ref().is_some_and(|old| {
+            old.len() == stamps.len()
+                && old.iter().zip(&stamps).all(|(old, new)| FileStamp::still(*old, *new))
+        });
+        if same && self.next.is_none_or(|next| next > now.timestamp) {
+            return Ok(Vec::new());
+        }
+        let is_used = stamps.iter().any(Option::is_some);
+        self.stamps = Some(stamps);
+        if !is_used {
+            return Ok(Vec::new());
+        }
+        let deliverer = Deliverer::new(&self.layout, settings, environment);
+        deliverer.ring_due(&now)?;
+        self.next = deliverer.next_due(&now)?;
+        let state = self.store.read()?;
+        let lines = state.rings.iter().filter(|ring| ring.number > self.shown).map(ring_line).collect();
+        self.shown = self.shown.max(state.last_ring);
+        Ok(lines)
+    }
+
+    /// Delivers what rang to the desktop and to ntfy, unless another process does. Waits for both.
+    ///
+    /// # Errors
+    /// When the state cannot be read or written.
+    pub async fn deliver(
+        &mut self,
+        settings: &Settings,
+        environment: &Environment,
+    ) -> Result<(), AlarmError> {
+        let now = Moment::now();
+        if self.next.is_none_or(|next| next > now.timestamp) {
+            return Ok(());
+        }
+        let deliverer = Deliverer::new(&self.layout, settings, environment);
+        self.next = deliverer.pass_unless_busy(&now).await?.next;
+        Ok(())
+    }
+}

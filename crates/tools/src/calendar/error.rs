@@ -1,0 +1,52 @@
+//! Failures of the calendar.
+
+use marvin_base::atomic::WriteError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CalendarError {
+    /// The file is not what RFC 5545 describes; it is left as it is.
+    #[error("cannot read the calendar {path}: line {line}: {reason}")]
+    Damaged { path: String, line: usize, reason: &'static str },
+    #[error("cannot {doing} {path}: {source}{}", marvin_base::atomic::hint(.source))]
+    Io {
+        doing: &'static str,
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// Another program writes the file again and again.
+    #[error("cannot change {path}: another program keeps changing it")]
+    Busy { path: String },
+    #[error("cannot understand the time `{text}`: {reason}")]
+    Time { text: String, reason: String },
+    #[error("cannot understand the recurrence rule `{rule}`: {reason}")]
+    Rule { rule: String, reason: String },
+    #[error("cannot add the event: it ends before it starts")]
+    EndsEarly,
+    #[error("cannot add the event: it has no title")]
+    NoTitle,
+    #[error("cannot remove an event without its uid or a part of its title")]
+    Nothing,
+    #[error("cannot find an event with {what}")]
+    NotFound { what: String },
+    /// The title fits several events; `matches` describes each.
+    #[error("cannot remove: {} events match `{title}`. Which one? Give its uid:\n{}", .matches.len(), .matches.join("\n"))]
+    Ambiguous { title: String, matches: Vec<String> },
+}
+
+impl CalendarError {
+    /// Whether other arguments would have helped.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            CalendarError::Time { .. }
+                | CalendarError::Rule { .. }
+                | CalendarError::EndsEarly
+                | CalendarError::NoTitle
+                | CalendarError::Nothing
+        )
+    }
+}

@@ -1,0 +1,54 @@
+//! Failures of push notifications.
+
+use std::time::Duration;
+
+#[derive(Debug, thiserror::Error)]
+pub enum NtfyError {
+    #[error("cannot use the topic `{0}`: a topic is 1 to 64 letters, digits, `_` or `-`")]
+    Topic(String),
+    #[error("cannot publish an empty message")]
+    NoMessage,
+    #[error("cannot use the server of `notify.url`: {0}")]
+    Address(String),
+    #[error("cannot reach the server: {0}")]
+    Unreachable(String),
+    /// `wait` is the pause that the server asks for.
+    #[error("the server answered {status}{}", .wait.map(|wait| format!("; it wants a pause of {} s", wait.as_secs())).unwrap_or_default())]
+    Status { status: u16, wait: Option<Duration> },
+    #[error("cannot understand the server: {0}")]
+    Answer(String),
+    #[error("cannot find a subscription of `{topic}`. Subscriptions: {known}")]
+    NotSubscribed { topic: String, known: String },
+    #[error("cannot follow more than {0} topics: unsubscribe from some first")]
+    TooMany(usize),
+    #[error("cannot {doing} {path}: {source}{}", marvin_base::atomic::hint(.source))]
+    Io {
+        doing: &'static str,
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is left as it is.
+    #[error("cannot read {path}: {reason}")]
+    Damaged { path: String, reason: String },
+    #[error(transparent)]
+    Write(#[from] marvin_base::atomic::WriteError),
+}
+
+impl NtfyError {
+    /// Whether other arguments would have helped.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        matches!(self, NtfyError::Topic(_) | NtfyError::NoMessage)
+    }
+
+    /// Whether the same request may succeed later.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            NtfyError::Unreachable(_) | NtfyError::Answer(_) => true,
+            NtfyError::Status { status, .. } => *status == 429 || *status >= 500,
+            _ => false,
+        }
+    }
+}

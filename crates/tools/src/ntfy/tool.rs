@@ -1,0 +1,243 @@
+//! The tools of push notifications.
+
+use super::client::{Publication, Server, check_topic};
+use super::error::NtfyError;
+use super::subscriptions::Subscriptions;
+use super::words::new_topic;
+use crate::context::ToolContext;
+use crate::result::{Output, ToolError};
+use crate::tool::{NoInput, Tool};
+use async_trait::async_trait;
+use marvin_base::printable::count;
+use marvin_base::settings::table;
+use marvin_base::{clock, profile};
+use marvin_gate::network::Service;
+use marvin_gate::{Intent, Touches};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+impl From<NtfyError> for ToolError {
+    fn from(error: NtfyError) -> Self {
+        if error.is_usage() {
+            ToolError::Usage(error.to_string())
+        } else {
+            ToolError::Failed(error.to_string())
+        }
+    }
+}
+
+fn subscriptions(context: &ToolContext) -> Subscriptions {
+    let profile = profile::active(&context.layout, context.settings.given(&table::PROFILE));
+    Subscriptions::new(context.layout.ntfy_subscriptions(&profile))
+}
+
+/// A topic and its address.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TopicData {
+    topic: String,
+    label: String,
+    url: String,
+}
+
+fn subscribe(topic: &str, label: &str, context: &ToolContext) -> Result<TopicData, ToolError> {
+    let topic = check_topic(topic)?;
+    let url = Server::from_settings(&context.settings)?.address(topic);
+    subscriptions(context).subscribe(topic, label, &url, clock::now().as_second())?;
+    Ok(TopicData { topic: topic.to_string(), label: label.trim().to_string(), url })
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct GenerateNtfyTopic;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GenerateTopicInput {
+    /// A name for the person.
+    #[serde(default)]
+    label: String,
+}
+
+#[async_trait]
+impl Tool for GenerateNtfyTopic {
+    type Input = GenerateTopicInput;
+    type Data = TopicData;
+    const NAME: &'static str = "generate_ntfy_topic";
+    const DESCRIPTION: &'static str =
+        "Make a new topic for push notifications, of five random words, and follow it.";
+    const EXAMPLE: &'static str = r#"{"label": "phone"}"#;
+    const TOUCHES: Touches = Touches::STORES;
+
+    async fn call(
+        &self,
+        input: GenerateTopicInput,
+        context: &ToolContext,
+    ) -> Result<Output<TopicData>, ToolError> {
+        let data = subscribe(&new_topic(), &input.label, context)?;
+        let text = format!(
+            "New topic {}. Subscribe to it on your phone at {}. Everyone who knows the name can read and write it.",
+            data.topic, data.url
+        );
+        Ok(Output::line(text, data))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct NtfySubscribe;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubscribeInput {
+    topic: String,
+    /// A name for the person.
+    #[serde(default)]
+    label: String,
+}
+
+#[async_trait]
+impl Tool for NtfySubscribe {
+    type Input = SubscribeInput;
+    type Data = TopicData;
+    const NAME: &'static str = "ntfy_subscribe";
+    const DESCRIPTION: &'static str = "Follow a topic of push notifications (ntfy): its messages are shown to the person while Marvin is open.";
+    const EXAMPLE: &'static str = r#"{"topic": "my-backups", "label": "Backups"}"#;
+    const TOUCHES: Touches = Touches::STORES;
+
+    async fn call(
+        &self,
+        input: SubscribeInput,
+        context: &ToolContext,
+    ) -> Result<Output<TopicData>, ToolError> {
+        let data = subscribe(&input.topic, &input.label, context)?;
+        Ok(Output::line(format!("Following {} ({})", data.topic, data.url), data))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct NtfyUnsubscribe;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnsubscribeInput {
+    topic: String,
+}
+
+#[async_trait]
+impl Tool for NtfyUnsubscribe {
+    type Input = UnsubscribeInput;
+    type Data = TopicData;
+    const NAME: &'static str = "ntfy_unsubscribe";
+    const DESCRIPTION: &'static str = "Stop following a topic of push notifications (ntfy).";
+    const EXAMPLE: &'static str = r#"{"topic": "my-backups"}"#;
+    const TOUCHES: Touches = Touches::STORES;
+
+    async fn call(
+        &self,
+        input: UnsubscribeInput,
+        context: &ToolContext,
+    ) -> Result<Output<TopicData>, ToolError> {
+        let gone = subscriptions(context).unsubscribe(&input.topic)?;
+        let topic = input.topic.trim().to_string();
+        let text = format!("No longer following {topic}");
+        Ok(Output::line(text, TopicData { topic, label: gone.label, url: gone.url }))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct NtfyPublish;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PublishInput {
+    topic: String,
+    message: String,
+    #[serde(default)]
+    title: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PublishData {
+    topic: String,
+    url: String,
+}
+
+#[async_trait]
+impl Tool for NtfyPublish {
+    type Input = PublishInput;
+    type Data = PublishData;
+    const NAME: &'static str = "ntfy_publish";
+    const DESCRIPTION: &'static str =
+        "Send a push notification to a topic of ntfy. Everyone who knows the topic can read it.";
+    const EXAMPLE: &'static str =
+        r#"{"topic": "my-backups", "message": "The backup is done", "title": "Backup"}"#;
+    const TOUCHES: Touches = Touches { network: true, ..Touches::STORES };
+
+    fn intents(input: &PublishInput, context: &ToolContext) -> Vec<Intent> {
+        let server = Server::from_settings(&context.settings).ok();
+        let url = server.and_then(|server| Some(server.address(check_topic(&input.topic).ok()?)));
+        url.map(|url| Intent::Request { url, service: Some(Service::Ntfy) }).into_iter().collect()
+    }
+
+    async fn call(
+        &self,
+        input: PublishInput,
+        context: &ToolContext,
+    ) -> Result<Output<PublishData>, ToolError> {
+        let topic = check_topic(&input.topic)?;
+        if input.message.trim().is_empty() {
+            return Err(NtfyError::NoMessage.into());
+        }
+        let server = Server::from_settings(&context.settings)?;
+        let (title, message) = (context.redactor.text(&input.title), context.redactor.text(&input.message));
+        let publication = Publication { topic, title: &title, message: &message, id: "" };
+        tokio::select! {
+            sent = server.publish(&publication) => sent?,
+            () = context.cancel.cancelled() => return Err(ToolError::Failed("interrupted".into())),
+        }
+        let url = server.address(topic);
+        let text = format!("Sent to {topic} ({url})");
+        Ok(Output::line(text, PublishData { topic: topic.to_string(), url }))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct NtfyList;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ListData {
+    topics: Vec<TopicData>,
+}
+
+#[async_trait]
+impl Tool for NtfyList {
+    type Input = NoInput;
+    type Data = ListData;
+    const NAME: &'static str = "ntfy_list";
+    const DESCRIPTION: &'static str = "List the topics of push notifications (ntfy) that are followed.";
+    const EXAMPLE: &'static str = "{}";
+    const TOUCHES: Touches = Touches::READS;
+
+    async fn call(&self, _input: NoInput, context: &ToolContext) -> Result<Output<ListData>, ToolError> {
+        let all = subscriptions(context).read()?;
+        let topics: Vec<TopicData> = all
+            .into_iter()
+            .map(|(topic, subscription)| TopicData {
+                topic,
+                label: subscription.label,
+                url: subscription.url,
+            })
+            .collect();
+        let lines: Vec<String> = topics
+            .iter()
+            .map(|row| {
+                format!(
+                    "{}{}  {}",
+                    row.topic,
+                    if row.label.is_empty() { String::new() } else { format!(" ({})", row.label) },
+                    row.url
+                )
+            })
+            .collect();
+        let text = if lines.is_empty() { "No topics are followed.".to_string() } else { lines.join("\n") };
+        Ok(Output::new(count(topics.len(), "topic"), text, ListData { topics }))
+    }
+}
