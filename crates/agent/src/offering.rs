@@ -51,7 +51,7 @@ const CORE_CODING: [&str; 19] = [
 ];
 
 /// Words of a person, or beginnings of them, with the beginnings of the names of the tools that they mean.
-const WORDS: [(&[&str], &[&str]); 15] = [
+const WORDS: [(&[&str], &[&str]); 19] = [
     (
         &["convert", "unit", "km", "mile", "kg", "pound", "celsius", "fahrenheit", "litre", "cups"],
         &["convert_units"],
@@ -72,6 +72,45 @@ const WORDS: [(&[&str], &[&str]); 15] = [
     ),
     (&["agent", "research", "delegate"], &["launch_"]),
     (&["skill"], &["load_skill"]),
+    (
+        &[
+            "calendar",
+            "appointment",
+            "meeting",
+            "agenda",
+            "event",
+            "schedul",
+            "reschedul",
+            "birthday",
+            "diary",
+            "free on",
+            "free at",
+            "busy on",
+            "busy at",
+            "plans for",
+            "planned for",
+        ],
+        &["calendar_"],
+    ),
+    (
+        &["alarm", "wake", "remind", "alert me", "don't let me forget"],
+        &["set_alarm", "list_alarms", "cancel_alarm"],
+    ),
+    (&["timer", "timing", "time me", "stopwatch", "countdown", "count down", "pomodoro"], &["timer_"]),
+    (
+        &[
+            "ntfy",
+            "push notif",
+            "push message",
+            "notif",
+            "topic",
+            "subscri",
+            "unsubscri",
+            "publish",
+            "to my phone",
+        ],
+        &["generate_ntfy_topic", "ntfy_"],
+    ),
     (&["commitment", "verif"], &["add_commitment", "list_commitments", "verify"]),
 ];
 
@@ -366,6 +405,42 @@ mod tests {
         let more = chat.offer(all, &[Message::user("Hello")]);
         assert_eq!(more[..first.len()], first[..]);
         assert!(names(&more).contains(&"github_clone") && !names(&more).contains(&"read_lines"), "{more:#?}");
+    }
+
+    /// Requests with the tools that they need.
+    #[derive(Deserialize)]
+    struct Requests {
+        family: Vec<Family>,
+    }
+
+    #[derive(Deserialize)]
+    struct Family {
+        name: String,
+        requests: Vec<(String, String)>,
+    }
+
+    #[test]
+    fn requests_about_time_and_messages_are_offered_their_tool_at_once() {
+        let requests: Requests = toml::from_str(include_str!("../data/offer_calendar.toml")).unwrap();
+        for Family { name, requests } in requests.family {
+            assert!(requests.len() >= 20, "{name}");
+            let mut missing = Vec::new();
+            for (request, tool) in &requests {
+                let (chat, all) = offering("auto", false);
+                assert!(all.iter().any(|spec| spec.name == *tool), "{tool}");
+                let offered = chat.offer(all, &[Message::user(request)]);
+                if !names(&offered).contains(&tool.as_str()) {
+                    missing.push(request.as_str());
+                    assert!(chat.search(request).iter().any(|spec| spec.name == *tool), "{request}");
+                }
+            }
+            assert!(missing.len() * 20 <= requests.len(), "{name}: {missing:#?}");
+        }
+        let (chat, all) = offering("auto", false);
+        let offered = chat.offer(all, &[Message::user("How far is it to the moon?")]);
+        assert!(
+            !names(&offered).iter().any(|name| name.starts_with("calendar_") || name.starts_with("ntfy_"))
+        );
     }
 
     #[test]

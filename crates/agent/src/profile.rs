@@ -2,9 +2,9 @@
 
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
+pub use marvin_base::profile::{active, normal};
 use marvin_base::truncate;
 use serde::Deserialize;
-use std::fs;
 
 /// A profile's file larger than this is not read.
 const MAX_PROFILE_FILE_BYTES: u64 = 1024 * 1024;
@@ -46,30 +46,6 @@ impl Place {
     }
 }
 
-/// The name of the active profile: the one asked for, else the last one (if its directory exists), else `default`.
-#[must_use]
-pub fn active(layout: &Layout, wanted: Option<&str>) -> String {
-    if let Some(name) = wanted {
-        return normal(name);
-    }
-    fs::read_to_string(layout.last_profile())
-        .ok()
-        .map(|name| normal(&name))
-        .filter(|name| !name.is_empty() && layout.profile(name).is_dir())
-        .unwrap_or_else(|| "default".to_string())
-}
-
-/// Normalises a name: lower case, spaces to `_`, nothing that could leave the directory of profiles.
-pub(crate) fn normal(name: &str) -> String {
-    name.trim()
-        .to_lowercase()
-        .chars()
-        .map(|c| if c.is_whitespace() { '_' } else { c })
-        .filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
-        .take(64)
-        .collect()
-}
-
 impl Profile {
     /// Reads a profile; a missing file is an empty one, an unreadable one is a problem that is reported.
     #[must_use]
@@ -99,6 +75,7 @@ impl Profile {
 mod tests {
     use super::*;
     use marvin_base::environment::Environment;
+    use std::fs;
 
     #[test]
     fn a_profile_is_read_and_damage_is_reported() {

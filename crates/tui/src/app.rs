@@ -179,6 +179,8 @@ impl App {
                 self.item(&event.kind, data.get("item").unwrap_or(&Value::Null));
             }
             "message" => self.message(data),
+            // From outside of the conversation: an alarm, a message of a topic.
+            "notice" if !text("source").is_empty() => self.note(text("text"), Tone::Plain),
             "notice" => self.note(text("text"), Tone::Quiet),
             "verification.completed" | "verification.checked" => {
                 let what = data.pointer("/commitment/assertion").and_then(Value::as_str);

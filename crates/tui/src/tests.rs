@@ -34,6 +34,8 @@ fn status() -> Status {
         servitors: 0,
         approvals: 0,
         messages: 2,
+        subscriptions: 0,
+        unread: 0,
         seq: 0,
     }
 }

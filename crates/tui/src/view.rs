@@ -104,12 +104,18 @@ fn status_line(app: &App, width: usize) -> Line<'static> {
     if status.approvals > 0 {
         parts.push(format!("{} waiting (F2)", status.approvals));
     }
+    if status.unread > 0 {
+        parts.push(format!("✉ {}", count(status.unread, "message")));
+    }
     parts.push(format!("${:.4}{budget}", status.cost_usd));
     parts.push(status.profile.clone());
     if status.servitors > 0 {
         parts.push(count(status.servitors, "servitor"));
     }
     parts.push(count(status.messages, "message"));
+    if status.subscriptions > 0 {
+        parts.push(count(status.subscriptions, "subscription"));
+    }
     parts.push(format!("sandbox {}", status.sandbox));
     if !app.transcript.follows() {
         parts.insert(0, "↑ scrolled".into());

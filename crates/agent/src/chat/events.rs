@@ -32,6 +32,14 @@ pub(super) struct TextEvent<'a> {
     pub(super) text: &'a str,
 }
 
+/// Payload of a `notice` from outside of the conversation.
+#[derive(Serialize)]
+pub(super) struct NotificationEvent<'a> {
+    pub(super) text: &'a str,
+    /// `alarm`, `ntfy` or `cost`.
+    pub(super) source: &'a str,
+}
+
 /// Payload of `approval.answered`.
 #[derive(Serialize)]
 pub(super) struct AnsweredEvent<'a> {

@@ -14,6 +14,7 @@ mod complete;
 mod error;
 mod events;
 mod lists;
+mod notifications;
 mod reply;
 mod status;
 mod turn;
@@ -46,6 +47,7 @@ use marvin_base::truncate;
 use marvin_gate::Access;
 use marvin_memory::Person;
 use marvin_tools::Toolbox;
+use marvin_tools::ntfy::Follower;
 use marvin_tools::turbotime::Selection;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -143,6 +145,14 @@ struct ChatState {
     script_state: Option<PathBuf>,
     /// Approvals on disk, and when they were read.
     waiting: Option<(Instant, Vec<Approval>)>,
+    /// Model calls that cost something.
+    paid_calls: u64,
+    /// Topics of push notifications that are followed.
+    topics: usize,
+    /// Their messages since the last prompt.
+    unread: usize,
+    /// Their streams.
+    follower: Option<Follower>,
 }
 
 /// A turn that is being answered.
@@ -188,6 +198,10 @@ impl Chat {
             broken: Vec::new(),
             script_state: None,
             waiting: None,
+            paid_calls: 0,
+            topics: 0,
+            unread: 0,
+            follower: None,
             project,
         };
         let handle = Handle::current();
@@ -195,6 +209,7 @@ impl Chat {
         let chat = Chat { inner: Arc::new(inner) };
         chat.take_profile(&name);
         chat.watch();
+        chat.watch_alarms();
         Ok(chat)
     }
 
@@ -232,6 +247,7 @@ impl Chat {
             }
         }
         drop(state);
+        self.follow_topics();
         self.tell_status();
     }
 
@@ -287,6 +303,7 @@ impl Chat {
             return Ok(Submission::Queued);
         }
         let id = state.begin(text, self.inner.log.last());
+        state.unread = 0;
         drop(state);
         self.tell_status();
         let (chat, prompt) = (self.clone(), text.to_string());

@@ -33,6 +33,10 @@ pub struct Status {
     /// Approvals that wait for the person.
     pub approvals: usize,
     pub messages: usize,
+    /// Topics of push notifications that are followed.
+    pub subscriptions: usize,
+    /// Their messages since the last prompt.
+    pub unread: usize,
     pub seq: u64,
 }
 
@@ -84,6 +88,8 @@ impl Chat {
             servitors: lists::working(project),
             approvals: commands + waiting,
             messages: state.messages.len(),
+            subscriptions: state.topics,
+            unread: state.unread,
             seq,
         }
     }

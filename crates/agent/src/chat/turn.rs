@@ -106,7 +106,7 @@ impl Chat {
         }
         let outcome = session.turn(prompt).await;
         let totals = session.cost().totals().unwrap_or_default();
-        self.state().spent += totals.cost;
+        self.add_cost(&totals);
         match outcome {
             Ok(outcome) => self.keep(prompt, &outcome, session.run().id()),
             Err(error) => {
