@@ -5,9 +5,9 @@
 use crate::arguments::ProjectArguments;
 use crate::commands::turn::TurnArguments;
 use crate::commands::{
-    bug_report, build_skill, chat, chat_ui, commitments, completions, config, daemon, doc, doctor, gate,
-    hook, init, lab, lessons, mcp, memory, model_server, packs, pipeline, prompt, replay, runs, schema,
-    self_improve, servitors, skills, tk, tools, turn, workflow,
+    alarms, bug_report, build_skill, calendar, chat, chat_ui, commitments, completions, config, daemon, doc,
+    doctor, gate, hook, init, lab, lessons, mcp, memory, model_server, ntfy, packs, pipeline, prompt, replay,
+    runs, schema, self_improve, servitors, skills, tk, tools, turn, workflow,
 };
 use crate::failure::Failure;
 use crate::{logging, migration, output};
@@ -86,6 +86,12 @@ enum Command {
     #[command(name = "build-skill")]
     BuildSkill(build_skill::BuildSkillArguments),
     Tk(tk::TkArguments),
+    #[command(subcommand)]
+    Calendar(calendar::CalendarCommand),
+    #[command(subcommand)]
+    Alarms(alarms::AlarmsCommand),
+    #[command(subcommand)]
+    Ntfy(ntfy::NtfyCommand),
     #[command(name = "model-server")]
     ModelServer(model_server::ModelServerArguments),
     Mcp(mcp::McpArguments),
@@ -131,6 +137,7 @@ impl Command {
             self,
             Command::Hook(_)
                 | Command::Daemon(_)
+                | Command::Alarms(_)
                 | Command::Mcp(_)
                 | Command::ModelServer(_)
                 | Command::Completions(_)
@@ -159,6 +166,9 @@ impl Command {
             Command::Skills(command) => skills::run(command),
             Command::BuildSkill(arguments) => build_skill::run(&arguments),
             Command::Tk(arguments) => tk::run(arguments),
+            Command::Calendar(command) => calendar::run(command),
+            Command::Alarms(command) => alarms::run(command),
+            Command::Ntfy(command) => ntfy::run(command),
             Command::ModelServer(arguments) => model_server::run(&arguments),
             Command::Mcp(arguments) => mcp::run(&arguments),
             Command::ChatUi(arguments) => chat_ui::run(&arguments),

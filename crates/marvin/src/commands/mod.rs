@@ -1,7 +1,9 @@
 //! One file or directory per command: its arguments, its help and its code.
 
+pub(crate) mod alarms;
 pub(crate) mod bug_report;
 pub(crate) mod build_skill;
+pub(crate) mod calendar;
 pub(crate) mod chat;
 pub(crate) mod chat_ui;
 pub(crate) mod commitments;
@@ -18,6 +20,7 @@ pub(crate) mod lessons;
 pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod model_server;
+pub(crate) mod ntfy;
 pub(crate) mod packs;
 pub(crate) mod pipeline;
 pub(crate) mod prompt;

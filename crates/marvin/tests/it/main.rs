@@ -6,6 +6,8 @@ mod audit;
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod calendar;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod commands;

@@ -45,6 +45,7 @@ pub(super) fn run(arguments: &TurnArguments, at_terminal: bool) -> Result<Exit, 
         runtime,
         at_terminal,
         exit: Exit::Success,
+        seen: 0,
     };
     plain.greet();
     let ended = plain.live(first);
@@ -167,6 +168,8 @@ struct PlainFrontEnd {
     lines: Lines,
     at_terminal: bool,
     exit: Exit,
+    /// Number of the last event that was looked at.
+    seen: u64,
 }
 
 impl PlainFrontEnd {
@@ -202,8 +205,9 @@ impl PlainFrontEnd {
             let line = match next.take() {
                 Some(line) => Some(line),
                 None => {
+                    self.show_notifications();
                     let shell = self.chat.status().mode == "shell";
-                    self.lines.next(if shell { "$ " } else { "> " }, &std::mem::take(&mut begin))?
+                    self.read_line(if shell { "$ " } else { "> " }, &std::mem::take(&mut begin))?
                 }
             };
             let Some(line) = line else { return Ok(()) };
@@ -211,7 +215,8 @@ impl PlainFrontEnd {
                 continue;
             }
             self.lines.keep(&line);
-            let after = self.chat.status().seq;
+            self.show_notifications();
+            let after = self.seen;
             match self.runtime.block_on(self.chat.command(&line)) {
                 Some(Reply::Quit) => return Ok(()),
                 Some(Reply::Text(text) | Reply::Ran(text) | Reply::Panel(_, text)) => {
@@ -247,6 +252,33 @@ impl PlainFrontEnd {
                 }
             }
             self.follow(after)?;
+        }
+    }
+
+    /// Reads a line in a thread of its own, so that alarms and topics are followed meanwhile.
+    fn read_line(&mut self, prompt: &str, begin: &str) -> Result<Option<String>, Failure> {
+        let (done, ended) = tokio::sync::oneshot::channel();
+        let (lines, runtime) = (&mut self.lines, &self.runtime);
+        std::thread::scope(|scope| {
+            let reading = scope.spawn(move || {
+                let line = lines.next(prompt, begin);
+                done.send(()).ok();
+                line
+            });
+            runtime.block_on(ended).ok();
+            reading.join().unwrap_or_else(|_| Err(Failure::failed("the input cannot be read")))
+        })
+    }
+
+    /// Shows what came from outside of the conversation since the last event that was looked at: alarms, messages of topics.
+    fn show_notifications(&mut self) {
+        let mut events = self.chat.events(Some(self.seen));
+        for event in events.ready(usize::MAX) {
+            self.seen = event.seq;
+            let text = |key: &str| event.data.get(key).and_then(Value::as_str);
+            if let ("notice", Some(_), Some(text)) = (event.kind.as_str(), text("source"), text("text")) {
+                output::talk(&format!("* {text}"));
+            }
         }
     }
 
@@ -295,6 +327,7 @@ impl PlainFrontEnd {
                 });
             }
             for event in &some {
+                self.seen = event.seq;
                 self.show(event, &mut answer)?;
             }
         }
@@ -321,6 +354,10 @@ impl PlainFrontEnd {
             }
             "notice" if text("/kind") == marvin_base::trace_event::NoticeKind::Tampering.word() => {
                 output::talk(&format!("warning: {}", output::visible(text("/text"))));
+            }
+            "notice" if !text("/source").is_empty() => {
+                answer.start_line()?;
+                output::talk(&format!("* {}", text("/text")));
             }
             "notice" => output::talk(&format!("note: {}", output::visible(text("/text")))),
             "message" if text("/role") == "system" => {
