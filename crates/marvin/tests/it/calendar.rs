@@ -284,7 +284,7 @@ fn a_killed_scheduler_loses_no_alarm_and_rings_none_twice() {
         seed += 1;
         // Two at once, as two front ends would start them.
         let running: Vec<_> = (0..2).map(|_| at_desktop(&world, &path, &["alarms", "run"]).start()).collect();
-        std::thread::sleep(Duration::from_millis(100 + random(seed) % 400));
+        std::thread::sleep(Duration::from_millis(100 + random(seed) % 1200));
         for one in running {
             one.signal(Signal::KILL);
             one.end();

@@ -282,12 +282,14 @@ impl Deliverer {
             ring.id.chars().filter(char::is_ascii_alphanumeric).take(40).collect::<String>()
         );
         if repeated {
-            // It may have arrived although this process, or one before it, was not told so.
-            let since = ring.rang.as_second().saturating_sub(60).to_string();
-            match server.poll(topic, &since).await {
+            // It may have arrived although this process, or one before it, was not told so. All that the server has: its
+            // clock may be another one.
+            let rang = ring.rang.as_second().saturating_sub(60);
+            match server.poll(topic, "all").await {
                 Ok(messages) => {
                     let same = |other: &crate::ntfy::Message| {
-                        other.sequence_id == id || (other.title == title && other.message == message)
+                        let is_new = other.sequence_id.is_empty() && other.time >= rang;
+                        other.sequence_id == id || is_new && other.title == title && other.message == message
                     };
                     if messages.iter().any(same) {
                         return Attempt::Done;

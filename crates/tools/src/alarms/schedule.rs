@@ -106,8 +106,24 @@ pub async fn run_scheduler(
     settings: &Settings,
     environment: &Environment,
 ) -> Result<(), AlarmError> {
-    let lock = Deliverer::new(layout, settings, environment).store().try_lock(SCHEDULER_LOCK)?;
-    let Some(_lock) = lock else { return Ok(()) };
+    loop {
+        let deliverer = Deliverer::new(layout, settings, environment);
+        let Some(lock) = deliverer.store().try_lock(SCHEDULER_LOCK)? else { return Ok(()) };
+        deliver_until_idle(layout, settings, environment).await?;
+        drop(lock);
+        // Another process may have set an alarm and seen the lock just before it was released.
+        if !layout.alarms().is_dir() || deliverer.next_due(&Moment::now())?.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Rings and delivers until nothing waits. The lock is held.
+async fn deliver_until_idle(
+    layout: &Layout,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<(), AlarmError> {
     loop {
         // Before the state is read, so that no change is missed.
         let waker = Waker::new(&watched(layout));

@@ -33,6 +33,9 @@ fn the_program() {
       skills        Show, test, trust and remove skills
       build-skill   Let an agent write a skill with tests, and register it if they prove it
       tk            Work with tickets: create, start, close, dep, ls, ready, show, add-note …
+      calendar      Show and change your calendar (calendar.ics of the active profile)
+      alarms        Set, list and cancel alarms and timers
+      ntfy          Follow topics of push notifications (ntfy), and send some
       model-server  Serve a script as a model over HTTP (OpenAI chat and responses, Anthropic, Gemini,
                     Ollama)
       mcp           Serve Marvin's tools over the Model Context Protocol, and manage other servers
