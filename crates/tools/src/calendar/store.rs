@@ -208,9 +208,9 @@ impl CalendarFile {
                     continue;
                 }
                 if ours.is_empty() {
-                    count.added += 1
+                    count.added += 1;
                 } else {
-                    count.updated += 1
+                    count.updated += 1;
                 }
                 document.remove(&ours);
                 document.append(new);
