@@ -65,7 +65,7 @@ impl PageHandler {
                     notice = data.get("error").and_then(Value::as_str).unwrap_or_default().to_string();
                 }
                 "notice" if data.get("source").is_none() => {
-                    notice = data.get("text").and_then(Value::as_str).unwrap_or_default().to_string()
+                    notice = data.get("text").and_then(Value::as_str).unwrap_or_default().to_string();
                 }
                 // Over without a result: it could not begin, or was taken back.
                 "status" if data.get("busy") == Some(&Value::Bool(false)) => {
