@@ -175,9 +175,9 @@ fn kills_lose_nothing_double_nothing_and_tear_nothing() {
         running.signal(Signal::KILL);
         let ended = running.end();
         if ended.code == Some(0) {
-            acknowledged.push(name)
+            acknowledged.push(name);
         } else {
-            unknown.push(name)
+            unknown.push(name);
         }
         killed += u64::from(ended.signal == Some(9));
         kept(&world);
