@@ -11,7 +11,7 @@ use marvin_gate::layers::Log;
 use marvin_gate::{Access, Duty, Layers, Permit, Workspace};
 use marvin_model::choose;
 use marvin_model::cost::{CostLedger, Lifetime};
-use marvin_tools::{DynTool, Mode, ToolContext, Toolbox, servers, web};
+use marvin_tools::{DynTool, Mode, ToolContext, Toolbox, servers, service, web};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -134,7 +134,8 @@ impl ProjectContext {
             project: layout.project_config(),
             user: Some(layout.user_config()),
         })?;
-        let files = choose::key_files(&layout);
+        let mut files = choose::key_files(&layout);
+        files.extend(service::key_files(&layout));
         let mut headers = web::domain_secrets(&settings, &environment);
         headers.extend(servers::secrets(&settings, &environment));
         let further = settings

@@ -19,6 +19,7 @@ pub struct Layout {
     home: PathBuf,
     user: PathBuf,
     state: PathBuf,
+    cache: PathBuf,
     project: Option<PathBuf>,
     /// The id of the project in the state directory.
     project_id: Option<String>,
@@ -38,8 +39,13 @@ impl Layout {
             home.join(".config/marvin")
         };
         let state = state::find(environment, &home);
+        let cache = environment
+            .get("XDG_CACHE_HOME")
+            .filter(|path| path.starts_with('/'))
+            .map_or_else(|| home.join(".cache"), PathBuf::from)
+            .join("marvin");
         let project_id = project.map(state::project_id);
-        Layout { home, user, state, project: project.map(Path::to_path_buf), project_id }
+        Layout { home, user, state, cache, project: project.map(Path::to_path_buf), project_id }
     }
 
     #[must_use]
@@ -68,6 +74,24 @@ impl Layout {
     #[must_use]
     pub fn state(&self) -> &Path {
         &self.state
+    }
+
+    /// The person's cache directory: `$XDG_CACHE_HOME/marvin`, else `~/.cache/marvin`.
+    #[must_use]
+    pub fn cache(&self) -> &Path {
+        &self.cache
+    }
+
+    /// Replies and rate limits of the services that tools ask.
+    #[must_use]
+    pub fn services_cache(&self) -> PathBuf {
+        self.cache.join("services")
+    }
+
+    /// Services that the person agreed to tell where they are or what they own.
+    #[must_use]
+    pub fn service_consents(&self) -> PathBuf {
+        self.state.join("service_consents.json")
     }
 
     /// The authority of the project, `state()/projects/<id>`: whatever decides lies here, and no agent writes it.
@@ -224,6 +248,18 @@ impl Layout {
     #[must_use]
     pub fn saved_places(&self, profile: &str) -> PathBuf {
         self.profile(profile).join("saved_places.json")
+    }
+
+    /// OAuth tokens of a profile.
+    #[must_use]
+    pub fn tokens(&self, profile: &str) -> PathBuf {
+        self.profile(profile).join("tokens.json")
+    }
+
+    /// Bookmarks, which all profiles share.
+    #[must_use]
+    pub fn bookmarks(&self) -> PathBuf {
+        self.user.join("bookmarks.json")
     }
 
     #[must_use]

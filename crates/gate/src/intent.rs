@@ -107,6 +107,20 @@ pub enum Intent {
         /// The service that the tool stands for, if it stands for one.
         service: Option<Service>,
     },
+    /// Services are told where the person is or what they own.
+    Share {
+        /// The services, by the names that people know.
+        services: Vec<&'static str>,
+        /// What they are told, such as "where you are".
+        what: &'static str,
+        /// What the person's setting, and earlier answers of theirs about these services, say.
+        setting: Decision,
+    },
+    /// The conversation works in another directory from now on.
+    WorkingDirectory {
+        /// The path as the model wrote it.
+        path: String,
+    },
     /// Another agent is started, to work for this one.
     SubAgent {
         /// Its write access.
@@ -183,6 +197,12 @@ pub fn judge(intent: &Intent, context: &Context<'_>) -> Verdict {
             Ok(guard) => guard.judge(url, *service),
             Err(refusal) => refusal.verdict(),
         },
+        Intent::Share { services, what, setting } => judge_share(services, what, *setting),
+        Intent::WorkingDirectory { path } => Verdict::ask(
+            "workspace.change",
+            format!("agents would read and write in `{path}` from now on"),
+            "Say in your answer which directory is needed and why; the person starts Marvin there, or agrees.",
+        ),
         Intent::SubAgent { access, directory } => agent::judge(access, directory.as_deref(), context),
         Intent::Tool { name, touches } => judge_tool(name, *touches, context),
     };
@@ -245,6 +265,25 @@ fn judge_install(as_command: Verdict, setting: Decision) -> Verdict {
             "install.denied",
             format!("{reason}, and the person's settings (sandbox.install) forbid it"),
             "Do without them, or say which packages are needed and why.",
+        ),
+    }
+}
+
+fn judge_share(services: &[&str], what: &str, setting: Decision) -> Verdict {
+    let reason = format!("this tells {} {what}", services.join(" and "));
+    match setting {
+        Decision::Allow => {
+            Verdict::allow("privacy.agreed", format!("{reason}, and the person agreed to that"))
+        }
+        Decision::Ask => Verdict::ask(
+            "privacy.ask",
+            format!("{reason}; a yes holds from now on"),
+            "Work without it, or tell the person: the setting tools.private decides.",
+        ),
+        Decision::Deny => Verdict::deny(
+            "privacy.denied",
+            format!("{reason}, and the person's settings (tools.private) forbid it"),
+            "Work without it, or ask the person for what is needed.",
         ),
     }
 }

@@ -26,6 +26,7 @@ pub mod result;
 pub mod schema;
 pub mod search;
 pub mod servers;
+pub mod service;
 pub mod tickets;
 pub mod tool;
 pub mod tree;

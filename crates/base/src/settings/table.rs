@@ -305,6 +305,78 @@ settings! {
     GITHUB_CLONE_BYTES = "github.clone_max_bytes", Whole(1, MANY), "1073741824", Person, ["MARVIN_GITHUB_CLONE_MAX_BYTES"],
         "Bytes of the largest clone";
 
+    TOOLS_PRIVATE = "tools.private", Choice(&["ask", "allow", "deny"]), "ask", Person, ["MARVIN_TOOLS_PRIVATE"],
+        "Whether tools may tell a service where you are or what you own; ask: once per service, and without a person to ask they may not";
+    SERVICES_TIMEOUT = "services.timeout_s", Whole(1, 600), "20", Person, ["MARVIN_SERVICES_TIMEOUT_S"],
+        "Seconds that one request to a service may take";
+    SERVICES_RETRIES = "services.retries", Whole(0, 10), "2", Person, ["MARVIN_SERVICES_RETRIES"],
+        "How often a failed request to a service is repeated";
+    SERVICES_WAIT = "services.max_wait_s", Whole(0, 600), "10", Person, ["MARVIN_SERVICES_MAX_WAIT_S"],
+        "Seconds that a call waits for a service that wants a pause; for a longer one it fails and says until when";
+    SERVICES_CACHE = "services.cache", Switch, "true", Person, ["MARVIN_SERVICES_CACHE"],
+        "Answer repeated requests from the replies in the cache directory";
+    IP_LOCATION_URL = "services.ip_location.url", Text, "http://ip-api.com", Person, ["MARVIN_IP_LOCATION_URL"],
+        "Base URL of the service that knows where an IP address is (ip-api.com)";
+    PLACES_URL = "services.places.url", Text, "https://places.googleapis.com", Person, ["MARVIN_PLACES_URL"],
+        "Base URL of Google Places";
+    PLACES_KEY = "services.places.key", Secret, "", Person, ["MARVIN_PLACES_KEY", "GOOGLE_PLACES_API_KEY", "GOOGLE_MAPS_API_KEY"],
+        "Key of Google Places (else ~/.ssh/GOOGLE_PLACES_API_KEY)";
+    NOMINATIM_URL = "services.nominatim.url", Text, "https://nominatim.openstreetmap.org", Person, ["MARVIN_NOMINATIM_URL"],
+        "Base URL of Nominatim (search in OpenStreetMap)";
+    OVERPASS_URL = "services.overpass.url", Text, "https://overpass-api.de", Person, ["MARVIN_OVERPASS_URL"],
+        "Base URL of Overpass (objects of OpenStreetMap around a point)";
+    OSRM_URL = "services.osrm.url", Text, "https://router.project-osrm.org", Person, ["MARVIN_OSRM_URL"],
+        "Base URL of OSRM (routes)";
+    OPEN_METEO_URL = "services.open_meteo.url", Text, "https://api.open-meteo.com", Person, ["MARVIN_OPEN_METEO_URL"],
+        "Base URL of Open-Meteo (weather)";
+    SEMANTIC_SCHOLAR_URL = "services.semantic_scholar.url", Text, "https://api.semanticscholar.org", Person, ["MARVIN_SEMANTIC_SCHOLAR_URL"],
+        "Base URL of Semantic Scholar (papers)";
+    SEMANTIC_SCHOLAR_KEY = "services.semantic_scholar.key", Secret, "", Person, ["MARVIN_SEMANTIC_SCHOLAR_KEY", "SEMANTIC_SCHOLAR_API_KEY"],
+        "Key of Semantic Scholar, which works without one at a lower rate (else ~/.ssh/SEMANTIC_SCHOLAR_API_KEY)";
+    ARXIV_URL = "services.arxiv.url", Text, "https://export.arxiv.org", Person, ["MARVIN_ARXIV_URL"],
+        "Base URL of arXiv";
+    WIKIPEDIA_URL = "services.wikipedia.url", Text, "https://en.wikipedia.org", Person, ["MARVIN_WIKIPEDIA_URL"],
+        "Base URL of the Wikipedia that is asked";
+    STACK_EXCHANGE_URL = "services.stack_exchange.url", Text, "https://api.stackexchange.com", Person, ["MARVIN_STACK_EXCHANGE_URL"],
+        "Base URL of Stack Exchange";
+    STACK_EXCHANGE_KEY = "services.stack_exchange.key", Secret, "", Person, ["MARVIN_STACK_EXCHANGE_KEY", "STACK_EXCHANGE_KEY"],
+        "Key of Stack Exchange, which works without one at a lower rate (else ~/.ssh/STACK_EXCHANGE_KEY)";
+    NEWSAPI_URL = "services.newsapi.url", Text, "https://newsapi.org", Person, ["MARVIN_NEWSAPI_URL"],
+        "Base URL of NewsAPI";
+    NEWSAPI_KEY = "services.newsapi.key", Secret, "", Person, ["MARVIN_NEWSAPI_KEY", "NEWSAPI_KEY", "NEWS_API_KEY"],
+        "Key of NewsAPI; without one search_news uses the feed of headlines alone (else ~/.ssh/NEWSAPI_KEY)";
+    OMDB_URL = "services.omdb.url", Text, "https://www.omdbapi.com", Person, ["MARVIN_OMDB_URL"],
+        "Base URL of OMDb (films and series)";
+    OMDB_KEY = "services.omdb.key", Secret, "", Person, ["MARVIN_OMDB_KEY", "OMDB_API_KEY"],
+        "Key of OMDb (else ~/.ssh/OMDB_API_KEY)";
+    RAWG_URL = "services.rawg.url", Text, "https://api.rawg.io", Person, ["MARVIN_RAWG_URL"],
+        "Base URL of RAWG (games)";
+    RAWG_KEY = "services.rawg.key", Secret, "", Person, ["MARVIN_RAWG_KEY", "RAWG_API_KEY"],
+        "Key of RAWG (else ~/.ssh/RAWG_API_KEY)";
+    STEAM_API_URL = "services.steam_api.url", Text, "https://api.steampowered.com", Person, ["MARVIN_STEAM_API_URL"],
+        "Base URL of the Steam Web API (players and what they own)";
+    STEAM_API_KEY = "services.steam_api.key", Secret, "", Person, ["MARVIN_STEAM_API_KEY", "STEAM_API_KEY"],
+        "Key of the Steam Web API (else ~/.ssh/STEAM_API_KEY)";
+    MEALDB_URL = "services.mealdb.url", Text, "https://www.themealdb.com/api/json/v1/1", Person, ["MARVIN_MEALDB_URL"],
+        "Base URL of TheMealDB (recipes), with the key in its path; 1 is the public one";
+    MUSICBRAINZ_URL = "services.musicbrainz.url", Text, "https://musicbrainz.org", Person, ["MARVIN_MUSICBRAINZ_URL"],
+        "Base URL of MusicBrainz";
+    SPOTIFY_URL = "services.spotify.url", Text, "https://api.spotify.com", Person, ["MARVIN_SPOTIFY_URL"],
+        "Base URL of Spotify";
+    SPOTIFY_ACCOUNTS_URL = "services.spotify_accounts.url", Text, "https://accounts.spotify.com", Person, ["MARVIN_SPOTIFY_ACCOUNTS_URL"],
+        "Base URL of the sign-in of Spotify";
+    FRANKFURTER_URL = "services.frankfurter.url", Text, "https://api.frankfurter.dev", Person, ["MARVIN_FRANKFURTER_URL"],
+        "Base URL of Frankfurter (rates of currencies)";
+    DICTIONARY_URL = "services.dictionary.url", Text, "https://api.dictionaryapi.dev", Person, ["MARVIN_DICTIONARY_URL"],
+        "Base URL of the dictionary (Free Dictionary API)";
+    TRANSLATION_URL = "services.translation.url", Text, "https://api.mymemory.translated.net", Person, ["MARVIN_TRANSLATION_URL"],
+        "Base URL of the translation service (MyMemory)";
+    SPOTIFY_CLIENT = "services.spotify.client_id", Text, "", Person, ["MARVIN_SPOTIFY_CLIENT_ID", "SPOTIFY_CLIENT_ID"],
+        "Client id of your application at Spotify, for spotify_auth";
+    SPOTIFY_REDIRECT = "services.spotify.redirect_uri", Text, "http://127.0.0.1:8888/callback", Person,
+        ["MARVIN_SPOTIFY_REDIRECT_URI", "SPOTIFY_REDIRECT_URI"],
+        "Redirect URI of that application; the address that the browser ends at holds the code for spotify_auth";
+
     PACKS_TOKENS = "packs.tokens", Whole(50, 2250), "1500", Anyone, ["MARVIN_PACKS_TOKENS"],
         "Estimated tokens of guidance that packs may give at once";
 

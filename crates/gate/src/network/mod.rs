@@ -41,8 +41,41 @@ pub enum Service {
     Steam,
     /// The search engine for what players say; likewise.
     Knowledge,
-    /// The feed of headlines; likewise.
+    /// The feed of headlines.
     News,
+    /// Places of IP addresses.
+    IpLocation,
+    /// Google Places.
+    Places,
+    /// Search in OpenStreetMap.
+    Nominatim,
+    /// Objects of OpenStreetMap.
+    Overpass,
+    /// Routes.
+    Osrm,
+    /// Weather.
+    OpenMeteo,
+    /// Papers.
+    SemanticScholar,
+    Arxiv,
+    Wikipedia,
+    StackExchange,
+    NewsApi,
+    /// Films and series.
+    Omdb,
+    /// Games.
+    Rawg,
+    /// Players of Steam.
+    SteamApi,
+    /// Recipes.
+    MealDb,
+    MusicBrainz,
+    Spotify,
+    SpotifyAccounts,
+    /// Rates of currencies.
+    Frankfurter,
+    Dictionary,
+    Translation,
 }
 
 impl Service {
@@ -58,6 +91,27 @@ impl Service {
             Service::Steam => &table::STEAM_URL,
             Service::Knowledge => &table::KNOWLEDGE_URL,
             Service::News => &table::NEWS_URL,
+            Service::IpLocation => &table::IP_LOCATION_URL,
+            Service::Places => &table::PLACES_URL,
+            Service::Nominatim => &table::NOMINATIM_URL,
+            Service::Overpass => &table::OVERPASS_URL,
+            Service::Osrm => &table::OSRM_URL,
+            Service::OpenMeteo => &table::OPEN_METEO_URL,
+            Service::SemanticScholar => &table::SEMANTIC_SCHOLAR_URL,
+            Service::Arxiv => &table::ARXIV_URL,
+            Service::Wikipedia => &table::WIKIPEDIA_URL,
+            Service::StackExchange => &table::STACK_EXCHANGE_URL,
+            Service::NewsApi => &table::NEWSAPI_URL,
+            Service::Omdb => &table::OMDB_URL,
+            Service::Rawg => &table::RAWG_URL,
+            Service::SteamApi => &table::STEAM_API_URL,
+            Service::MealDb => &table::MEALDB_URL,
+            Service::MusicBrainz => &table::MUSICBRAINZ_URL,
+            Service::Spotify => &table::SPOTIFY_URL,
+            Service::SpotifyAccounts => &table::SPOTIFY_ACCOUNTS_URL,
+            Service::Frankfurter => &table::FRANKFURTER_URL,
+            Service::Dictionary => &table::DICTIONARY_URL,
+            Service::Translation => &table::TRANSLATION_URL,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The initial selection of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Conversation: notes, tickets, the web, units, usage.
+    /// Conversation: notes, tickets, the web, units, usage, and the services of an assistant.
     Assistant,
     /// Work in a workspace: files, search, git and commands on top.
     Coding,
@@ -19,17 +19,10 @@ pub enum Mode {
 /// The tools of one family.
 type Family = fn() -> Vec<Arc<dyn DynTool>>;
 
-const EVERY_MODE: [Family; 9] = [
-    alarms::tools,
-    calendar_tools::tools,
-    convert::tools,
-    github::tools,
-    notes::tools,
-    ntfy::tools,
-    tickets::tools,
-    usage::tools,
-    web::tools,
-];
+const EVERY_MODE: [Family; 6] =
+    [convert::tools, github::tools, notes::tools, tickets::tools, usage::tools, web::tools];
+/// Services of an assistant. Agents that code get them only where tools are offered by need.
+const ASSISTANT: [Family; 3] = [alarms::tools, calendar_tools::tools, ntfy::tools];
 const CODING: [Family; 8] = [
     command::tools,
     files::tools,
@@ -43,6 +36,14 @@ const CODING: [Family; 8] = [
 
 /// Every tool of a mode, whatever the access.
 pub(super) fn tools_for_mode(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    let coding = CODING.iter().filter(|_| mode == Mode::Coding);
-    EVERY_MODE.iter().chain(coding).flat_map(|family| family()).collect()
+    let further: &[Family] = match mode {
+        Mode::Assistant => &ASSISTANT,
+        Mode::Coding => &CODING,
+    };
+    EVERY_MODE.iter().chain(further).flat_map(|family| family()).collect()
+}
+
+/// The services of an assistant, whatever the access.
+pub(super) fn assistant_tools() -> Vec<Arc<dyn DynTool>> {
+    ASSISTANT.iter().flat_map(|family| family()).collect()
 }

@@ -13,6 +13,7 @@ pub use families::Mode;
 use crate::approval::{self, ApprovalAnswer, Question};
 use crate::context::ToolContext;
 use crate::result::{Confidence, ToolError, ToolResult};
+use crate::service::consent;
 use crate::tool::{DynTool, PreparedCall};
 use crate::{artifact, log, turbotime};
 use arguments::Slot;
@@ -63,19 +64,28 @@ impl Toolbox {
     #[must_use]
     pub fn new(mode: Mode, access: &Access) -> Self {
         let mut toolbox = Toolbox { slots: BTreeMap::new(), forbidden: BTreeMap::new() };
+        toolbox.add_offered(families::tools_for_mode(mode), access);
+        toolbox
+    }
+
+    /// Adds the services of an assistant to the tools of a coding agent, less those that the access forbids.
+    pub fn add_assistant_tools(&mut self, access: &Access) {
+        self.add_offered(families::assistant_tools(), access);
+    }
+
+    fn add_offered(&mut self, tools: Vec<Arc<dyn DynTool>>, access: &Access) {
         let reason = match access {
             Access::Readonly => "this agent may only read",
             Access::WritableFiles(_) => "this agent may change only the files of its list",
             Access::Full | Access::Scoped(_) => "this agent has no right to it",
         };
-        for tool in families::tools_for_mode(mode) {
+        for tool in tools {
             if access.offers(tool.touches()) {
-                toolbox.add(tool);
+                self.add(tool);
             } else {
-                toolbox.forbidden.insert(tool.name().to_string(), reason);
+                self.forbidden.insert(tool.name().to_string(), reason);
             }
         }
-        toolbox
     }
 
     /// Adds a tool; one of the same name is replaced.
@@ -209,6 +219,7 @@ impl Toolbox {
                         granted = reads_granted(&prepared.intents, answered, context);
                         let mut opened = Box::new(ToolContext { permit, ..context.clone() });
                         if answered {
+                            consent::remember(&prepared.intents, context);
                             suggest(&prepared.intents, context);
                             opened.grant = Some(Arc::new(grant));
                         }

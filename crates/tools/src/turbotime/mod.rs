@@ -1,9 +1,8 @@
 //! TURBOTIME: four tools about games and news that a person switches on, one by one, for a session.
 //!
 //! A [`Selection`] is the person's choice: without it none of these tools is offered. A selected tool passes the same gate as
-//! every other; only its own service may be reached because it was selected. Replies are cached ([`cache`]).
+//! every other; only its own service may be reached because it was selected. Replies are cached ([`crate::service`]).
 
-mod cache;
 mod hops;
 mod knowledge;
 mod news;

@@ -1,10 +1,10 @@
 //! Headlines from a news feed; a story is read by the id of its headline, which works once.
 
-use super::cache::Cache;
 use super::hops::Hops;
 use super::service::{FOREIGN, address, ask, asks, refused};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
+use crate::service::Cache;
 use crate::tool::Tool;
 use crate::web::feed;
 use crate::web::fetch::{plain_text, read};
@@ -127,7 +127,7 @@ impl Tool for HeadlineSearch {
 }
 
 async fn search(url: &Url, most: usize, context: &ToolContext) -> Result<Output<NewsData>, ToolError> {
-    let cache = Cache::new(&context.layout, "news", MAX_AGE_SECONDS);
+    let cache = Cache::new(context.layout.tools_cache().join("news"), MAX_AGE_SECONDS);
     let (mut items, kept) = match cache.get::<Vec<feed::Item>>(url.as_str()) {
         Some(items) => (items, "hit"),
         None => {

@@ -1,9 +1,9 @@
 //! Magic cards, from Scryfall.
 
-use super::cache::Cache;
 use super::service::{FOREIGN, address, ask, asks, refused, text, understood};
 use crate::context::ToolContext;
 use crate::result::{FROM_WEB, Output, ToolError};
+use crate::service::Cache;
 use crate::tool::Tool;
 use async_trait::async_trait;
 use marvin_base::truncate;
@@ -75,7 +75,7 @@ impl Tool for Lookup {
 
     async fn call(&self, input: LookupInput, context: &ToolContext) -> Result<Output<CardData>, ToolError> {
         let url = input.url(context)?;
-        let cache = Cache::new(&context.layout, "scryfall", MAX_AGE_SECONDS);
+        let cache = Cache::new(context.layout.tools_cache().join("scryfall"), MAX_AGE_SECONDS);
         if let Some(card) = cache.get::<Value>(url.as_str()) {
             return Ok(describe(card, "hit"));
         }

@@ -1,9 +1,9 @@
 //! Games, from the Steam store.
 
-use super::cache::Cache;
 use super::service::{FOREIGN, address, ask, asks, refused, text, understood};
 use crate::context::ToolContext;
 use crate::result::{FROM_WEB, Output, ToolError};
+use crate::service::Cache;
 use crate::tool::Tool;
 use async_trait::async_trait;
 use marvin_base::truncate;
@@ -108,7 +108,7 @@ impl Tool for GameLookup {
     }
 
     async fn call(&self, input: GameInput, context: &ToolContext) -> Result<Output<GameData>, ToolError> {
-        let cache = Cache::new(&context.layout, "steam", MAX_AGE_SECONDS);
+        let cache = Cache::new(context.layout.tools_cache().join("steam"), MAX_AGE_SECONDS);
         let mut kept = true;
         let mut games = match (input.app_id, input.words()) {
             (Some(id), None) => match details(&input, id, &cache, &mut kept, context).await? {

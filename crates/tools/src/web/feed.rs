@@ -40,7 +40,9 @@ pub(crate) struct Item {
     /// Time of publication, if it is stated.
     pub(crate) published: Option<String>,
     /// Plain text.
-    summary: String,
+    pub(crate) summary: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) authors: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -122,6 +124,10 @@ fn parse(url: String, bytes: &[u8], most: usize) -> Result<Output<FeedData>, Too
                 link: entry.links.into_iter().next().map(|link| link.href).unwrap_or_default(),
                 published: entry.published.or(entry.updated).map(|moment| moment.to_rfc3339()),
                 summary: plain(&summary, MAX_SUMMARY_CHARS),
+                authors: {
+                    let names = entry.authors.into_iter().filter_map(|person| person.name);
+                    names.map(|name| plain(&name, 100)).take(20).collect()
+                },
             }
         })
         .collect();

@@ -144,7 +144,7 @@ fn describe(read: DecodedPage) -> Output<FetchData> {
     };
     let heading = read.heading();
     let is_cut = read.document.is_some() || read.page.truncated || read.content.is_none();
-    let Page { url, status, content_type, truncated, bytes, error } = read.page;
+    let Page { url, status, content_type, truncated, bytes, error, .. } = read.page;
     let summary = format!("{url}: {status}, {} bytes", bytes.len());
     let data = FetchData {
         url,

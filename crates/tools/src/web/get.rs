@@ -12,7 +12,9 @@ use marvin_gate::network::{Destination, Guard, Host, Service, system_lookup};
 use marvin_gate::{Decision, Refusal, RefusalKind};
 use marvin_model::wire::web_builder;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{
+    ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+};
 use reqwest::{Client, Response};
 use std::error::Error as _;
 use std::net::SocketAddr;
@@ -34,16 +36,36 @@ pub(crate) struct FetchRequest<'a> {
     pub(crate) accept: &'static str,
     /// Headers for the service, and only for it; their values are secret.
     pub(crate) secret_headers: Vec<(HeaderName, String)>,
+    /// Parameters of the query for the service, and only for it; their values are secret.
+    pub(crate) secret_query: Vec<(&'static str, String)>,
+    /// Body of a POST; none: a GET.
+    pub(crate) body: Option<Body>,
     /// Bytes of the body at most, after decompression.
     pub(crate) limit: u64,
     /// Time for the whole request.
     pub(crate) deadline: Duration,
 }
 
+/// Body of a POST, which is not sent again after a redirect.
+#[derive(Debug, Clone)]
+pub(crate) struct Body {
+    pub(crate) content_type: &'static str,
+    pub(crate) bytes: Vec<u8>,
+}
+
 impl<'a> FetchRequest<'a> {
     /// A public page.
     pub(crate) fn page(url: &'a str, limit: u64, deadline: Duration) -> Self {
-        FetchRequest { url, service: None, accept: "*/*", secret_headers: Vec::new(), limit, deadline }
+        FetchRequest {
+            url,
+            service: None,
+            accept: "*/*",
+            secret_headers: Vec::new(),
+            secret_query: Vec::new(),
+            body: None,
+            limit,
+            deadline,
+        }
     }
 }
 
@@ -55,6 +77,8 @@ pub(crate) struct Answer {
     /// The status in words.
     pub(crate) reason: &'static str,
     pub(crate) content_type: String,
+    /// The pause that the server asks for.
+    pub(crate) retry_after: Option<Duration>,
     /// The size that the server announced.
     pub(crate) announced: Option<u64>,
     response: Response,
@@ -81,6 +105,8 @@ pub(crate) struct Page {
     /// Whether the body was longer than the bound.
     pub(crate) truncated: bool,
     pub(crate) bytes: Vec<u8>,
+    /// The pause that the server asks for.
+    pub(crate) retry_after: Option<Duration>,
     /// The server's error, from its status.
     pub(crate) error: Option<String>,
 }
@@ -96,8 +122,8 @@ pub(crate) async fn page(wanted: FetchRequest<'_>, context: &ToolContext) -> Res
         bytes.extend_from_slice(&piece);
     }
     let error = answer.error();
-    let Answer { url, status, content_type, truncated, .. } = answer;
-    Ok(Page { url, status, content_type, truncated, bytes, error })
+    let Answer { url, status, content_type, truncated, retry_after, .. } = answer;
+    Ok(Page { url, status, content_type, truncated, bytes, retry_after, error })
 }
 
 /// Sends the request, follows redirects, and returns the response before its body.
@@ -125,6 +151,16 @@ pub(crate) async fn open(wanted: FetchRequest<'_>, context: &ToolContext) -> Res
             let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
             let Some(location) = location else { return Ok((to, response)) };
             let location = needles.clean(&String::from_utf8_lossy(location.as_bytes()));
+            if wanted.body.is_some() {
+                return Err(ToolError::Refused(Refusal::new(
+                    RefusalKind::Redirect,
+                    format!(
+                        "{} leads elsewhere, and what is sent is not sent to another address",
+                        to.place()
+                    ),
+                    "Tell the person: the base URL of the service may be wrong.",
+                )));
+            }
             if hop < MAX_REDIRECTS {
                 to = guard.redirect(&first, &to, &location, wanted.service)?;
             }
@@ -151,6 +187,7 @@ pub(crate) async fn open(wanted: FetchRequest<'_>, context: &ToolContext) -> Res
         status: response.status().as_u16(),
         reason: response.status().canonical_reason().unwrap_or("no reason"),
         content_type: content_type.chars().take(200).collect(),
+        retry_after: header(RETRY_AFTER).and_then(|text| pause(&text)),
         announced: header(CONTENT_LENGTH).and_then(|length| length.trim().parse().ok()),
         response,
         needles,
@@ -185,8 +222,15 @@ async fn send(
         ToolError::Failed(format!("{} cannot be reached: {}", to.place(), causes(error)))
     };
     let client = client(to, &addresses).map_err(|error| failed(&error))?;
-    let response =
-        client.get(to.url().clone()).headers(headers).send().await.map_err(|error| failed(&error))?;
+    let mut url = to.url().clone();
+    if to.same_origin(first) && !wanted.secret_query.is_empty() {
+        url.query_pairs_mut().extend_pairs(&wanted.secret_query);
+    }
+    let request = match &wanted.body {
+        None => client.get(url),
+        Some(body) => client.post(url).header(CONTENT_TYPE, body.content_type).body(body.bytes.clone()),
+    };
+    let response = request.headers(headers).send().await.map_err(|error| failed(&error))?;
     // The client is pinned to these addresses; the peer is checked anyway.
     match response.remote_addr() {
         Some(peer)
@@ -207,6 +251,9 @@ fn add_secret_headers(
     headers: &mut HeaderMap,
     needles: &mut Needles,
 ) -> Result<(), ToolError> {
+    for (_, text) in &wanted.secret_query {
+        needles.add(text);
+    }
     for (name, text) in &wanted.secret_headers {
         needles.add(text);
         text.split_ascii_whitespace().skip(1).for_each(|word| needles.add(word));
@@ -328,6 +375,17 @@ impl Answer {
     pub(crate) fn error(&self) -> Option<String> {
         (self.status >= 400).then(|| format!("{} answered {} {}", self.url, self.status, self.reason))
     }
+}
+
+/// The pause of a `Retry-After` header: in seconds, or until a date; a date in the past means now.
+fn pause(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let moment =
+        jiff::fmt::rfc2822::DateTimeParser::new().relaxed_weekday(true).parse_timestamp(text).ok()?;
+    Some(Duration::try_from(moment.duration_since(marvin_base::clock::now())).unwrap_or_default())
 }
 
 fn cancelled() -> ToolError {

@@ -21,6 +21,21 @@ use std::sync::Arc;
 pub(crate) use fetch::WEB_FETCH;
 pub(crate) use search::WEB_SEARCH;
 
+/// The text of a piece of HTML.
+pub(crate) fn plain_html(markup: &str) -> String {
+    let document = html::Document::parse(markup);
+    let base = reqwest::Url::parse("about:blank").ok();
+    base.map(|base| html::text(&document, &document.whole(), html::Style::Plain, &base)).unwrap_or_default()
+}
+
+/// A text whose entities (`&lt;`) stand for characters, while tags stay what they are: text.
+pub(crate) fn strip_entities(text: &str) -> String {
+    if !text.contains('&') {
+        return text.to_string();
+    }
+    plain_html(&text.replace('<', "&lt;"))
+}
+
 pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![
         Arc::new(fetch::WebFetch),

@@ -24,7 +24,7 @@ pub(super) struct WebSearch;
 
 /// Maximal age of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
-pub(super) enum TimeFilter {
+pub(crate) enum TimeFilter {
     #[default]
     #[serde(rename = "")]
     Any,

@@ -1,16 +1,16 @@
 //! A cache of replies, one file each, named by the hash of the request.
 //!
-//! Limits: the files lie in the project, where others can write; an entry that does not fit its name, is too old or comes
+//! Limits: where the files lie in a project, others can write them; an entry that does not fit its name, is too old or comes
 //! from the future is ignored, and its text is marked as coming from the web like any other.
 
 use marvin_base::files::{self, Links};
-use marvin_base::layout::Layout;
 use marvin_base::{atomic, clock, signature};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::time::Duration;
 
-const MAX_ENTRY_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_ENTRY_BYTES: u64 = 8 * 1024 * 1024;
 const MAX_ENTRIES: usize = 500;
 
 /// A cached reply on disk.
@@ -23,14 +23,15 @@ struct Entry<T> {
 }
 
 #[derive(Debug)]
-pub(super) struct Cache {
+pub(crate) struct Cache {
     directory: PathBuf,
     seconds: i64,
 }
 
 impl Cache {
-    pub(super) fn new(layout: &Layout, service: &str, seconds: i64) -> Self {
-        Cache { directory: layout.tools_cache().join(service), seconds }
+    /// The cache in a directory, whose entries are good for this many seconds.
+    pub(crate) fn new(directory: PathBuf, seconds: i64) -> Self {
+        Cache { directory, seconds }
     }
 
     fn file(&self, asked: &str) -> PathBuf {
@@ -38,21 +39,27 @@ impl Cache {
     }
 
     /// The cached reply to a request, if it is fresh.
-    pub(super) fn get<T: DeserializeOwned>(&self, asked: &str) -> Option<T> {
+    pub(crate) fn get<T: DeserializeOwned>(&self, asked: &str) -> Option<T> {
+        self.get_with_age(asked).map(|(data, _)| data)
+    }
+
+    /// The cached reply to a request with its age, if it is fresh.
+    pub(crate) fn get_with_age<T: DeserializeOwned>(&self, asked: &str) -> Option<(T, Duration)> {
         let text = files::read_text(&self.file(asked), MAX_ENTRY_BYTES, Links::Refuse).ok()?;
         let entry: Entry<T> = serde_json::from_str(&text).ok()?;
         let age = clock::now().as_second().checked_sub(entry.fetched_at)?;
-        (entry.asked == asked && (0..self.seconds).contains(&age)).then_some(entry.data)
+        let is_fresh = entry.asked == asked && (0..self.seconds).contains(&age);
+        is_fresh.then(|| (entry.data, Duration::from_secs(age.unsigned_abs())))
     }
 
-    /// Stores a reply. One that cannot be written is requested again.
-    pub(super) fn put<T: Serialize>(&self, asked: &str, data: &T) {
+    /// Stores a reply, for the person alone. One that cannot be written is requested again.
+    pub(crate) fn put<T: Serialize>(&self, asked: &str, data: &T) {
         let entry = Entry { asked: asked.to_string(), fetched_at: clock::now().as_second(), data };
         if let Ok(text) = serde_json::to_string(&entry)
             && std::fs::create_dir_all(&self.directory).is_ok()
         {
             self.make_room();
-            atomic::replace(&self.file(asked), format!("{text}\n").as_bytes()).ok();
+            atomic::replace_private(&self.file(asked), format!("{text}\n").as_bytes()).ok();
         }
     }
 
@@ -79,14 +86,12 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use marvin_base::environment::Environment;
     use serde_json::{Value, json};
 
     #[test]
     fn only_fresh_and_complete_entries_are_used() {
         let directory = tempfile::tempdir().unwrap();
-        let environment = Environment::from_iter([("HOME", directory.path().display().to_string())]);
-        let cache = Cache::new(&Layout::new(&environment, None), "x", 60);
+        let cache = Cache::new(directory.path().join("x"), 60);
         assert_eq!(cache.get::<Value>("q"), None);
         cache.put("q", &json!({"a": 1}));
         assert_eq!(cache.get("q"), Some(json!({"a": 1})));
@@ -96,6 +101,9 @@ mod tests {
             std::fs::write(cache.file("q"), forged.to_string()).unwrap();
             assert_eq!(cache.get::<Value>("q"), None, "{asked} {at}");
         }
+        let old = json!({"asked": "q", "fetched_at": now - 30, "data": 2});
+        std::fs::write(cache.file("q"), old.to_string()).unwrap();
+        assert!(cache.get_with_age::<Value>("q").unwrap().1 >= Duration::from_secs(30));
         for bad in ["", "{", "[]", "\u{0}"] {
             std::fs::write(cache.file("q"), bad).unwrap();
             assert_eq!(cache.get::<Value>("q"), None);
