@@ -1,21 +1,15 @@
-//! Unit conversion.
+//! Unit conversion, and of currencies by the rates of the day.
 
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
+use crate::utilities::currency;
 use async_trait::async_trait;
-use marvin_gate::Touches;
+use marvin_gate::{Intent, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// The currencies that people ask for most. They have no fixed rate, so they are refused by name.
-const CURRENCIES: [&str; 32] = [
-    "AUD", "BGN", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR",
-    "ISK", "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "SEK", "SGD", "THB", "TRY", "USD",
-    "ZAR", "BTC",
-];
 
 pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(ConvertUnits)]
@@ -29,7 +23,7 @@ pub struct ConvertUnits;
 pub struct ConvertInput {
     /// The number.
     value: f64,
-    /// Its unit, for example "miles", "kg", "°C".
+    /// Its unit, for example "miles", "kg", "°C", or a currency such as "USD".
     from_unit: String,
     /// The wanted unit.
     to_unit: String,
@@ -42,6 +36,9 @@ pub struct ConvertData {
     to_unit: String,
     /// With its unit.
     result: String,
+    /// The day of the rate, for currencies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate_date: Option<String>,
 }
 
 #[async_trait]
@@ -49,36 +46,59 @@ impl Tool for ConvertUnits {
     type Input = ConvertInput;
     type Data = ConvertData;
     const NAME: &'static str = "convert_units";
-    const DESCRIPTION: &'static str =
-        "Convert a value between units of measure (length, mass, temperature, data, …). No currencies.";
+    const DESCRIPTION: &'static str = "Convert a value between units of measure (length, mass, temperature, data, …) or currencies (USD, EUR, …).";
     const EXAMPLE: &'static str = r#"{"value": 26.2, "from_unit": "miles", "to_unit": "km"}"#;
-    const TOUCHES: Touches = Touches::NOTHING;
+    const TOUCHES: Touches = Touches::NETWORK;
+
+    fn intents(input: &ConvertInput, context: &ToolContext) -> Vec<Intent> {
+        // Without a request the call returns the error, or needs none.
+        let pair = currencies(&input.from_unit, &input.to_unit).ok().flatten();
+        let request = pair.and_then(|(from, to)| currency::request(from, to, context).ok());
+        request.map(|request| request.intent()).into_iter().collect()
+    }
 
     async fn call(
         &self,
         input: ConvertInput,
-        _context: &ToolContext,
+        context: &ToolContext,
     ) -> Result<Output<ConvertData>, ToolError> {
-        let answer = convert(input.value, &input.from_unit, &input.to_unit)?;
+        let (answer, rate_date) = match currencies(&input.from_unit, &input.to_unit)? {
+            None => (convert(input.value, &input.from_unit, &input.to_unit)?, None),
+            Some((from, to)) if from == to => (format!("{:.2} {to}", input.value), None),
+            Some((from, to)) => {
+                let rate = currency::rate(from, to, context).await?;
+                let amount = input.value * rate.rate;
+                let age =
+                    rate.age.map(|age| format!(", read {} min ago", age.as_secs() / 60)).unwrap_or_default();
+                let answer =
+                    format!("{amount:.2} {to} (rate {} of {}{age}, Frankfurter)", rate.rate, rate.date);
+                (answer, Some(rate.date.to_string()))
+            }
+        };
         let summary = format!("{} {} = {answer}", input.value, input.from_unit.trim());
         let data = ConvertData {
             value: input.value,
             from_unit: input.from_unit,
             to_unit: input.to_unit,
             result: answer,
+            rate_date,
         };
         Ok(Output::line(summary, data))
     }
 }
 
-fn convert(value: f64, from: &str, to: &str) -> Result<String, ToolError> {
-    for unit in [from, to] {
-        if CURRENCIES.contains(&unit.trim().to_uppercase().as_str()) {
-            return Err(ToolError::Failed(format!(
-                "`{unit}` is a currency; currencies are not converted yet, since their rates need the network"
-            )));
-        }
+/// The currencies of a conversion; none where it is about units.
+fn currencies(from: &str, to: &str) -> Result<Option<(&'static str, &'static str)>, ToolError> {
+    match (currency::code(from), currency::code(to)) {
+        (Some(from), Some(to)) => Ok(Some((from, to))),
+        (None, None) => Ok(None),
+        (Some(_), None) | (None, Some(_)) => Err(ToolError::Usage(format!(
+            "`{from}` and `{to}` are not both currencies with a known rate; currencies are written as USD, EUR, GBP, …"
+        ))),
     }
+}
+
+fn convert(value: f64, from: &str, to: &str) -> Result<String, ToolError> {
     if let (Some(from), Some(to)) = (temperature(from), temperature(to)) {
         return Ok(convert_temperature(value, from, to));
     }
@@ -182,7 +202,9 @@ mod tests {
     fn impossible_conversions_are_named() {
         let message = |from, to| convert(1.0, from, to).unwrap_err().to_string();
         assert!(message("florbs", "km").contains("`florbs` is not known"));
-        assert!(message("USD", "EUR").contains("currencies are not converted yet"));
+        assert!(currencies("USD", "km").unwrap_err().to_string().contains("not both currencies"));
+        assert_eq!(currencies("usd", "€").unwrap(), Some(("USD", "EUR")));
+        assert_eq!(currencies("bar", "psi").unwrap(), None);
         assert!(message("kg", "km").contains("cannot convert"));
         assert!(message("1) + (2", "km").contains("not a unit"));
     }

@@ -4,6 +4,7 @@ mod github;
 mod names;
 mod pages;
 pub(crate) mod server;
+mod services;
 mod ssrf;
 mod turbotime;
 
