@@ -3,8 +3,11 @@
 //! Whatever lists tools (`/tools`, `marvin tools list`, completion, prompts) asks here, so that a listing and a turn agree.
 
 use crate::launch::{self, Launcher};
+use crate::person_tools::{self, SessionChanges};
 use crate::project_context::ProjectContext;
+use crate::roles::Role;
 use crate::servitors::{self, Servitors};
+use marvin_base::settings::table;
 use marvin_gate::Access;
 use marvin_tools::turbotime::Selection;
 use marvin_tools::{Mode, Toolbox};
@@ -14,7 +17,7 @@ use std::sync::Arc;
 #[must_use]
 pub fn agent_toolbox(project: &ProjectContext, access: &Access) -> Toolbox {
     let project = Arc::new(project.clone());
-    live_toolbox(&project, &Servitors::new(project.clone(), ""), None, None, access)
+    live_toolbox(&project, &Servitors::new(project.clone(), ""), None, None, access, &Arc::default())
 }
 
 /// Tools of a turn: they reach these servitors and start sub-agents by this launcher.
@@ -24,15 +27,26 @@ pub(crate) fn live_toolbox(
     turbotime: Option<&Selection>,
     launcher: Option<&Arc<Launcher>>,
     access: &Access,
+    changes: &Arc<SessionChanges>,
 ) -> Toolbox {
     let mode = if project.coding { Mode::Coding } else { Mode::Assistant };
     let mut toolbox = project.toolbox(mode, access);
+    if serves_a_person(project) {
+        toolbox.add_assistant_tools(access);
+        person_tools::add(&mut toolbox, access, changes);
+    }
     servitors::add_tools(&mut toolbox, project, servitors, access);
     turbotime.map(Selection::tools).unwrap_or_default().into_iter().for_each(|tool| toolbox.add(tool));
     if project.coding {
         launch::add(&mut toolbox, access, launcher);
     }
     toolbox
+}
+
+/// Whether the agent talks with a person, and so has the tools of an assistant: not a sub-agent, and no role of its own.
+fn serves_a_person(project: &ProjectContext) -> bool {
+    let role = project.settings.given(&table::ROLE).and_then(|name| Role::find(name).ok());
+    project.settings.whole(&table::DEPTH) == 0 && matches!(role, None | Some(Role::Chat | Role::Coder))
 }
 
 #[cfg(test)]
@@ -51,5 +65,119 @@ pub(crate) mod testing {
         let environment = Environment::from_iter([("HOME", home.to_str().unwrap())]);
         let project = ProjectContext::find(environment, root.clone(), Some(&root), true, Vec::new()).unwrap();
         agent_toolbox(&project, &Access::Full).specs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::Value;
+    use std::collections::BTreeMap;
+
+    /// Tools that do not exist yet.
+    const MISSING: [&str; 9] = [
+        "yt_dlp_download",
+        "blender_get_scene",
+        "blender_get_object",
+        "blender_create_object",
+        "blender_modify_object",
+        "blender_delete_object",
+        "blender_set_material",
+        "blender_execute_code",
+        "blender_screenshot",
+    ];
+    /// Differences that are on purpose: (tool, parameter).
+    const DIFFERENCES: [(&str, &str); 5] = [
+        // A patch of several files has no path of its own.
+        ("apply_patch", "path"),
+        // A list of tags is not a number of words.
+        ("github_read_file", "path"),
+        ("launch_agent", "model"),
+        ("launch_research_agent", "model"),
+        ("write_note", "content"),
+    ];
+
+    #[derive(Debug, Deserialize)]
+    struct Facts {
+        tool: Vec<ToolFacts>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct ToolFacts {
+        name: String,
+        #[serde(rename = "family")]
+        _family: String,
+        parameters: Vec<ParameterFacts>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct ParameterFacts {
+        name: String,
+        #[serde(rename = "type")]
+        kind: String,
+        default: Option<Value>,
+        #[serde(default)]
+        optional: bool,
+    }
+
+    /// The differences of a schema from the facts.
+    fn differences(facts: &ToolFacts, schema: &Value) -> Vec<String> {
+        let properties = schema["properties"].as_object().unwrap();
+        let required: Vec<&str> =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let mut wrong = Vec::new();
+        let mut wanted = facts.parameters.iter().map(|parameter| parameter.name.as_str()).peekable();
+        for name in properties.keys() {
+            wanted.next_if(|wanted| wanted == name);
+        }
+        if let Some(name) = wanted.peek() {
+            wrong.push(format!(
+                "{}: `{name}` is missing or out of order in {:?}",
+                facts.name,
+                properties.keys()
+            ));
+        }
+        for parameter in &facts.parameters {
+            let Some(property) = properties.get(&parameter.name) else { continue };
+            if DIFFERENCES.contains(&(&facts.name, &parameter.name)) {
+                continue;
+            }
+            let is_required = required.contains(&parameter.name.as_str());
+            let number = |value: &Value| value.as_f64().map(Value::from).unwrap_or_else(|| value.clone());
+            let default = property.get("default").map(number);
+            let expected = parameter.default.as_ref().map(number);
+            if property["type"] != parameter.kind.as_str() {
+                wrong.push(format!("{}.{}: type {}", facts.name, parameter.name, property["type"]));
+            }
+            if is_required != (parameter.default.is_none() && !parameter.optional) {
+                wrong.push(format!("{}.{}: required {is_required}", facts.name, parameter.name));
+            }
+            if expected.is_some() && default.is_some() && default != expected {
+                wrong.push(format!("{}.{}: default {default:?}", facts.name, parameter.name));
+            }
+        }
+        wrong
+    }
+
+    #[test]
+    fn tools_have_the_parameters_of_the_contract() {
+        let facts: Facts = toml::from_str(include_str!("../data/contract_tools.toml")).unwrap();
+        assert_eq!(facts.tool.len(), 116);
+        let all: BTreeMap<String, Value> =
+            super::testing::every_tool().into_iter().map(|spec| (spec.name, spec.parameters)).collect();
+        let absent: Vec<&str> = facts
+            .tool
+            .iter()
+            .map(|tool| tool.name.as_str())
+            .filter(|name| !all.contains_key(*name))
+            .collect();
+        assert_eq!(absent, MISSING, "tools of the contract that do not exist");
+        let wrong: Vec<String> = facts
+            .tool
+            .iter()
+            .filter_map(|tool| Some((tool, all.get(&tool.name)?)))
+            .flat_map(|(tool, schema)| differences(tool, schema))
+            .collect();
+        assert_eq!(wrong, Vec::<String>::new());
     }
 }

@@ -20,6 +20,7 @@ pub mod launch;
 mod model_client;
 pub mod offering;
 pub mod outcome;
+pub mod person_tools;
 pub mod profile;
 pub mod progress;
 pub mod project_context;

@@ -21,6 +21,7 @@ pub use resume::{close_broken, prompt_of};
 use crate::account::Account;
 use crate::error::SessionError;
 use crate::outcome::Outcome;
+use crate::person_tools::SessionChanges;
 use crate::profile::Profile;
 use crate::roles::Role;
 use crate::servitors::Servitors;
@@ -64,6 +65,7 @@ static SHAPING: [&Setting; 14] = [
 /// An open session.
 #[derive(Debug)]
 pub struct Session {
+    changes: Arc<SessionChanges>,
     settings: Arc<Settings>,
     layout: Layout,
     redactor: Arc<Redactor>,
@@ -174,6 +176,12 @@ impl Session {
     /// The part of `run.json` that turns have.
     fn turn_record(&mut self) -> &mut TurnRecord {
         self.record.turn.get_or_insert_default()
+    }
+
+    /// Changes of the conversation that tools asked for.
+    #[must_use]
+    pub fn changes(&self) -> &SessionChanges {
+        &self.changes
     }
 
     #[must_use]

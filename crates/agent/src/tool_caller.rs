@@ -7,6 +7,7 @@ use crate::debug::debug_fields;
 use crate::error::SessionError;
 use crate::launch::{self, Launcher};
 use crate::model_client::choose_client;
+use crate::person_tools;
 use crate::project_context::ProjectContext;
 use crate::run_parts::{RunParts, RunScope, durability};
 use crate::servitors::{self, Servitors};
@@ -36,6 +37,8 @@ pub async fn record_call(
     let access = Access::from_settings(&project.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
     toolbox.add(Arc::new(LoadSkill(project.skills.clone())));
+    toolbox.add_assistant_tools(&access);
+    person_tools::add(&mut toolbox, &access, &Arc::default());
     launch::add(&mut toolbox, &access, caller.launcher(call)?.as_ref());
     let servitors = Servitors::new(caller.project.clone(), "marvin tools call");
     servitors::add_tools(&mut toolbox, &caller.project, &servitors, &access);

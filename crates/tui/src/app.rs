@@ -182,6 +182,8 @@ impl App {
             // From outside of the conversation: an alarm, a message of a topic.
             "notice" if !text("source").is_empty() => self.note(text("text"), Tone::Plain),
             "notice" => self.note(text("text"), Tone::Quiet),
+            // A tool of the turn ended the conversation.
+            "leave" => self.quitting = true,
             "verification.completed" | "verification.checked" => {
                 let what = data.pointer("/commitment/assertion").and_then(Value::as_str);
                 let how = data.pointer("/commitment/status").and_then(Value::as_str);

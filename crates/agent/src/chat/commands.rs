@@ -3,6 +3,7 @@
 use super::turn::Kind;
 use super::{Answer, Approval, Chat, Interruption, Refusal, Reply, Submission, status};
 use crate::history::History;
+use crate::person_tools::NEW_PREFERENCES;
 use crate::profile::{self, Profile};
 use marvin_base::layout::Layout;
 use marvin_base::printable::count;
@@ -254,7 +255,8 @@ impl Chat {
             let made = std::fs::create_dir_all(layout.profile(&name))
                 .map_err(|error| error.to_string())
                 .and_then(|()| {
-                    atomic::replace_private(&path, PREFERENCES.as_bytes()).map_err(|error| error.to_string())
+                    atomic::replace_private(&path, NEW_PREFERENCES.as_bytes())
+                        .map_err(|error| error.to_string())
                 });
             if let Err(error) = made {
                 return Reply::Wrong(format!("{}: {error}", path.display()));
@@ -295,14 +297,7 @@ impl Chat {
         if let Err(error) = kept {
             return Reply::Wrong(error);
         }
-        {
-            let mut state = self.state();
-            // A name on the command line was for the beginning.
-            if let Ok(settings) = state.project.settings.with(&table::PROFILE, &name) {
-                state.project.settings = Arc::new(settings);
-            }
-        }
-        self.take_profile(&name);
+        self.use_profile(&name);
         Reply::Again(format!("you are `{name}` now"))
     }
 
@@ -564,17 +559,3 @@ fn waiting(all: &[Approval], kind: &str) -> String {
     }
     format!("{}\n\n`/yes ID`, `/no ID` or `/edit ID TEXT`", rows.join("\n"))
 }
-
-/// Contents of a new preferences file.
-const PREFERENCES: &str = "\
-# What Marvin knows of your tastes. It is told to the model as it stands here.
-dietary: []            # for example [vegetarian]
-spice_tolerance: medium  # none, mild, medium, hot, extra-hot
-favorite_cuisines: []
-avoid_cuisines: []
-has_car: true
-max_distance_km: 10
-budget: any            # free, inexpensive, moderate, expensive, any
-accessibility: []
-notes: \"\"
-";

@@ -36,22 +36,25 @@ use crate::agent_toolbox::agent_toolbox;
 use crate::debug::debug_fields;
 use crate::error::SessionError;
 use crate::history::History;
+use crate::person_tools::SessionChange;
 use crate::profile;
 use crate::project_context::ProjectContext;
 use crate::session::{self, ExtraContext};
+use crate::skills::SkillRegistry;
 use approvals::ApprovalQueue;
 use broken::InterruptedPrompt;
 use events::{AnsweredEvent, Log, TextEvent};
+use marvin_base::layout::Layout;
 use marvin_base::settings::table;
 use marvin_base::truncate;
-use marvin_gate::Access;
+use marvin_gate::{Access, Workspace};
 use marvin_memory::Person;
 use marvin_tools::Toolbox;
 use marvin_tools::ntfy::Follower;
 use marvin_tools::turbotime::Selection;
 use serde::Serialize;
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::runtime::Handle;
@@ -153,6 +156,8 @@ struct ChatState {
     unread: usize,
     /// Their streams.
     follower: Option<Follower>,
+    /// Whether the conversation is to end.
+    is_leaving: bool,
 }
 
 /// A turn that is being answered.
@@ -202,6 +207,7 @@ impl Chat {
             topics: 0,
             unread: 0,
             follower: None,
+            is_leaving: false,
             project,
         };
         let handle = Handle::current();
@@ -218,6 +224,65 @@ impl Chat {
     }
 
     /// Switches to a profile: its chat log, and its interrupted prompts.
+    /// Makes a profile the active one of this conversation.
+    fn use_profile(&self, name: &str) {
+        {
+            let mut state = self.state();
+            // A name on the command line was for the beginning.
+            if let Ok(settings) = state.project.settings.with(&table::PROFILE, name) {
+                state.project.settings = Arc::new(settings);
+            }
+        }
+        self.take_profile(name);
+    }
+
+    /// Makes the changes that tools of a turn asked for.
+    fn apply_changes(&self, changes: Vec<SessionChange>) {
+        for change in changes {
+            match change {
+                SessionChange::Profile(name) => self.use_profile(&name),
+                SessionChange::ChatLog => {
+                    let name = self.state().profile.clone();
+                    self.take_profile(&name);
+                }
+                SessionChange::WorkingDir(path) => self.work_in(&path),
+                SessionChange::Exit(text) => {
+                    self.state().is_leaving = true;
+                    self.inner.log.push("leave", &TextEvent { text: &text });
+                }
+            }
+        }
+    }
+
+    /// Works in another directory from the next turn on.
+    fn work_in(&self, path: &Path) {
+        let mut state = self.state();
+        let opened = Workspace::open(path, state.project.layout.home())
+            .map_err(|refusal| refusal.to_string())
+            .and_then(|workspace| {
+                let layout = Layout::new(&state.project.environment, Some(workspace.root()));
+                layout.check_state(workspace.root()).map_err(|error| error.to_string())?;
+                Ok((workspace, layout))
+            });
+        match opened {
+            Ok((workspace, layout)) => {
+                state.project.skills = SkillRegistry::new(&layout);
+                state.project.layout = layout;
+                state.project.workspace = Some(Arc::new(workspace));
+            }
+            Err(error) => {
+                drop(state);
+                self.inner.log.push("notice", &TextEvent { text: &error });
+            }
+        }
+    }
+
+    /// Whether the conversation is to end, because a tool of the last turn said so.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.state().is_leaving
+    }
+
     fn take_profile(&self, name: &str) {
         let project = self.project();
         let history = History::read(&project.layout.chat_log(name));

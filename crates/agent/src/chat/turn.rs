@@ -108,7 +108,10 @@ impl Chat {
         let totals = session.cost().totals().unwrap_or_default();
         self.add_cost(&totals);
         match outcome {
-            Ok(outcome) => self.keep(prompt, &outcome, session.run().id()),
+            Ok(outcome) => {
+                self.keep(prompt, &outcome, session.run().id());
+                self.apply_changes(session.changes().take());
+            }
             Err(error) => {
                 // The record failed; the error is shown with the prompt.
                 mark.done();

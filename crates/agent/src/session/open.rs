@@ -11,6 +11,7 @@ use crate::error::SessionError;
 use crate::launch::Launcher;
 use crate::model_client::{check_budget, choose_client};
 use crate::offering::{OfferedTools, Offering};
+use crate::person_tools::SessionChanges;
 use crate::profile::{self, Profile};
 use crate::project_context::ProjectContext;
 use crate::protocol;
@@ -86,8 +87,15 @@ impl Session {
         let role = settings.given(&table::ROLE).and_then(|name| Role::find(name).ok()).unwrap_or(usual);
         let launcher =
             Launcher::new(&project, client.as_ref(), &parts.cost, &parts.script_state, parts.run.logs());
-        let mut toolbox =
-            live_toolbox(&project, &servitors, turbotime.as_ref(), launcher.as_ref(), &context.access);
+        let changes: Arc<SessionChanges> = Arc::default();
+        let mut toolbox = live_toolbox(
+            &project,
+            &servitors,
+            turbotime.as_ref(),
+            launcher.as_ref(),
+            &context.access,
+            &changes,
+        );
         let skills = match &replay {
             Some(replay) => SkillSource::Recorded(replay.skills.clone()),
             None => SkillSource::Registry(project.skills.clone()),
@@ -132,6 +140,7 @@ impl Session {
         turn.stages = stages::of_turn(&turn, manner, replay.as_ref(), request.depth, framing);
         let profile = profile::active(&project.layout, settings.given(&table::PROFILE));
         let mut session = Session {
+            changes,
             servitors,
             skills,
             extras: interrupted.as_ref().map(|one| one.turn.extras.clone()).unwrap_or_default(),

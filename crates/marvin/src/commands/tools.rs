@@ -10,9 +10,14 @@ use marvin_base::Exit;
 use marvin_base::settings::table;
 use marvin_gate::{Access, Verdict};
 use marvin_model::{Arguments, ToolCall};
+use marvin_tools::service::{
+    self,
+    check::{KeyStatus, ServiceState},
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
+use tokio_util::sync::CancellationToken;
 
 /// List, explain and call tools
 #[derive(Debug, Subcommand)]
@@ -35,6 +40,18 @@ pub(crate) enum ToolsCommand {
         #[arg(long)]
         result: bool,
         /// Accepted for symmetry: a schema is always JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check which services can be asked: keys, addresses and, with --live, whether they answer
+    #[command(
+        after_help = "Examples:\n  marvin tools check\n  marvin tools check --live\n  marvin tools check --json | jq '.[] | select(.key == \"missing\")'"
+    )]
+    Check {
+        /// Send a small request to each service
+        #[arg(long)]
+        live: bool,
+        /// As JSON
         #[arg(long)]
         json: bool,
     },
@@ -69,6 +86,7 @@ pub(crate) fn run(command: ToolsCommand) -> Result<Exit, Failure> {
     match command {
         ToolsCommand::List { json } => list(json),
         ToolsCommand::Schema { name, result, .. } => schema(&name, result),
+        ToolsCommand::Check { live, json } => check(live, json),
         ToolsCommand::Call { name, args, working_dir, json } => {
             call(&name, &args, working_dir.as_deref(), json)
         }
@@ -98,6 +116,40 @@ fn list(as_json: bool) -> Result<Exit, Failure> {
         text.push_str(&format!("{:width$}  {first}\n", spec.name));
     }
     output::line(&text)
+}
+
+/// Lists the services of tools and whether they can be asked.
+fn check(live: bool, as_json: bool) -> Result<Exit, Failure> {
+    let context = project::context(None, true, Vec::new())?;
+    let tool_context = context.tool_context(CancellationToken::new(), None);
+    let all = runtime()?.block_on(service::check::check(&tool_context, live));
+    let is_failed = all.iter().any(|status| status.state == ServiceState::Fails);
+    if as_json {
+        output::json(&all)?;
+        return Ok(if is_failed { Exit::Failed } else { Exit::Success });
+    }
+    let width = all.iter().map(|status| status.service.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for status in &all {
+        let state = match status.state {
+            ServiceState::Configured => "configured",
+            ServiceState::Answers => "answers",
+            ServiceState::Fails => "fails",
+            ServiceState::Unusable => "cannot be used",
+        };
+        let key = match status.key {
+            KeyStatus::NotUsed => "",
+            KeyStatus::Set => ", with a key",
+            KeyStatus::Optional => ", works better with a key",
+            KeyStatus::Missing => ", without its key",
+        };
+        text.push_str(&format!("{:width$}  {state}{key}\n", status.service));
+        if !status.reason.is_empty() {
+            text.push_str(&format!("{:width$}  {}\n", "", status.reason));
+        }
+    }
+    output::line(&context.redactor.text(&text))?;
+    Ok(if is_failed { Exit::Failed } else { Exit::Success })
 }
 
 fn schema(name: &str, result: bool) -> Result<Exit, Failure> {

@@ -59,6 +59,7 @@ pub struct Offer {
 pub fn toolbox(context: &ProjectContext, names: &[String]) -> Result<Offer, UnknownTool> {
     let access = Access::from_settings(&context.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
+    toolbox.add_assistant_tools(&access);
     let shared = Arc::new(context.clone());
     let servitors = Servitors::new(shared.clone(), "marvin mcp");
     let workflows = Workflows::new(shared.clone());

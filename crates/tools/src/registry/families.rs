@@ -2,8 +2,8 @@
 
 use crate::tool::DynTool;
 use crate::{
-    alarms, calendar_tools, command, convert, files, git, github, knowledge, media, notes, ntfy, patch, search,
-    tickets, travel, tree, usage, utilities, web, working_dir,
+    alarms, calendar_tools, command, convert, files, git, github, knowledge, media, notes, ntfy, patch,
+    search, tickets, travel, tree, usage, utilities, web, working_dir,
 };
 use std::sync::Arc;
 

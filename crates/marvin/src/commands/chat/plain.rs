@@ -252,6 +252,9 @@ impl PlainFrontEnd {
                 }
             }
             self.follow(after)?;
+            if self.chat.is_leaving() {
+                return Ok(());
+            }
         }
     }
 

@@ -251,6 +251,7 @@ fn tools() {
     Commands:
       list    List the tools
       schema  Show the schema of a tool's arguments
+      check   Check which services can be asked: keys, addresses and, with --live, whether they answer
       call    Call a tool, judged and recorded as an agent's call would be
 
     Options:
@@ -286,6 +287,21 @@ fn tools() {
       marvin tools schema read_file
       marvin tools schema read_file --result
     ");
+    assert_snapshot!(help("tools check"), @r#"
+    Check which services can be asked: keys, addresses and, with --live, whether they answer
+
+    Usage: marvin tools check [OPTIONS]
+
+    Options:
+          --live  Send a small request to each service
+          --json  As JSON
+      -h, --help  Print help
+
+    Examples:
+      marvin tools check
+      marvin tools check --live
+      marvin tools check --json | jq '.[] | select(.key == "missing")'
+    "#);
     assert_snapshot!(help("tools call"), @r#"
     Call a tool, judged and recorded as an agent's call would be
 
