@@ -102,6 +102,8 @@ pub enum ReplacementAction {
         action: Box<ReplacementAction>,
     },
     EnterWithKeyword(super::Keyword),
+    /// The controller chooses one ("with your choice of").
+    Choice(Vec<ReplacementAction>),
     /// Under the control of this player.
     EnterUnder(Selector),
     /// To another zone ("exile it instead").
