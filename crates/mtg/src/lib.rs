@@ -5,3 +5,5 @@
 
 pub mod ability;
 pub mod card;
+pub mod cards;
+pub mod decks;
