@@ -297,16 +297,16 @@ impl Phrase for Rare {
     type Value = Vec<Change>;
 
     fn parse(&self, input: &mut Input<'_>) -> Parsed<Vec<Change>> {
-        if has_word(input, "can't attack or block") {
-            return Ok(vec![
-                Change::Restriction(Restriction::CantAttack),
-                Change::Restriction(Restriction::CantBlock),
-            ]);
-        }
         if has_word(input, "can't attack or block alone") {
             return Ok(vec![
                 Change::Restriction(Restriction::CantAttackAlone),
                 Change::Restriction(Restriction::CantBlockAlone),
+            ]);
+        }
+        if has_word(input, "can't attack or block") {
+            return Ok(vec![
+                Change::Restriction(Restriction::CantAttack),
+                Change::Restriction(Restriction::CantBlock),
             ]);
         }
         if let Ok(change) = attempt(input, |input| RareChange.parse(input)) {
