@@ -339,7 +339,6 @@ rules! {
         [{"are", "is"} " legendary"] => { Change::AddSupertype(Supertype::Legendary) };
         [{"are", "is"} " every creature type"] => { Change::AllCreatureTypes };
         [{"are", "is"} " colorless"] => { Change::SetColors(ColorSet::EMPTY) };
-        ["assign" {"", "s"} " combat damage equal to " {"their", "its"} " toughness rather than " {"their", "its"} " power"] => { Change::Restriction(Restriction::DamageByToughness) };
     }
 }
 
@@ -347,6 +346,7 @@ rules! {
     /// What an object cannot or must do.
     Restricted: Restriction {
         ["can't attack"] => { Restriction::CantAttack };
+        [{"assign", "assigns"} " combat damage equal to " {"their", "its"} " toughness rather than " {"their", "its"} " power"] => { Restriction::DamageByToughness };
         ["can't block"] => { Restriction::CantBlock };
         ["can't be blocked"] => { Restriction::CantBeBlocked };
         ["can't attack alone"] => { Restriction::CantAttackAlone };

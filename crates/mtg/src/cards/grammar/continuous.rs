@@ -43,7 +43,8 @@ fn parse_duration(input: &mut Input<'_>) -> Parsed<Duration> {
 }
 
 fn print_duration(value: Duration, out: &mut Printer<'_>) -> bool {
-    let texts: Vec<&str> = DURATIONS.iter().filter(|(_, known)| *known == value).map(|(text, _)| *text).collect();
+    let texts: Vec<&str> =
+        DURATIONS.iter().filter(|(_, known)| *known == value).map(|(text, _)| *text).collect();
     out.one_of(&texts)
 }
 
@@ -77,7 +78,8 @@ fn parse_change(input: &mut Input<'_>) -> Parsed<Effect> {
         word(input, " for each ")?;
         EachPhrase.parse(input)
     }) {
-        let [Change::Modify { power: Amount::Fixed(power), toughness: Amount::Fixed(toughness) }] = changes.as_slice()
+        let [Change::Modify { power: Amount::Fixed(power), toughness: Amount::Fixed(toughness) }] =
+            changes.as_slice()
         else {
             return Err(EmptyError);
         };
@@ -99,7 +101,8 @@ fn print_change(value: &Effect, out: &mut Printer<'_>) -> bool {
     }
     let is_early = out.context.is_timed;
     let plain = |changes: &Vec<Change>, out: &mut Printer<'_>| {
-        let is_printed = out.attempt(|out| Object.print(affected, out) && out.word(" ") && ONE.print(changes, out))
+        let is_printed = out
+            .attempt(|out| Object.print(affected, out) && out.word(" ") && ONE.print(changes, out))
             || (Objects.print(affected, out)
                 && (!out.has_next(" each ") || out.word(" each"))
                 && out.word(" ")

@@ -70,6 +70,13 @@ fn begin_sentence(context: &mut Context) {
     context.x = None;
 }
 
+/// A part of a sentence after a condition or an offer: X keeps its meaning.
+fn begin_part(context: &mut Context) {
+    let x = context.x.take();
+    begin_sentence(context);
+    context.x = x;
+}
+
 /// Reads a sentence without its full stop and adds its instructions.
 fn parse_sentence(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parsed<()> {
     begin_sentence(&mut input.state);
@@ -128,7 +135,7 @@ fn parse_conditional(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parse
     let otherwise = if has_word(input, " instead") {
         vec![all.pop().ok_or(EmptyError)?]
     } else if has_word(input, ". otherwise, ") {
-        begin_sentence(&mut input.state);
+        begin_part(&mut input.state);
         parse_clauses(input)?
     } else {
         Vec::new()
@@ -146,7 +153,11 @@ fn parse_stronger(input: &mut Input<'_>, before: &Effect) -> Parsed<Effect> {
             let amount = super::words::Number.parse(input)?;
             word(input, " damage instead")?;
             let is_same = named == *source || input.state.it.as_ref() == Some(&named);
-            if is_same { Ok(Effect::DealDamage { source: source.clone(), amount, to: to.clone() }) } else { Err(EmptyError) }
+            if is_same {
+                Ok(Effect::DealDamage { source: source.clone(), amount, to: to.clone() })
+            } else {
+                Err(EmptyError)
+            }
         }
         Effect::CreateToken { who, token, .. } => {
             word(input, "create ")?;
@@ -191,11 +202,11 @@ fn parse_offer(input: &mut Input<'_>) -> Parsed<Instruction> {
     };
     if let Ok(cost) = attempt(input, |input| parse_price(input)) {
         let then = if has_word(input, IF_YOU_DO) {
-            begin_sentence(&mut input.state);
+            begin_part(&mut input.state);
             parse_clauses(input)?
         } else {
             word(input, ". when you do, ")?;
-            begin_sentence(&mut input.state);
+            begin_part(&mut input.state);
             let outer = std::mem::take(&mut input.state.targets);
             input.state.mentioned = 0;
             let effects = parse_clauses(input)?;
@@ -206,7 +217,7 @@ fn parse_offer(input: &mut Input<'_>) -> Parsed<Instruction> {
     }
     let mut then = parse_clauses(input)?;
     if has_word(input, IF_YOU_DO) {
-        begin_sentence(&mut input.state);
+        begin_part(&mut input.state);
         then.extend(parse_clauses(input)?);
     }
     Ok(Effect::May { who, then, otherwise: Vec::new() }.into())
@@ -468,10 +479,12 @@ fn print_sequence(value: &[Instruction], out: &mut Printer<'_>) -> bool {
 
 /// Explains X at the end of a sentence.
 fn print_where(out: &mut Printer<'_>) -> bool {
-    match out.context.x.take() {
-        Some(amount) => out.word(", where X is ") && super::amount::AmountPhrase.print(&amount, out),
-        None => true,
-    }
+    let Some(amount) = out.context.x.take() else { return true };
+    // What the explanation mentions is not what "it" means afterwards.
+    let (it, that, moved) = (out.context.it.clone(), out.context.that.clone(), out.context.moved.clone());
+    let is_printed = out.word(", where X is ") && super::amount::AmountPhrase.print(&amount, out);
+    (out.context.it, out.context.that, out.context.moved) = (it, that, moved);
+    is_printed
 }
 
 fn print_next(before: &Effect, effect: &Effect, out: &mut Printer<'_>) -> bool {
@@ -491,10 +504,14 @@ fn print_next(before: &Effect, effect: &Effect, out: &mut Printer<'_>) -> bool {
     }
     let offered = out.context.in_offer;
     out.attempt(|out| {
-        let is_ended = print_where(out)
-            && (out.has_next(IF_YOU_DO) && offered && out.word(IF_YOU_DO)
-                || end_printed(out) && out.word(" "));
-        begin_sentence(&mut out.context);
+        let is_ended = if offered && out.has_next(IF_YOU_DO) {
+            begin_part(&mut out.context);
+            out.word(IF_YOU_DO)
+        } else {
+            let is_ended = print_where(out) && end_printed(out) && out.word(" ");
+            begin_sentence(&mut out.context);
+            is_ended
+        };
         is_ended && (!out.has_next("then ") || out.word("then ")) && print_instruction(effect, out)
     })
 }
@@ -569,7 +586,7 @@ fn print_bought(then: &[Instruction], out: &mut Printer<'_>) -> bool {
         if !out.word(". when you do, ") {
             return false;
         }
-        begin_sentence(&mut out.context);
+        begin_part(&mut out.context);
         let outer = std::mem::replace(&mut out.context.targets, body.targets.clone());
         let mentioned = std::mem::replace(&mut out.context.mentioned, 0);
         let is_printed = print_inner(&body.effects, out);
@@ -579,7 +596,7 @@ fn print_bought(then: &[Instruction], out: &mut Printer<'_>) -> bool {
     if !out.word(IF_YOU_DO) {
         return false;
     }
-    begin_sentence(&mut out.context);
+    begin_part(&mut out.context);
     print_inner(then, out)
 }
 
@@ -626,7 +643,7 @@ fn print_conditional(
     // "Do this. If so, do that instead."
     if out.attempt(|out| {
         let is_begun = print_inner(otherwise, out) && print_where(out) && end_printed(out) && out.word(" ");
-        begin_sentence(&mut out.context);
+        begin_part(&mut out.context);
         let saved = out.clone();
         if is_begun && leading(out) && out.word(" instead") {
             return true;
@@ -641,7 +658,7 @@ fn print_conditional(
         return true;
     }
     leading(out) && out.word(". otherwise, ") && {
-        begin_sentence(&mut out.context);
+        begin_part(&mut out.context);
         print_inner(otherwise, out)
     }
 }

@@ -59,7 +59,9 @@ impl Phrase for Copying {
     }
 
     fn print(&self, value: &Effect, out: &mut Printer<'_>) -> bool {
-        let Effect::CopySpell { what, amount: Amount::Fixed(1), new_targets: true } = value else { return false };
+        let Effect::CopySpell { what, amount: Amount::Fixed(1), new_targets: true } = value else {
+            return false;
+        };
         out.word("copy ") && Object.print(what, out) && out.word(NEW_TARGETS)
     }
 }
