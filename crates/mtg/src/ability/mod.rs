@@ -68,6 +68,7 @@ pub enum CounterKind {
     Stun,
     Shield,
     Bounty,
+    Bribery,
     Blood,
     Feather,
     Growth,

@@ -3,6 +3,7 @@
 use super::facts::CardFacts;
 use super::grammar::{ParagraphError, parse_paragraph, print_paragraph};
 use super::normalise::normalise;
+use super::overrides::find_override;
 use crate::ability::Ability;
 use crate::card::{CardFace, CardType, Color, ColorSet, ManaCost, Subtype, Supertype};
 use serde::Serialize;
@@ -47,8 +48,13 @@ pub fn compile(facts: &CardFacts) -> Result<CardFace, Decline> {
     }
     let mut face = compile_facts(facts)?;
     let is_spell = face.has_type(CardType::Instant) || face.has_type(CardType::Sorcery);
+    let lines = normalise(facts);
+    if let Some(abilities) = overridden(&lines.join("\n"), is_spell)? {
+        face.abilities = abilities;
+        return Ok(face);
+    }
     let mut spell_lines: Vec<String> = Vec::new();
-    for line in normalise(facts) {
+    for line in lines {
         let abilities = read_line(&line, is_spell)?;
         if matches!(abilities.as_slice(), [Ability::Spell(_)]) {
             spell_lines.push(line);
@@ -63,9 +69,22 @@ pub fn compile(facts: &CardFacts) -> Result<CardFace, Decline> {
     Ok(face)
 }
 
+/// The abilities that an override gives for the text.
+fn overridden(text: &str, is_spell: bool) -> Result<Option<Vec<Ability>>, Decline> {
+    let Some(entry) = find_override(text) else { return Ok(None) };
+    let mut abilities = entry.abilities.clone();
+    for line in &entry.lines {
+        abilities.extend(read_line(line, is_spell)?);
+    }
+    Ok(Some(abilities))
+}
+
 /// Reads one paragraph and prints it back.
 fn read_line(line: &str, is_spell: bool) -> Result<Vec<Ability>, Decline> {
     let decline = |reason| Decline { line: line.to_owned(), reason };
+    if let Some(abilities) = overridden(line, is_spell)? {
+        return Ok(abilities);
+    }
     let abilities = parse_paragraph(line, is_spell).map_err(|error| {
         decline(match error {
             ParagraphError::Unread => DeclineReason::Unread,

@@ -50,6 +50,15 @@ impl CardFacts {
         self.printings.iter().map(|printing| printing.split(':').next().unwrap_or(printing))
     }
 
+    /// The same facts without reminder text and rarities, as a pool holds them.
+    #[must_use]
+    pub fn without_reminders(&self) -> Self {
+        let oracle_text = super::normalise::remove_reminders(&self.oracle_text);
+        let lines = oracle_text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let printings = self.set_codes().map(str::to_owned).collect();
+        Self { oracle_text: lines.collect::<Vec<_>>().join("\n"), printings, ..self.clone() }
+    }
+
     /// The words before the dash of the type line: supertypes and card types.
     pub fn type_words(&self) -> impl Iterator<Item = &str> {
         self.type_line.split('—').next().unwrap_or_default().split_whitespace()

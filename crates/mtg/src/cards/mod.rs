@@ -4,6 +4,7 @@ mod compile;
 mod facts;
 mod grammar;
 mod normalise;
+mod overrides;
 mod pool;
 
 pub use compile::{Decline, DeclineReason, compile};

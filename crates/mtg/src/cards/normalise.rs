@@ -32,6 +32,55 @@ const VERB_NAMES: [&str; 6] = ["Regenerate", "Fear", "Counterspell", "Sacrifice"
 const COST_VERBS: [&str; 10] =
     ["Sacrifice", "Discard", "Pay", "Exile", "Tap", "Untap", "Remove", "Return", "Reveal", "Put"];
 
+/// Words before a dash that have no meaning of their own (207.2c).
+const ABILITY_WORDS: [&str; 45] = [
+    "adamant",
+    "addendum",
+    "alliance",
+    "battalion",
+    "celebration",
+    "chroma",
+    "cohort",
+    "constellation",
+    "converge",
+    "corrupted",
+    "coven",
+    "delirium",
+    "domain",
+    "eerie",
+    "eminence",
+    "enrage",
+    "fateful hour",
+    "ferocious",
+    "flurry",
+    "formidable",
+    "grandeur",
+    "hellbent",
+    "heroic",
+    "imprint",
+    "inspired",
+    "kinship",
+    "landfall",
+    "lieutenant",
+    "magecraft",
+    "metalcraft",
+    "morbid",
+    "pack tactics",
+    "paradox",
+    "parley",
+    "radiance",
+    "raid",
+    "rally",
+    "revolt",
+    "spell mastery",
+    "survival",
+    "sweep",
+    "threshold",
+    "undergrowth",
+    "valiant",
+    "strive",
+];
+
 /// The wording of older texts, and the current one.
 const REWORDINGS: [(&str, &str); 2] =
     [("enters the battlefield", "enters"), ("enter the battlefield", "enter")];
@@ -52,7 +101,7 @@ pub fn normalise(facts: &CardFacts) -> Vec<String> {
         }
         let line = replace_self(line, facts);
         let line = REWORDINGS.iter().fold(line, |line, (old, new)| line.replace(old, new));
-        let line = lower_sentences(&line);
+        let line = remove_ability_word(&lower_sentences(&line)).to_owned();
         match paragraphs.last_mut() {
             // A mode belongs to the paragraph that offers it.
             Some(last) if line.starts_with('•') => {
@@ -63,6 +112,13 @@ pub fn normalise(facts: &CardFacts) -> Vec<String> {
         }
     }
     paragraphs
+}
+
+fn remove_ability_word(line: &str) -> &str {
+    match line.split_once(" — ") {
+        Some((before, rest)) if ABILITY_WORDS.contains(&before) => rest,
+        _ => line,
+    }
 }
 
 fn replace_characters(text: &str) -> String {
@@ -77,7 +133,7 @@ fn replace_characters(text: &str) -> String {
 }
 
 /// Removes text in parentheses, with the space before it.
-fn remove_reminders(text: &str) -> String {
+pub(super) fn remove_reminders(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut depth = 0_usize;
     for character in text.chars() {

@@ -69,6 +69,7 @@ impl Phrase for Paragraph {
                     |input| KeywordLine.parse(input),
                     |input| StaticPhrase.parse(input).map(|ability| vec![ability]),
                     |input| Triggered.parse(input).map(|ability| vec![ability]),
+                    |input| Activated.parse(input).map(|ability| vec![ability]),
                     |input| BodyPhrase.parse(input).map(|body| vec![Ability::Spell(body)]),
                 ],
             );

@@ -55,6 +55,7 @@ rules! {
         [{"surveil ", "surveils "} (amount: Number) (who: Subject)] => { Effect::Surveil { who, amount } };
         [(effect: Sacrificing)] => { effect };
         [(effect: Creating)] => { effect };
+        [{"reveal your hand", "reveals their hand"} ". you choose " (filter: super::noun::Article) " from it. that player discards that card" (who: Subject)] => { Effect::Discard { who, amount: Amount::Fixed(1), filter, random: false, chooser: Some(Selector::You) } };
         [{"reveal your hand", "reveals their hand"} (who: Subject)] => { Effect::RevealHand { who } };
         [{"lose", "loses"} " the game" (who: Subject)] => { Effect::LoseGame { who } };
         [{"win", "wins"} " the game" (who: Subject)] => { Effect::WinGame { who } };
@@ -240,6 +241,10 @@ pub(crate) fn library(position: LibraryPosition) -> Destination {
     Destination { position, ..Destination::zone(Zone::Library) }
 }
 
+fn reveal_top() -> Effect {
+    Effect::Reveal { what: Selector::TopOfLibrary { who: Box::new(YOU), count: Amount::Fixed(1) } }
+}
+
 /// The source of an ability, if it is in the graveyard.
 pub(crate) fn buried_source() -> Selector {
     Selector::Matching { from: Box::new(Selector::This), filter: Filter::InZone(Zone::Graveyard) }
@@ -249,6 +254,11 @@ rules! {
     /// What is done to objects, in the imperative.
     ObjectAction: Effect {
         ["destroy " (what: AnyObjects)] => { Effect::Destroy { what, regenerate: true } };
+        ["destroy " (what: AnyObjects) ". it can't be regenerated"] => { Effect::Destroy { what, regenerate: false } };
+        ["destroy " (what: AnyObjects) ". that creature can't be regenerated"] => { Effect::Destroy { what, regenerate: false } };
+        ["destroy " (what: AnyObjects) ". they can't be regenerated"] => { Effect::Destroy { what, regenerate: false } };
+        [(effect: super::named_action::NamedAction)] => { effect };
+        ["reveal the top card of your library"] => { reveal_top() } <= { effect if *effect == reveal_top() };
         ["exile " (what: MovedObject)] => { Effect::Exile { what } };
         ["exile " (what: AnyObjects) " until ~ leaves the battlefield"] => { Effect::ExileUntilLeaves { what } };
         ["return " (what: MovedObject) (to: Place)] => { Effect::Move { what, to } };
@@ -377,6 +387,8 @@ rules! {
         [(source: Object) " deals " (amount: ThatMuch) " damage to " (to: Damaged)] => { Effect::DealDamage { source, amount, to } };
         [(first: Object) " fights " (second: Object)] => { Effect::Fight { first, second } };
         [(what: Object) " explores"] => { Effect::Explore { what } };
+        [(what: Object) " explores again"] => { Effect::Explore { what } };
+        ["have " (source: Object) " deal " (amount: Number) " damage to " (to: Damaged)] => { Effect::DealDamage { source, amount, to } };
         [(effect: DividedDamage)] => { effect };
     }
 }

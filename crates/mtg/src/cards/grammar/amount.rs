@@ -13,7 +13,6 @@ rules! {
     AmountPhrase: Amount {
         [(amount: Measure)] => { amount };
         ["the number of " (what: Boxed(CountedObjects))] => { Amount::Count(what) };
-        ["the number of cards in " (who: Boxed(PlayerPossessive)) "hand"] => { Amount::HandSize(who) };
         ["the number of " (kind: CounterName) " counters on " (what: Boxed(Object))] => { Amount::Counters(what, Some(kind)) };
         ["the greatest power among " (what: Boxed(Objects))] => { Amount::GreatestPower(what) };
         ["the greatest toughness among " (what: Boxed(Objects))] => { Amount::GreatestToughness(what) };

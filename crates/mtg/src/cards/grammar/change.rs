@@ -297,16 +297,16 @@ impl Phrase for Rare {
     type Value = Vec<Change>;
 
     fn parse(&self, input: &mut Input<'_>) -> Parsed<Vec<Change>> {
-        if has_word(input, "can't attack or block") {
-            return Ok(vec![
-                Change::Restriction(Restriction::CantAttack),
-                Change::Restriction(Restriction::CantBlock),
-            ]);
-        }
         if has_word(input, "can't attack or block alone") {
             return Ok(vec![
                 Change::Restriction(Restriction::CantAttackAlone),
                 Change::Restriction(Restriction::CantBlockAlone),
+            ]);
+        }
+        if has_word(input, "can't attack or block") {
+            return Ok(vec![
+                Change::Restriction(Restriction::CantAttack),
+                Change::Restriction(Restriction::CantBlock),
             ]);
         }
         if let Ok(change) = attempt(input, |input| RareChange.parse(input)) {
@@ -339,7 +339,6 @@ rules! {
         [{"are", "is"} " legendary"] => { Change::AddSupertype(Supertype::Legendary) };
         [{"are", "is"} " every creature type"] => { Change::AllCreatureTypes };
         [{"are", "is"} " colorless"] => { Change::SetColors(ColorSet::EMPTY) };
-        ["assign" {"", "s"} " combat damage equal to " {"their", "its"} " toughness rather than " {"their", "its"} " power"] => { Change::Restriction(Restriction::DamageByToughness) };
     }
 }
 
@@ -347,6 +346,7 @@ rules! {
     /// What an object cannot or must do.
     Restricted: Restriction {
         ["can't attack"] => { Restriction::CantAttack };
+        [{"assign", "assigns"} " combat damage equal to " {"their", "its"} " toughness rather than " {"their", "its"} " power"] => { Restriction::DamageByToughness };
         ["can't block"] => { Restriction::CantBlock };
         ["can't be blocked"] => { Restriction::CantBeBlocked };
         ["can't attack alone"] => { Restriction::CantAttackAlone };

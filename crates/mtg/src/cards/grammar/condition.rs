@@ -41,6 +41,7 @@ rules! {
             <= { Condition::Compare(Amount::HandSize(who), Comparison::AtLeast, number) if **who == Selector::You };
         ["you have " (number: NumberWord) " or fewer cards in hand"] => { Condition::Compare(Amount::HandSize(Box::new(Selector::You)), Comparison::AtMost, number) }
             <= { Condition::Compare(Amount::HandSize(who), Comparison::AtMost, number) if **who == Selector::You };
+        ["a creature is attacking you"] => { under_attack() } <= { condition if *condition == under_attack() };
         ["~ was kicked"] => { Condition::Kicked };
         ["it was kicked"] => { Condition::Kicked };
         ["X is " (number: Number) " or more"] => { Condition::Compare(Amount::X, Comparison::AtLeast, number) };
@@ -61,6 +62,11 @@ rules! {
 
 fn this_turn(statistic: TurnStatistic, who: Selector, least: i32) -> Condition {
     Condition::Compare(Amount::ThisTurn(statistic, Box::new(who)), Comparison::AtLeast, Amount::Fixed(least))
+}
+
+fn under_attack() -> Condition {
+    let attackers = Filter::creature().and(Filter::AttackingPlayer(Box::new(Selector::You)));
+    Condition::Exists(Selector::permanents(attackers))
 }
 
 fn plus_one_counter() -> Filter {

@@ -49,6 +49,8 @@ pub(crate) struct Context {
     pub(crate) is_ambiguous: bool,
     /// The last word was a quotation mark, which ends a sentence without another full stop.
     pub(crate) after_quote: bool,
+    /// "Until end of turn" stood before the clauses of the sentence.
+    pub(crate) is_timed: bool,
     /// "If you do" can follow.
     pub(crate) in_offer: bool,
 }

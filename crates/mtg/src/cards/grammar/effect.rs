@@ -1,15 +1,16 @@
 //! Sentences: clauses joined by "and" and "then", conditions, offers and what follows them.
 
 use super::action::{ObjectAction, ObjectVerb, PlayerAction, subject_of};
-use super::change::Predicates;
 use super::condition::ConditionPhrase;
+use super::continuous::ContinuousClause;
 use super::core::{Context, Input, Parsed, Phrase, Printer, attempt, has_word, longest, word};
 use super::cost::CostPhrase;
-use super::object::{AnyObjects, Object, Objects};
+use super::named_action::DyingShield;
+use super::object::AnyObjects;
 use super::player::Player;
 use crate::ability::{
-    Amount, Body, Change, Condition, Cost, Duration, Effect, EventPattern, Filter, Instruction, Restriction,
-    Selector, TriggeredAbility, TurnStep,
+    Amount, Body, Condition, Cost, CostPart, Duration, Effect, EventPattern, Filter, Instruction, Selector,
+    TriggeredAbility, TurnStep, Zone,
 };
 use winnow::error::EmptyError;
 
@@ -18,30 +19,6 @@ const JOINTS: [&str; 5] = [", then ", " and then ", ", and ", " and ", ", "];
 const IF_YOU_DO: &str = ". if you do, ";
 const NEXT_END_STEP: &str = " at the beginning of the next end step";
 const END_OF_COMBAT: &str = " at end of combat";
-
-/// Durations with the words for them, after the change.
-const DURATIONS: [(&str, Duration); 7] = [
-    (" until end of turn", Duration::EndOfTurn),
-    (" this turn", Duration::EndOfTurn),
-    (" this combat", Duration::EndOfCombat),
-    (" until your next turn", Duration::YourNextTurn),
-    (" until the end of your next turn", Duration::EndOfYourNextTurn),
-    (" for as long as you control ~", Duration::WhileYouControlSource),
-    (" for as long as ~ remains on the battlefield", Duration::WhileSource),
-];
-
-fn parse_duration(input: &mut Input<'_>) -> Parsed<Duration> {
-    let fitting = DURATIONS.iter().filter(|(text, _)| super::words::is_next_word(input.input, text));
-    let (text, duration) = fitting.max_by_key(|(text, _)| text.len()).ok_or(EmptyError)?;
-    super::words::skip(input, text);
-    Ok(*duration)
-}
-
-fn print_duration(value: Duration, out: &mut Printer<'_>) -> bool {
-    let texts: Vec<&str> =
-        DURATIONS.iter().filter(|(_, known)| *known == value).map(|(text, _)| *text).collect();
-    out.one_of(&texts)
-}
 
 /// Instructions of a whole paragraph, with the full stop at its end.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +66,15 @@ fn begin_sentence(context: &mut Context) {
     context.subject = Some(Selector::You);
     context.third = false;
     context.after_quote = false;
+    context.is_timed = false;
     context.x = None;
+}
+
+/// A part of a sentence after a condition or an offer: X keeps its meaning.
+fn begin_part(context: &mut Context) {
+    let x = context.x.take();
+    begin_sentence(context);
+    context.x = x;
 }
 
 /// Reads a sentence without its full stop and adds its instructions.
@@ -115,6 +100,10 @@ fn parse_sentence(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parsed<(
 
 fn parse_forms(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parsed<()> {
     has_word(input, "then ");
+    if let Ok(effect) = attempt(input, |input| DyingShield.parse(input)) {
+        all.push(effect.into());
+        return Ok(());
+    }
     if has_word(input, "if ") {
         return parse_conditional(input, all);
     }
@@ -131,6 +120,14 @@ fn parse_forms(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parsed<()> 
 fn parse_conditional(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parsed<()> {
     let condition = ConditionPhrase.parse(input)?;
     word(input, ", ")?;
+    if let Some(before) = all.last().cloned()
+        && let Ok(stronger) = attempt(input, |input| parse_stronger(input, &before.effect))
+    {
+        all.pop();
+        let then = vec![Instruction { effect: stronger, bind: before.bind }];
+        all.push(Effect::If { condition, then, otherwise: vec![before] }.into());
+        return Ok(());
+    }
     let then = match attempt(input, parse_offer) {
         Ok(offer) => vec![offer],
         Err(_) => parse_clauses(input)?,
@@ -138,13 +135,59 @@ fn parse_conditional(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parse
     let otherwise = if has_word(input, " instead") {
         vec![all.pop().ok_or(EmptyError)?]
     } else if has_word(input, ". otherwise, ") {
-        begin_sentence(&mut input.state);
+        begin_part(&mut input.state);
         parse_clauses(input)?
     } else {
         Vec::new()
     };
     all.push(Effect::If { condition, then, otherwise }.into());
     Ok(())
+}
+
+/// "It deals 4 damage instead", "create four of those tokens instead": the effect before with another amount.
+fn parse_stronger(input: &mut Input<'_>, before: &Effect) -> Parsed<Effect> {
+    match before {
+        Effect::DealDamage { source, to, .. } => {
+            let named = super::object::Object.parse(input)?;
+            word(input, " deals ")?;
+            let amount = super::words::Number.parse(input)?;
+            word(input, " damage instead")?;
+            let is_same = named == *source || input.state.it.as_ref() == Some(&named);
+            if is_same {
+                Ok(Effect::DealDamage { source: source.clone(), amount, to: to.clone() })
+            } else {
+                Err(EmptyError)
+            }
+        }
+        Effect::CreateToken { who, token, .. } => {
+            word(input, "create ")?;
+            let amount = super::words::NumberWord.parse(input)?;
+            word(input, " of those tokens instead")?;
+            Ok(Effect::CreateToken { who: who.clone(), token: token.clone(), amount })
+        }
+        _ => Err(EmptyError),
+    }
+}
+
+fn print_stronger(before: &[Instruction], then: &[Instruction], out: &mut Printer<'_>) -> bool {
+    let ([before], [then]) = (before, then) else { return false };
+    match (&before.effect, &then.effect) {
+        (Effect::DealDamage { source, to, .. }, Effect::DealDamage { source: second, amount, to: other }) => {
+            source == second
+                && to == other
+                && out.one_of(&["it", "~"])
+                && out.word(" deals ")
+                && super::words::Number.print(amount, out)
+                && out.word(" damage instead")
+        }
+        (Effect::CreateToken { token, .. }, Effect::CreateToken { token: other, amount, .. }) => {
+            token == other
+                && out.word("create ")
+                && super::words::NumberWord.print(amount, out)
+                && out.word(" of those tokens instead")
+        }
+        _ => false,
+    }
 }
 
 /// "You may draw a card. If you do, discard a card", "you may pay {1}. If you do, ...".
@@ -159,11 +202,11 @@ fn parse_offer(input: &mut Input<'_>) -> Parsed<Instruction> {
     };
     if let Ok(cost) = attempt(input, |input| parse_price(input)) {
         let then = if has_word(input, IF_YOU_DO) {
-            begin_sentence(&mut input.state);
+            begin_part(&mut input.state);
             parse_clauses(input)?
         } else {
             word(input, ". when you do, ")?;
-            begin_sentence(&mut input.state);
+            begin_part(&mut input.state);
             let outer = std::mem::take(&mut input.state.targets);
             input.state.mentioned = 0;
             let effects = parse_clauses(input)?;
@@ -174,7 +217,7 @@ fn parse_offer(input: &mut Input<'_>) -> Parsed<Instruction> {
     }
     let mut then = parse_clauses(input)?;
     if has_word(input, IF_YOU_DO) {
-        begin_sentence(&mut input.state);
+        begin_part(&mut input.state);
         then.extend(parse_clauses(input)?);
     }
     Ok(Effect::May { who, then, otherwise: Vec::new() }.into())
@@ -239,6 +282,10 @@ fn parse_payer(input: &mut Input<'_>) -> Parsed<(Selector, Cost)> {
         return super::words::Mana.parse(input).map(|mana| (Selector::You, Cost::mana(mana)));
     }
     let who = Player.parse(input)?;
+    if has_word(input, " sacrifices ") {
+        let (filter, count) = super::cost::parse_some(input, Zone::Battlefield)?;
+        return Ok((who, Cost { parts: vec![CostPart::Sacrifice { filter, count }], ..Cost::default() }));
+    }
     word(input, " pays ")?;
     super::words::Mana.parse(input).map(|mana| (who, Cost::mana(mana)))
 }
@@ -319,6 +366,7 @@ fn note_result(effect: &Effect, context: &mut Context) -> Option<u8> {
         Effect::CreateToken { .. }
         | Effect::CopyToken { .. }
         | Effect::Search { .. }
+        | Effect::Reveal { .. }
         | Effect::Sacrifice { .. }
         | Effect::Mill { .. }
         | Effect::Discard { .. } => context.mention(&bound),
@@ -351,10 +399,15 @@ fn parse_clause(input: &mut Input<'_>) -> Parsed<Instruction> {
                 (input.state.subject, input.state.third) = (Some(who), true);
                 PlayerAction.parse(input)
             },
+            |input| {
+                word(input, "have ")?;
+                let who = Player.parse(input)?;
+                word(input, " ")?;
+                (input.state.subject, input.state.third) = (Some(who), false);
+                PlayerAction.parse(input)
+            },
             |input| ObjectVerb.parse(input),
-            |input| parse_continuous(input),
-            |input| parse_control(input),
-            |input| parse_frozen(input),
+            |input| ContinuousClause.parse(input),
         ],
     )?;
     if subject_of(&effect).is_none() {
@@ -383,97 +436,22 @@ fn print_clause(value: &Effect, out: &mut Printer<'_>) -> bool {
                 (out.context.subject, out.context.third) = (Some(who.clone()), true);
                 PlayerAction.print(value, out)
             },
+            |value, out| {
+                let Some(who) = subject_of(value) else { return false };
+                if !out.word("have ") || !Player.print(who, out) || !out.word(" ") {
+                    return false;
+                }
+                (out.context.subject, out.context.third) = (Some(who.clone()), false);
+                PlayerAction.print(value, out)
+            },
             |value, out| ObjectVerb.print(value, out),
-            |value, out| print_continuous(value, out),
-            |value, out| print_control(value, out),
-            |value, out| print_frozen(value, out),
+            |value, out| ContinuousClause.print(value, out),
         ],
     );
     if subject_of(value).is_none() {
         (out.context.subject, out.context.third) = (Some(Selector::You), false);
     }
     is_printed
-}
-
-const ONE: Predicates = Predicates { is_plural: false, is_static: false };
-const MANY: Predicates = Predicates { is_plural: true, is_static: false };
-const UNTIL_FIRST: &str = "until end of turn, ";
-
-/// "Target creature gets +2/+2 until end of turn".
-fn parse_continuous(input: &mut Input<'_>) -> Parsed<Effect> {
-    let is_early = has_word(input, UNTIL_FIRST);
-    let (affected, changes) = longest(
-        input,
-        &[
-            |input| {
-                let affected = Object.parse(input)?;
-                word(input, " ")?;
-                Ok((affected, ONE.parse(input)?))
-            },
-            |input| {
-                let affected = Objects.parse(input)?;
-                has_word(input, " each");
-                word(input, " ")?;
-                Ok((affected, MANY.parse(input)?))
-            },
-        ],
-    )?;
-    let until = if is_early { Duration::EndOfTurn } else { parse_duration(input)? };
-    Ok(Effect::Continuous { affected, changes, until })
-}
-
-fn print_continuous(value: &Effect, out: &mut Printer<'_>) -> bool {
-    let Effect::Continuous { affected, changes, until } = value else { return false };
-    let is_early = *until == Duration::EndOfTurn && out.has_next(UNTIL_FIRST);
-    if is_early && !out.word(UNTIL_FIRST) {
-        return false;
-    }
-    let is_printed = out
-        .attempt(|out| Object.print(affected, out) && out.word(" ") && ONE.print(changes, out))
-        || (Objects.print(affected, out)
-            && (!out.has_next(" each ") || out.word(" each"))
-            && out.word(" ")
-            && MANY.print(changes, out));
-    is_printed && (is_early || print_duration(*until, out))
-}
-
-/// "Gain control of target creature until end of turn".
-fn parse_control(input: &mut Input<'_>) -> Parsed<Effect> {
-    word(input, "gain control of ")?;
-    let affected = AnyObjects.parse(input)?;
-    let until = attempt(input, parse_duration).unwrap_or(Duration::Forever);
-    Ok(Effect::Continuous { affected, changes: vec![Change::Control(Selector::You)], until })
-}
-
-fn print_control(value: &Effect, out: &mut Printer<'_>) -> bool {
-    let Effect::Continuous { affected, changes, until } = value else { return false };
-    matches!(changes.as_slice(), [Change::Control(Selector::You)])
-        && out.word("gain control of ")
-        && AnyObjects.print(affected, out)
-        && (*until == Duration::Forever || print_duration(*until, out))
-}
-
-const FROZEN: [&str; 5] = [
-    " doesn't untap during its controller's next untap step",
-    " doesn't untap during your next untap step",
-    " don't untap during their controller's next untap step",
-    " don't untap during their controllers' next untap steps",
-    " don't untap during that player's next untap step",
-];
-
-fn parse_frozen(input: &mut Input<'_>) -> Parsed<Effect> {
-    let affected = AnyObjects.parse(input)?;
-    let text = FROZEN.iter().find(|text| input.input.starts_with(**text)).ok_or(EmptyError)?;
-    super::words::skip(input, text);
-    let changes = vec![Change::Restriction(Restriction::DoesntUntap)];
-    Ok(Effect::Continuous { affected, changes, until: Duration::NextUntap })
-}
-
-fn print_frozen(value: &Effect, out: &mut Printer<'_>) -> bool {
-    let Effect::Continuous { affected, changes, until: Duration::NextUntap } = value else { return false };
-    matches!(changes.as_slice(), [Change::Restriction(Restriction::DoesntUntap)])
-        && AnyObjects.print(affected, out)
-        && out.one_of(&FROZEN)
 }
 
 /// Prints instructions, with the marks between them as the guide has them.
@@ -501,10 +479,12 @@ fn print_sequence(value: &[Instruction], out: &mut Printer<'_>) -> bool {
 
 /// Explains X at the end of a sentence.
 fn print_where(out: &mut Printer<'_>) -> bool {
-    match out.context.x.take() {
-        Some(amount) => out.word(", where X is ") && super::amount::AmountPhrase.print(&amount, out),
-        None => true,
-    }
+    let Some(amount) = out.context.x.take() else { return true };
+    // What the explanation mentions is not what "it" means afterwards.
+    let (it, that, moved) = (out.context.it.clone(), out.context.that.clone(), out.context.moved.clone());
+    let is_printed = out.word(", where X is ") && super::amount::AmountPhrase.print(&amount, out);
+    (out.context.it, out.context.that, out.context.moved) = (it, that, moved);
+    is_printed
 }
 
 fn print_next(before: &Effect, effect: &Effect, out: &mut Printer<'_>) -> bool {
@@ -524,10 +504,14 @@ fn print_next(before: &Effect, effect: &Effect, out: &mut Printer<'_>) -> bool {
     }
     let offered = out.context.in_offer;
     out.attempt(|out| {
-        let is_ended = print_where(out)
-            && (out.has_next(IF_YOU_DO) && offered && out.word(IF_YOU_DO)
-                || end_printed(out) && out.word(" "));
-        begin_sentence(&mut out.context);
+        let is_ended = if offered && out.has_next(IF_YOU_DO) {
+            begin_part(&mut out.context);
+            out.word(IF_YOU_DO)
+        } else {
+            let is_ended = print_where(out) && end_printed(out) && out.word(" ");
+            begin_sentence(&mut out.context);
+            is_ended
+        };
         is_ended && (!out.has_next("then ") || out.word("then ")) && print_instruction(effect, out)
     })
 }
@@ -558,6 +542,7 @@ fn print_instruction(effect: &Effect, out: &mut Printer<'_>) -> bool {
             };
             print_inner(&trigger.body.effects, out) && out.word(text)
         }
+        other if out.attempt(|out| DyingShield.print(other, out)) => true,
         other => {
             let is_printed = print_clause(other, out);
             note_result(other, &mut out.context);
@@ -601,7 +586,7 @@ fn print_bought(then: &[Instruction], out: &mut Printer<'_>) -> bool {
         if !out.word(". when you do, ") {
             return false;
         }
-        begin_sentence(&mut out.context);
+        begin_part(&mut out.context);
         let outer = std::mem::replace(&mut out.context.targets, body.targets.clone());
         let mentioned = std::mem::replace(&mut out.context.mentioned, 0);
         let is_printed = print_inner(&body.effects, out);
@@ -611,11 +596,17 @@ fn print_bought(then: &[Instruction], out: &mut Printer<'_>) -> bool {
     if !out.word(IF_YOU_DO) {
         return false;
     }
-    begin_sentence(&mut out.context);
+    begin_part(&mut out.context);
     print_inner(then, out)
 }
 
 fn print_payer(who: &Selector, cost: &Cost, out: &mut Printer<'_>) -> bool {
+    if let [CostPart::Sacrifice { filter, count }] = cost.parts.as_slice() {
+        return cost.mana.is_empty()
+            && Player.print(who, out)
+            && out.word(" sacrifices ")
+            && super::cost::print_some(filter, count, Zone::Battlefield, out);
+    }
     if !cost.parts.is_empty() {
         return false;
     }
@@ -652,13 +643,22 @@ fn print_conditional(
     // "Do this. If so, do that instead."
     if out.attempt(|out| {
         let is_begun = print_inner(otherwise, out) && print_where(out) && end_printed(out) && out.word(" ");
-        begin_sentence(&mut out.context);
-        is_begun && leading(out) && out.word(" instead")
+        begin_part(&mut out.context);
+        let saved = out.clone();
+        if is_begun && leading(out) && out.word(" instead") {
+            return true;
+        }
+        *out = saved;
+        is_begun
+            && out.word("if ")
+            && ConditionPhrase.print(condition, out)
+            && out.word(", ")
+            && print_stronger(otherwise, then, out)
     }) {
         return true;
     }
     leading(out) && out.word(". otherwise, ") && {
-        begin_sentence(&mut out.context);
+        begin_part(&mut out.context);
         print_inner(otherwise, out)
     }
 }

@@ -158,7 +158,6 @@ rules! {
         [(who: OTHERS) " gains life"] => { EventPattern::GainLife { who } };
         [(who: YOU) " lose life"] => { EventPattern::LoseLife { who } };
         [(who: OTHERS) " loses life"] => { EventPattern::LoseLife { who } };
-        [(who: YOU) " discard a card"] => { EventPattern::Discard { who, what: Filter::Any } };
         [(who: OTHERS) " discards a card"] => { EventPattern::Discard { who, what: Filter::Any } };
         [(who: YOU) " discard " (what: Article)] => { EventPattern::Discard { who, what } };
         [(who: YOU) " cycle ~"] => { EventPattern::Cycle { who, what: Filter::This } };

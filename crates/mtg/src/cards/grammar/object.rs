@@ -235,15 +235,24 @@ fn parse_mention(input: &mut Input<'_>) -> Parsed<Selector> {
         return Ok(selector);
     }
     if has_word(input, "each ") {
-        return SINGULAR.parse(input).map(Noun::everything);
+        let noun = SINGULAR.parse(input)?;
+        return if names_player(&noun.filter) { Err(EmptyError) } else { Ok(noun.everything()) };
     }
     let noun = ArticleNoun.parse(input)?;
+    if names_player(&noun.filter) {
+        return Err(EmptyError);
+    }
     Ok(Selector::Choice {
         from: Box::new(noun.everything()),
         min: Amount::Fixed(1),
         max: Amount::Fixed(1),
         chooser: Box::new(Selector::You),
     })
+}
+
+/// Whether players are among what a noun names; they are not objects.
+fn names_player(filter: &Filter) -> bool {
+    super::noun::parts(filter).iter().any(|part| matches!(part, Filter::Player | Filter::Opponent))
 }
 
 fn print_mention(value: &Selector, out: &mut Printer<'_>) -> bool {

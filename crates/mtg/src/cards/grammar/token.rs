@@ -180,7 +180,9 @@ fn print_described(spec: &TokenSpec, is_plural: bool, out: &mut Printer<'_>) -> 
         Some(size) => (size.clone(), size.clone()),
         None => (Amount::Fixed(power), Amount::Fixed(toughness)),
     };
-    let types: Vec<CardType> = face.types.iter().collect();
+    // "Creature" is the last of the types.
+    let mut types: Vec<CardType> = face.types.iter().collect();
+    types.sort_by_key(|card_type| *card_type == CardType::Creature);
     let gifts: Vec<Change> = face.abilities.iter().map(gift_of).collect();
     super::words::Number.print(&power, out)
         && out.word("/")

@@ -59,7 +59,8 @@ pub(crate) const SUPERTYPE_WORDS: [(&str, Supertype); 4] = [
     ("world", Supertype::World),
 ];
 
-const COUNTER_WORDS: [(&str, CounterKind); 35] = [
+const COUNTER_WORDS: [(&str, CounterKind); 36] = [
+    ("bribery", CounterKind::Bribery),
     ("+1/+1", CounterKind::PlusOne),
     ("-1/-1", CounterKind::MinusOne),
     ("loyalty", CounterKind::Loyalty),
