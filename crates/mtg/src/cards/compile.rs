@@ -1,0 +1,150 @@
+//! The compiler: facts of a card to its face with typed abilities, the whole card or nothing.
+
+use super::facts::CardFacts;
+use super::grammar::{ParagraphError, parse_paragraph, print_paragraph};
+use super::normalise::normalise;
+use super::overrides::find_override;
+use crate::ability::Ability;
+use crate::card::{CardFace, CardType, Color, ColorSet, ManaCost, Subtype, Supertype};
+use serde::Serialize;
+use thiserror::Error;
+
+/// Why a card is not supported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Error)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "value")]
+pub enum DeclineReason {
+    #[error("the layout `{0}` has more than one face")]
+    Layout(String),
+    #[error("`{0}` is not a card type that the engine knows")]
+    Type(String),
+    #[error("`{0}` is not a subtype that the engine knows")]
+    Subtype(String),
+    #[error("`{0}` is not a mana cost")]
+    ManaCost(String),
+    #[error("`{0}` is not a number")]
+    Number(String),
+    #[error("no rule of the grammar reads it")]
+    Unread,
+    #[error("it has two readings")]
+    Ambiguous,
+    #[error("it would be printed as `{0}`")]
+    Printed(String),
+}
+
+/// A card that is not supported: the first line that was declined, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Error)]
+#[error("cannot compile `{line}`: {reason}")]
+pub struct Decline {
+    /// The line of the rules text in normal form; the type line or cost where that is the reason.
+    pub line: String,
+    pub reason: DeclineReason,
+}
+
+/// Compiles the card.
+pub fn compile(facts: &CardFacts) -> Result<CardFace, Decline> {
+    let decline = |line: &str, reason| Decline { line: line.to_owned(), reason };
+    if !facts.has_one_face() {
+        return Err(decline(&facts.type_line, DeclineReason::Layout(facts.layout.clone())));
+    }
+    let mut face = compile_facts(facts)?;
+    let is_spell = face.has_type(CardType::Instant) || face.has_type(CardType::Sorcery);
+    let lines = normalise(facts);
+    if let Some(abilities) = overridden(&lines.join("\n"), is_spell)? {
+        face.abilities = abilities;
+        return Ok(face);
+    }
+    let mut spell_lines: Vec<String> = Vec::new();
+    for line in lines {
+        let abilities = read_line(&line, is_spell)?;
+        if matches!(abilities.as_slice(), [Ability::Spell(_)]) {
+            spell_lines.push(line);
+        } else {
+            face.abilities.extend(abilities);
+        }
+    }
+    // The paragraphs of a spell are one effect: "it" and "that creature" reach across them.
+    if !spell_lines.is_empty() {
+        face.abilities.extend(read_line(&spell_lines.join(" "), is_spell)?);
+    }
+    Ok(face)
+}
+
+/// The abilities that an override gives for the text.
+fn overridden(text: &str, is_spell: bool) -> Result<Option<Vec<Ability>>, Decline> {
+    let Some(entry) = find_override(text) else { return Ok(None) };
+    let mut abilities = entry.abilities.clone();
+    for line in &entry.lines {
+        abilities.extend(read_line(line, is_spell)?);
+    }
+    Ok(Some(abilities))
+}
+
+/// Reads one paragraph and prints it back.
+fn read_line(line: &str, is_spell: bool) -> Result<Vec<Ability>, Decline> {
+    let decline = |reason| Decline { line: line.to_owned(), reason };
+    if let Some(abilities) = overridden(line, is_spell)? {
+        return Ok(abilities);
+    }
+    let abilities = parse_paragraph(line, is_spell).map_err(|error| {
+        decline(match error {
+            ParagraphError::Unread => DeclineReason::Unread,
+            ParagraphError::Ambiguous => DeclineReason::Ambiguous,
+        })
+    })?;
+    if print_paragraph(&abilities, is_spell, Some(line)).as_deref() != Some(line) {
+        let printed = print_paragraph(&abilities, is_spell, None).unwrap_or_default();
+        return Err(decline(DeclineReason::Printed(printed)));
+    }
+    Ok(abilities)
+}
+
+/// Everything but the abilities.
+fn compile_facts(facts: &CardFacts) -> Result<CardFace, Decline> {
+    let mut face =
+        CardFace { name: facts.name.clone(), text: facts.oracle_text.clone(), ..CardFace::default() };
+    let decline = |line: &str, reason| Decline { line: line.to_owned(), reason };
+    for word in facts.type_words() {
+        if let Some(supertype) = Supertype::find(word) {
+            face.supertypes.insert(supertype);
+        } else if let Some(card_type) = CardType::find(word) {
+            face.types.insert(card_type);
+        } else {
+            return Err(decline(&facts.type_line, DeclineReason::Type(word.to_owned())));
+        }
+    }
+    for word in facts.subtype_words() {
+        let subtype = Subtype::find(word)
+            .ok_or_else(|| decline(&facts.type_line, DeclineReason::Subtype(word.to_owned())))?;
+        face.subtypes.push(subtype);
+    }
+    if !facts.mana_cost.is_empty() {
+        let cost: ManaCost = facts
+            .mana_cost
+            .parse()
+            .map_err(|_| decline(&facts.mana_cost, DeclineReason::ManaCost(facts.mana_cost.clone())))?;
+        face.colors = cost.colors();
+        face.mana_cost = Some(cost);
+    }
+    let colors: ColorSet =
+        facts.colors.iter().filter_map(|letter| Color::from_letter(&letter.to_string())).collect();
+    face.colors = face.colors.union(colors);
+    face.power = compile_number(facts.power.as_deref())?;
+    face.toughness = compile_number(facts.toughness.as_deref())?;
+    face.loyalty = match facts.loyalty.as_deref() {
+        Some(text) => Some(text.parse().map_err(|_| decline(text, DeclineReason::Number(text.to_owned())))?),
+        None => None,
+    };
+    Ok(face)
+}
+
+/// Power or toughness; a star is 0 and has an ability that defines it.
+fn compile_number(text: Option<&str>) -> Result<Option<i32>, Decline> {
+    match text {
+        None => Ok(None),
+        Some("*") => Ok(Some(0)),
+        Some(text) => text
+            .parse()
+            .map(Some)
+            .map_err(|_| Decline { line: text.to_owned(), reason: DeclineReason::Number(text.to_owned()) }),
+    }
+}

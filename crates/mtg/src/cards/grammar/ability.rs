@@ -1,0 +1,279 @@
+//! Paragraphs: one ability each, or a line of keywords.
+
+use super::body::BodyPhrase;
+use super::condition::{ActivationTime, ConditionPhrase};
+use super::core::{Context, Input, Parsed, Phrase, Printer, attempt, has_word, longest, word};
+use super::cost::CostPhrase;
+use super::event::Events;
+use super::keyword::KeywordLine;
+use super::statics::StaticPhrase;
+use crate::ability::{
+    Ability, ActivatedAbility, Body, Cost, CostPart, Effect, Selector, TriggeredAbility, Zone,
+};
+use thiserror::Error;
+use winnow::error::EmptyError;
+use winnow::stream::Stateful;
+
+/// Why a paragraph has no meaning for the compiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(crate) enum ParagraphError {
+    #[error("no rule of the grammar reads it")]
+    Unread,
+    #[error("it has two readings")]
+    Ambiguous,
+}
+
+/// Reads a paragraph in normal form.
+pub(crate) fn parse_paragraph(text: &str, is_spell: bool) -> Result<Vec<Ability>, ParagraphError> {
+    let mut input = Stateful { input: text, state: Context::default() };
+    let parsed = if is_spell { SPELL_PARAGRAPH.parse(&mut input) } else { PARAGRAPH.parse(&mut input) };
+    let abilities = parsed.map_err(|_| ParagraphError::Unread)?;
+    if !input.input.is_empty() {
+        return Err(ParagraphError::Unread);
+    }
+    if input.state.is_ambiguous { Err(ParagraphError::Ambiguous) } else { Ok(abilities) }
+}
+
+/// Writes abilities as one paragraph; of equal wordings the one in the guide.
+pub(crate) fn print_paragraph(
+    abilities: &Vec<Ability>,
+    is_spell: bool,
+    guide: Option<&str>,
+) -> Option<String> {
+    let mut out = Printer::new(guide, Context::default());
+    let is_printed = if is_spell {
+        SPELL_PARAGRAPH.print(abilities, &mut out)
+    } else {
+        PARAGRAPH.print(abilities, &mut out)
+    };
+    if is_printed { out.finish() } else { None }
+}
+
+/// A paragraph of a permanent or of a spell.
+#[derive(Debug, Clone, Copy)]
+struct Paragraph {
+    is_spell: bool,
+}
+
+const PARAGRAPH: Paragraph = Paragraph { is_spell: false };
+const SPELL_PARAGRAPH: Paragraph = Paragraph { is_spell: true };
+
+impl Phrase for Paragraph {
+    type Value = Vec<Ability>;
+
+    fn parse(&self, input: &mut Input<'_>) -> Parsed<Vec<Ability>> {
+        if self.is_spell {
+            return longest(
+                input,
+                &[
+                    |input| KeywordLine.parse(input),
+                    |input| StaticPhrase.parse(input).map(|ability| vec![ability]),
+                    |input| Triggered.parse(input).map(|ability| vec![ability]),
+                    |input| Activated.parse(input).map(|ability| vec![ability]),
+                    |input| BodyPhrase.parse(input).map(|body| vec![Ability::Spell(body)]),
+                ],
+            );
+        }
+        longest(
+            input,
+            &[
+                |input| KeywordLine.parse(input),
+                |input| StaticPhrase.parse(input).map(|ability| vec![ability]),
+                |input| Triggered.parse(input).map(|ability| vec![ability]),
+                |input| Activated.parse(input).map(|ability| vec![ability]),
+            ],
+        )
+    }
+
+    fn print(&self, value: &Vec<Ability>, out: &mut Printer<'_>) -> bool {
+        match value.as_slice() {
+            [Ability::Spell(body)] if self.is_spell => BodyPhrase.print(body, out),
+            [ability @ Ability::Triggered(_)] => Triggered.print(ability, out),
+            [ability @ Ability::Activated(_)] => Activated.print(ability, out),
+            [ability] if out.attempt(|out| StaticPhrase.print(ability, out)) => true,
+            _ => KeywordLine.print(value, out),
+        }
+    }
+}
+
+/// "When ~ enters, draw a card."
+#[derive(Debug, Clone, Copy)]
+struct Triggered;
+
+impl Phrase for Triggered {
+    type Value = Ability;
+
+    fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+        let (events, batch) = Events.parse(input)?;
+        word(input, ", ")?;
+        let condition = attempt(input, |input| {
+            word(input, "if ")?;
+            let condition = ConditionPhrase.parse(input)?;
+            word(input, ", ")?;
+            Ok(condition)
+        })
+        .ok();
+        let body = BodyPhrase.parse(input)?;
+        let per_turn = has_word(input, " this ability triggers only once each turn.").then_some(1);
+        let zone = graveyard_zone(&body);
+        Ok(Ability::Triggered(Box::new(TriggeredAbility {
+            events,
+            batch,
+            condition,
+            body,
+            per_turn,
+            zone,
+            text: String::new(),
+        })))
+    }
+
+    fn print(&self, value: &Ability, out: &mut Printer<'_>) -> bool {
+        let Ability::Triggered(ability) = value else { return false };
+        Events.print(&(ability.events.clone(), ability.batch), out)
+            && out.word(", ")
+            && ability.condition.as_ref().is_none_or(|condition| {
+                out.word("if ") && ConditionPhrase.print(condition, out) && out.word(", ")
+            })
+            && BodyPhrase.print(&ability.body, out)
+            && (ability.per_turn.is_none() || out.word(" this ability triggers only once each turn."))
+    }
+}
+
+/// The graveyard, if the ability returns its own source from there.
+fn graveyard_zone(body: &Body) -> Option<Zone> {
+    returns_itself(&body.effects).then_some(Zone::Graveyard)
+}
+
+fn returns_itself(effects: &[crate::ability::Instruction]) -> bool {
+    effects.iter().any(|instruction| match &instruction.effect {
+        Effect::Move { what: Selector::Matching { from, .. }, .. } => **from == Selector::This,
+        Effect::May { then, .. } | Effect::MayPay { then, .. } | Effect::If { then, .. } => {
+            returns_itself(then)
+        }
+        _ => false,
+    })
+}
+
+/// "{T}: Add {G}."
+#[derive(Debug, Clone, Copy)]
+struct Activated;
+
+const AS_A_SORCERY: &str = " activate only as a sorcery.";
+const ONCE: &str = " activate only once each turn.";
+const ANY_PLAYER: &str = " any player may activate this ability.";
+
+impl Phrase for Activated {
+    type Value = Ability;
+
+    fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+        let cost = CostPhrase.parse(input)?;
+        word(input, ": ")?;
+        input.state.mention(&Selector::This);
+        let body = BodyPhrase.parse(input)?;
+        let mut ability = ActivatedAbility {
+            zone: activation_zone(&cost, &body),
+            cost,
+            body,
+            sorcery_speed: false,
+            condition: None,
+            per_turn: None,
+            any_player: false,
+            text: String::new(),
+        };
+        parse_limits(input, &mut ability)?;
+        Ok(Ability::Activated(Box::new(ability)))
+    }
+
+    fn print(&self, value: &Ability, out: &mut Printer<'_>) -> bool {
+        let Ability::Activated(ability) = value else { return false };
+        if !CostPhrase.print(&ability.cost, out) || !out.word(": ") {
+            return false;
+        }
+        out.context.mention(&Selector::This);
+        BodyPhrase.print(&ability.body, out) && print_limits(ability, out)
+    }
+}
+
+fn parse_limits(input: &mut Input<'_>, ability: &mut ActivatedAbility) -> Parsed<()> {
+    if has_word(input, AS_A_SORCERY) {
+        ability.sorcery_speed = true;
+    } else if has_word(input, " activate only as a sorcery and only once each turn.") {
+        (ability.sorcery_speed, ability.per_turn) = (true, Some(1));
+    } else if has_word(input, " activate only as a sorcery and only ") {
+        ability.sorcery_speed = true;
+        ability.condition = Some(ActivationTime.parse(input)?);
+        word(input, ".")?;
+    } else if has_word(input, ONCE) {
+        ability.per_turn = Some(1);
+    } else if has_word(input, " activate only ") {
+        ability.condition = Some(ActivationTime.parse(input)?);
+        if has_word(input, " and only once each turn") {
+            ability.per_turn = Some(1);
+        }
+        word(input, ".")?;
+    }
+    ability.any_player = has_word(input, ANY_PLAYER);
+    Ok(())
+}
+
+fn print_limits(ability: &ActivatedAbility, out: &mut Printer<'_>) -> bool {
+    let is_limited = match (ability.sorcery_speed, ability.per_turn, &ability.condition) {
+        (false, None, None) => true,
+        (true, None, None) => out.word(AS_A_SORCERY),
+        (true, Some(1), None) => out.word(" activate only as a sorcery and only once each turn."),
+        (true, None, Some(condition)) => {
+            out.word(" activate only as a sorcery and only ")
+                && ActivationTime.print(condition, out)
+                && out.word(".")
+        }
+        (false, Some(1), None) => out.word(ONCE),
+        (false, per_turn, Some(condition)) => {
+            out.word(" activate only ")
+                && ActivationTime.print(condition, out)
+                && (per_turn.is_none() || out.word(" and only once each turn"))
+                && out.word(".")
+        }
+        _ => false,
+    };
+    is_limited && (!ability.any_player || out.word(ANY_PLAYER))
+}
+
+/// The zone from which an ability is activated: the graveyard, if it acts on its source there.
+fn activation_zone(cost: &Cost, body: &Body) -> Zone {
+    let is_grave = cost.parts.contains(&CostPart::ExileThis) || returns_itself(&body.effects);
+    if is_grave { Zone::Graveyard } else { Zone::Battlefield }
+}
+
+/// An ability in quotation marks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Quoted;
+
+impl Phrase for Quoted {
+    type Value = Ability;
+
+    fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+        word(input, "\"")?;
+        let outer = std::mem::take(&mut input.state);
+        let mut abilities = PARAGRAPH.parse(input)?;
+        let is_ambiguous = input.state.is_ambiguous;
+        input.state = outer;
+        input.state.is_ambiguous |= is_ambiguous;
+        word(input, "\"")?;
+        input.state.after_quote = true;
+        match (abilities.pop(), abilities.is_empty()) {
+            (Some(ability), true) => Ok(ability),
+            _ => Err(EmptyError),
+        }
+    }
+
+    fn print(&self, value: &Ability, out: &mut Printer<'_>) -> bool {
+        if !out.word("\"") {
+            return false;
+        }
+        let outer = std::mem::take(&mut out.context);
+        let is_printed = PARAGRAPH.print(&vec![value.clone()], out);
+        out.context = outer;
+        out.context.after_quote = true;
+        is_printed && out.word("\"")
+    }
+}

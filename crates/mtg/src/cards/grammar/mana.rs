@@ -1,0 +1,119 @@
+//! Mana that is added: "{G}", "{W} or {U}", "one mana of any color".
+
+use super::amount::{EachPhrase, divide, multiply};
+use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::words::{Mana, NumberWord};
+use crate::ability::{Amount, ManaOutput};
+use crate::card::{ManaKind, ManaSymbol};
+use winnow::error::EmptyError;
+
+/// What follows "add".
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Added;
+
+impl Phrase for Added {
+    type Value = ManaOutput;
+
+    fn parse(&self, input: &mut Input<'_>) -> Parsed<ManaOutput> {
+        if let Ok(output) = attempt(input, |input| Colors.parse(input)) {
+            return Ok(output);
+        }
+        has_word(input, "an additional ");
+        let kinds = parse_symbols(input)?;
+        if let Ok(each) = attempt(input, |input| {
+            word(input, " for each ")?;
+            EachPhrase.parse(input)
+        }) {
+            let count = i32::try_from(kinds.len()).map_err(|_| EmptyError)?;
+            return Ok(ManaOutput::OneOf { kinds: unique(&kinds)?, amount: multiply(each, count) });
+        }
+        let mut choices = vec![kinds];
+        while let Ok(more) = attempt(input, parse_choice) {
+            choices.push(more);
+        }
+        if choices.len() == 1 {
+            return choices.pop().map(ManaOutput::Fixed).ok_or(EmptyError);
+        }
+        let count = choices.first().map_or(0, Vec::len);
+        let kinds: Parsed<Vec<Vec<ManaKind>>> = choices.iter().map(|kinds| unique(kinds)).collect();
+        if choices.iter().any(|kinds| kinds.len() != count) {
+            return Err(EmptyError);
+        }
+        let amount = Amount::Fixed(i32::try_from(count).map_err(|_| EmptyError)?);
+        Ok(ManaOutput::OneOf { kinds: kinds?.concat(), amount })
+    }
+
+    fn print(&self, value: &ManaOutput, out: &mut Printer<'_>) -> bool {
+        if out.attempt(|out| Colors.print(value, out)) {
+            return true;
+        }
+        if out.has_next("an additional ") && !out.word("an additional ") {
+            return false;
+        }
+        match value {
+            ManaOutput::Fixed(kinds) => out.word(&symbols(kinds)),
+            ManaOutput::OneOf { kinds, amount: Amount::Fixed(count) } => {
+                let Ok(count) = usize::try_from(*count) else { return false };
+                let texts: Vec<String> =
+                    kinds.iter().map(|kind| symbols(&vec![*kind; count.min(9)])).collect();
+                let last = texts.len().saturating_sub(1);
+                texts.iter().enumerate().all(|(index, text)| {
+                    let mark = match (index, index == last) {
+                        (0, _) => "",
+                        (1, true) => " or ",
+                        (_, true) => ", or ",
+                        _ => ", ",
+                    };
+                    out.word(mark) && out.word(text)
+                })
+            }
+            ManaOutput::OneOf { kinds, amount } => {
+                let (each, count) = divide(amount);
+                let [kind] = kinds.as_slice() else { return false };
+                let Ok(count) = usize::try_from(count) else { return false };
+                out.word(&symbols(&vec![*kind; count.min(9)]))
+                    && out.word(" for each ")
+                    && EachPhrase.print(each, out)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn unique(kinds: &[ManaKind]) -> Parsed<Vec<ManaKind>> {
+    match kinds {
+        [first, rest @ ..] if rest.iter().all(|kind| kind == first) => Ok(vec![*first]),
+        _ => Err(EmptyError),
+    }
+}
+
+fn symbols(kinds: &[ManaKind]) -> String {
+    kinds.iter().map(|kind| format!("{{{}}}", kind.letter())).collect()
+}
+
+fn parse_symbols(input: &mut Input<'_>) -> Parsed<Vec<ManaKind>> {
+    let cost = Mana.parse(input)?;
+    let kinds = cost.symbols.iter().map(|symbol| match symbol {
+        ManaSymbol::Colored(color) => Ok(ManaKind::from(*color)),
+        ManaSymbol::Colorless => Ok(ManaKind::Colorless),
+        _ => Err(EmptyError),
+    });
+    kinds.collect()
+}
+
+fn parse_choice(input: &mut Input<'_>) -> Parsed<Vec<ManaKind>> {
+    if !has_word(input, ", or ") && !has_word(input, " or ") {
+        word(input, ", ")?;
+    }
+    parse_symbols(input)
+}
+
+rules! {
+    /// Mana of a colour that is chosen.
+    Colors: ManaOutput {
+        [(amount: NumberWord) " mana of any color"] => { ManaOutput::AnyColor { amount, same: false } };
+        [(amount: NumberWord) " mana of any one color"] => { ManaOutput::AnyColor { amount, same: true } };
+        [(amount: NumberWord) " mana in any combination of colors"] => { ManaOutput::AnyColor { amount, same: false } };
+        [(amount: NumberWord) " mana of the chosen color"] => { ManaOutput::ChosenColor(amount) };
+    }
+}

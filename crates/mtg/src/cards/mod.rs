@@ -1,0 +1,13 @@
+//! Cards as data: facts of cards, the compiler of their rules text, and the shipped pool.
+
+mod compile;
+mod facts;
+mod grammar;
+mod normalise;
+mod overrides;
+mod pool;
+
+pub use compile::{Decline, DeclineReason, compile};
+pub use facts::{CardFacts, fold_name};
+pub use normalise::normalise;
+pub use pool::{Pool, PoolError};

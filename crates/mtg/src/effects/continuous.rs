@@ -1,0 +1,278 @@
+//! Effects that last: continuous effects, shields, rules, delayed triggers, emblems.
+
+use super::Done;
+use crate::ability::{
+    Ability, Amount, Change, Duration, Effect, Filter, Replacement, ReplacementAction, ReplacementPattern,
+    Restriction, Selector, TriggeredAbility, Zone,
+};
+use crate::card::{CardFace, Color};
+use crate::context::{Context, EventKind, EventRecord};
+use crate::engine::{Flow, MTGEngine};
+use crate::faces::prepare_changes;
+use crate::ids::{AbilityRef, Entity, ObjectId};
+use crate::state::{
+    ContinuousEffect, DelayedTrigger, ObjectKind, PendingTrigger, RuleEffect, ShieldEffect, Until,
+};
+use std::sync::Arc;
+
+impl MTGEngine {
+    fn until(&self, duration: Duration) -> Until {
+        Until { duration, turn: self.state.turn }
+    }
+
+    pub(super) fn execute_continuous(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+        match effect {
+            Effect::Continuous { affected, changes, until } => {
+                let affected = self.pick_selector(affected, context)?;
+                self.add_continuous(&affected, changes, *until, context);
+                Ok(Done::entities(affected))
+            }
+            Effect::PlayerRule { who, rule, until } => {
+                for player in self.players_of(who, context) {
+                    let until = self.until(*until);
+                    self.state.rules.push(RuleEffect {
+                        player,
+                        controller: context.controller,
+                        source: context.source,
+                        rule: rule.clone(),
+                        until,
+                    });
+                }
+                self.touch();
+                Ok(Done::default())
+            }
+            Effect::AddReplacement { replacement, until } => {
+                self.add_shield((**replacement).clone(), *until, context);
+                Ok(Done::default())
+            }
+            Effect::Regenerate { what } => {
+                for id in self.pick_selector(what, context)?.into_iter().filter_map(Entity::object) {
+                    let mut inner = context.clone();
+                    inner.iterated = Some(id.into());
+                    let replacement = Replacement {
+                        pattern: ReplacementPattern::Destroy {
+                            what: Filter::Is(Box::new(Selector::Iterated)),
+                        },
+                        condition: None,
+                        action: ReplacementAction::Regenerate,
+                        optional: false,
+                        uses: Some(1),
+                    };
+                    self.add_shield(replacement, Duration::EndOfTurn, &inner);
+                }
+                Ok(Done::default())
+            }
+            Effect::DelayedTrigger { trigger, once, until } => {
+                let ability = self.state.keep_ability(&Ability::Triggered(trigger.clone()));
+                let until = self.until(*until);
+                self.state.delayed.push(DelayedTrigger {
+                    ability,
+                    context: context.clone(),
+                    once: *once,
+                    until,
+                    created: self.state.timestamp,
+                });
+                Ok(Done::default())
+            }
+            Effect::ReflexiveTrigger { body } => {
+                let ability = Ability::Triggered(Box::new(TriggeredAbility {
+                    events: Vec::new(),
+                    batch: false,
+                    condition: None,
+                    body: (**body).clone(),
+                    per_turn: None,
+                    zone: None,
+                    text: String::new(),
+                }));
+                let ability = self.state.keep_ability(&ability);
+                let event = context
+                    .event
+                    .as_ref()
+                    .map_or_else(|| EventRecord::new(EventKind::State), |event| (**event).clone());
+                self.state.triggers.push(PendingTrigger {
+                    ability,
+                    source: context.source,
+                    controller: context.controller,
+                    event,
+                    context: Some(Box::new(context.clone())),
+                });
+                Ok(Done::default())
+            }
+            Effect::Emblem { who, abilities } => {
+                let face = CardFace {
+                    name: self.view().name(context.source).to_string(),
+                    abilities: abilities.clone(),
+                    ..CardFace::default()
+                };
+                let face = self.state.faces.intern(&face);
+                for player in self.players_of(who, context) {
+                    let id = self.state.add_object(ObjectKind::Emblem, face, player, Zone::Command);
+                    self.state.command.push(id);
+                }
+                self.touch();
+                Ok(Done::default())
+            }
+            Effect::Choose { who, kind } => self.choose_for_source(who, kind, context),
+            Effect::Goad { what } => {
+                let what = self.pick_selector(what, context)?;
+                let changes = [Change::Restriction(Restriction::MustAttack)];
+                self.add_continuous(&what, &changes, Duration::YourNextTurn, context);
+                Ok(Done::default())
+            }
+            _ => Ok(Done::default()),
+        }
+    }
+
+    /// A choice on resolution is remembered on the source.
+    fn choose_for_source(
+        &mut self,
+        who: &Selector,
+        kind: &crate::ability::ChoiceKind,
+        context: &Context,
+    ) -> Flow<Done> {
+        let player = self.player_of(who, context);
+        let values = self.choose_value(player, kind, context.source)?;
+        if let Some(object) = self.state.object_mut(context.source) {
+            object.chosen.color = values.color.or(object.chosen.color);
+            object.chosen.subtype = values.subtype.or(object.chosen.subtype);
+            object.chosen.player = values.player.or(object.chosen.player);
+            object.chosen.number = values.number;
+        }
+        self.touch();
+        let entities = values.player.map(Entity::Player).into_iter().collect();
+        Ok(Done { entities, amount: values.number, ..Done::default() })
+    }
+
+    /// Adds a continuous effect; its objects and numbers are fixed now (611.2c, 608.2i).
+    pub(crate) fn add_continuous(
+        &mut self,
+        affected: &[Entity],
+        changes: &[Change],
+        duration: Duration,
+        context: &Context,
+    ) {
+        let affected: Vec<ObjectId> = affected
+            .iter()
+            .filter_map(|entity| entity.object())
+            .filter(|id| self.state.is_on_battlefield(*id))
+            .collect();
+        if affected.is_empty() {
+            return;
+        }
+        let fixed: Vec<Change> = changes.iter().map(|change| self.fix_change(change, context)).collect();
+        let fixed = prepare_changes(fixed);
+        let mut grants = smallvec::SmallVec::new();
+        for (position, change) in (0u8..).zip(&fixed) {
+            if let Change::AddAbility(ability) = change
+                && let AbilityRef::Loose(index) = self.state.keep_ability(ability)
+            {
+                grants.push((position, index));
+            }
+        }
+        let timestamp = self.state.next_timestamp();
+        let until = self.until(duration);
+        self.state.effects.push(ContinuousEffect {
+            number: timestamp,
+            timestamp,
+            source: context.source,
+            controller: context.controller,
+            affected,
+            changes: Arc::new(fixed),
+            grants,
+            until,
+        });
+        self.touch();
+        self.notice_control();
+    }
+
+    /// The change with its amounts and players as constants.
+    fn fix_change(&self, change: &Change, context: &Context) -> Change {
+        let view = self.view();
+        let fixed = |amount: &Amount| Amount::Fixed(view.amount(amount, context));
+        match change {
+            Change::Modify { power, toughness } => {
+                Change::Modify { power: fixed(power), toughness: fixed(toughness) }
+            }
+            Change::SetPower(amount) => Change::SetPower(fixed(amount)),
+            Change::SetToughness(amount) => Change::SetToughness(fixed(amount)),
+            Change::Control(who) => {
+                let player = view.select_player(who, context);
+                Change::Control(if player == Some(context.controller) {
+                    Selector::You
+                } else {
+                    Selector::EachOpponent
+                })
+            }
+            Change::ProtectionFromChosenColor => {
+                let color =
+                    context.color.or(view.object(context.source).chosen.color).unwrap_or(Color::White);
+                let protection = crate::ability::KeywordAbility::Protection(Filter::Color(color));
+                Change::AddAbility(Box::new(Ability::KeywordAbility(Box::new(protection))))
+            }
+            Change::SetChosenColor => {
+                let color = view.object(context.source).chosen.color;
+                Change::SetColors(color.into_iter().collect())
+            }
+            Change::AddChosenType => {
+                let subtype = view.object(context.source).chosen.subtype;
+                Change::AddSubtypes(subtype.into_iter().collect())
+            }
+            Change::CopyOf { of, except } => {
+                // The object is fixed by its face: its copiable values do not change afterwards.
+                let of = view.select(of, context).first().copied();
+                let face =
+                    of.and_then(Entity::object).and_then(|id| view.face(id)).map(|face| face.face.clone());
+                match face {
+                    Some(_) => Change::CopyOf {
+                        of: Selector::All {
+                            zone: Zone::Battlefield,
+                            filter: Filter::Named(
+                                of.and_then(Entity::object)
+                                    .map_or_else(String::new, |id| view.name(id).to_string()),
+                            ),
+                        },
+                        except: except.clone(),
+                    },
+                    None => change.clone(),
+                }
+            }
+            other => other.clone(),
+        }
+    }
+
+    pub(crate) fn add_shield(&mut self, replacement: Replacement, duration: Duration, context: &Context) {
+        let left = match &replacement.action {
+            ReplacementAction::PreventNext(amount) => Some(self.view().amount(amount, context)),
+            _ => replacement.uses.map(i32::from),
+        };
+        let number = self.state.next_timestamp();
+        let until = self.until(duration);
+        self.state.shields.push(ShieldEffect {
+            number,
+            context: context.clone(),
+            replacement: Arc::new(replacement),
+            left,
+            until,
+        });
+    }
+
+    /// Notices changes of control: summoning sickness begins, combat ends for it (302.6, 506.4).
+    pub(crate) fn notice_control(&mut self) {
+        let turn = self.state.turn;
+        for id in self.state.battlefield.clone() {
+            let controller = self.view().controller(id);
+            let object = self.state.object(id);
+            if object.last_controller == controller {
+                continue;
+            }
+            if let Some(object) = self.state.object_mut(id) {
+                object.last_controller = controller;
+                object.controlled_since = turn;
+            }
+            self.leave_combat(id);
+            let record = EventRecord::new(EventKind::ControlChange).subject(id).player(controller);
+            let before = self.shared_projection();
+            self.collect_triggers(&before, &[record]);
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Execution of instructions: one function per group of verbs.
+//!
+//! An instruction asks all its questions before it changes anything (see [`crate::task`]).
+
+mod cards;
+mod continuous;
+mod life;
+mod permanents;
+mod spells;
+
+use crate::ability::{Amount, Cost, CostPart, Effect, Instruction, Selector};
+use crate::context::{Binding, Context, EventKind, EventRecord};
+use crate::decision::{Choosable, Decision, DecisionKind, OptionLabel};
+use crate::engine::{Flow, MTGEngine};
+use crate::ids::{Entity, ObjectId, PlayerId};
+use crate::stack::queue_of;
+use crate::state::{EndReason, Outcome};
+use crate::task::Operation;
+
+/// What an instruction did: what later ones may refer to, and instructions to follow next.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    pub entities: Vec<Entity>,
+    pub amount: i32,
+    pub next: Vec<Operation>,
+    pub accepted: Option<bool>,
+}
+
+impl Done {
+    fn amount(amount: i32) -> Self {
+        Self { amount, ..Self::default() }
+    }
+
+    fn entities(entities: Vec<Entity>) -> Self {
+        Self { amount: i32::try_from(entities.len()).unwrap_or(i32::MAX), entities, ..Self::default() }
+    }
+
+    fn next(next: Vec<Operation>) -> Self {
+        Self { next, ..Self::default() }
+    }
+
+    /// The objects that moved, by their new ids.
+    fn moved(records: &[EventRecord]) -> Self {
+        let moved = records.iter().filter(|record| record.kind == EventKind::ZoneChange);
+        Self::entities(moved.filter_map(|record| record.became.map(Entity::Object)).collect())
+    }
+}
+
+impl MTGEngine {
+    /// Executes an instruction and returns what is to be done next.
+    pub(crate) fn execute(
+        &mut self,
+        instruction: &Instruction,
+        context: &mut Context,
+    ) -> Flow<Vec<Operation>> {
+        let done = self.execute_effect(&instruction.effect, context)?;
+        if let Some(accepted) = done.accepted {
+            context.accepted = accepted;
+        }
+        if let Some(slot) = instruction.bind {
+            context
+                .bind(slot, Binding { entities: done.entities.into_iter().collect(), amount: done.amount });
+        }
+        Ok(done.next)
+    }
+
+    fn execute_effect(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+        match effect {
+            Effect::If { condition, then, otherwise } => {
+                let holds = self.view().condition(condition, context);
+                Ok(Done::next(queue_of(if holds { then } else { otherwise })))
+            }
+            Effect::May { who, then, otherwise } => {
+                let player = self.player_of(who, context);
+                let labels = [OptionLabel::Accept, OptionLabel::Decline];
+                let yes = self.choose_label(player, DecisionKind::May, Some(context.source), labels)?;
+                let next = queue_of(if yes { then } else { otherwise });
+                Ok(Done { next, accepted: Some(yes), ..Done::default() })
+            }
+            Effect::MayPay { who, cost, then, otherwise } => {
+                self.may_pay(who, cost, then, otherwise, context)
+            }
+            Effect::ForEach { over, then } => {
+                let over = self.pick_selector(over, context)?;
+                let mut next = vec![Operation::SetIterated(context.iterated)];
+                for entity in over.into_iter().rev() {
+                    next.extend(queue_of(then));
+                    next.push(Operation::SetIterated(Some(entity)));
+                }
+                Ok(Done::next(next))
+            }
+            Effect::Repeat { times, then } => {
+                let times = self.view().amount(times, context).clamp(0, 1000);
+                Ok(Done::next((0..times).flat_map(|_| queue_of(then)).collect()))
+            }
+            Effect::ChooseOne { who, options } => {
+                let player = self.player_of(who, context);
+                let mut decision = Decision::new(player, DecisionKind::ChooseOption).source(context.source);
+                decision.options = (0u8..).take(options.len()).map(Choosable::Index).collect();
+                let chosen = self.choose_options(decision)?;
+                let index = match chosen.first() {
+                    Some(Choosable::Index(index)) => usize::from(*index),
+                    _ => 0,
+                };
+                Ok(Done::next(options.get(index).map(|option| queue_of(option)).unwrap_or_default()))
+            }
+            Effect::Select { what } => Ok(Done::entities(self.pick_selector(what, context)?)),
+            Effect::Compute { amount } => Ok(Done::amount(self.view().amount(amount, context))),
+            Effect::DealDamage { .. }
+            | Effect::DealDividedDamage { .. }
+            | Effect::GainLife { .. }
+            | Effect::LoseLife { .. }
+            | Effect::SetLife { .. }
+            | Effect::ExchangeLife { .. }
+            | Effect::Fight { .. }
+            | Effect::AddMana { .. } => self.execute_life(effect, context),
+            Effect::Draw { .. }
+            | Effect::Discard { .. }
+            | Effect::DiscardHand { .. }
+            | Effect::DiscardCards { .. }
+            | Effect::Mill { .. }
+            | Effect::Scry { .. }
+            | Effect::Surveil { .. }
+            | Effect::LookAtTop { .. }
+            | Effect::RevealUntil { .. }
+            | Effect::Search { .. }
+            | Effect::Shuffle { .. }
+            | Effect::ShuffleInto { .. }
+            | Effect::Reveal { .. }
+            | Effect::RevealHand { .. }
+            | Effect::LookAtHand { .. }
+            | Effect::Explore { .. } => self.execute_cards(effect, context),
+            Effect::Counter { .. }
+            | Effect::CopySpell { .. }
+            | Effect::ChangeTargets { .. }
+            | Effect::CastNow { .. }
+            | Effect::AllowPlay { .. } => self.execute_spells(effect, context),
+            Effect::Continuous { .. }
+            | Effect::PlayerRule { .. }
+            | Effect::AddReplacement { .. }
+            | Effect::DelayedTrigger { .. }
+            | Effect::ReflexiveTrigger { .. }
+            | Effect::Emblem { .. }
+            | Effect::Choose { .. }
+            | Effect::Regenerate { .. }
+            | Effect::Goad { .. } => self.execute_continuous(effect, context),
+            Effect::ExtraTurn { .. }
+            | Effect::ExtraCombat { .. }
+            | Effect::SkipNext { .. }
+            | Effect::EndTurn
+            | Effect::WinGame { .. }
+            | Effect::LoseGame { .. }
+            | Effect::DrawGame
+            | Effect::FlipCoin { .. }
+            | Effect::RollDie { .. } => self.execute_game(effect, context),
+            _ => self.execute_permanents(effect, context),
+        }
+    }
+
+    /// The first player of a selector, or the controller.
+    pub(crate) fn player_of(&self, who: &Selector, context: &Context) -> PlayerId {
+        self.view().select_player(who, context).unwrap_or(context.controller)
+    }
+
+    /// All players of a selector, in turn order as the selector has them.
+    pub(crate) fn players_of(&self, who: &Selector, context: &Context) -> Vec<PlayerId> {
+        self.view().select(who, context).into_iter().filter_map(Entity::player).collect()
+    }
+
+    /// Amount for a player: `Iterated` is the player unless a loop has set it.
+    pub(crate) fn amount_for(&self, amount: &Amount, player: PlayerId, context: &Context) -> i32 {
+        if context.iterated.is_some() || matches!(amount, Amount::Fixed(_)) {
+            return self.view().amount(amount, context);
+        }
+        let mut inner = context.clone();
+        inner.iterated = Some(player.into());
+        self.view().amount(amount, &inner)
+    }
+
+    /// Objects to move: an object that changed zones in the event is found where it went (400.7).
+    pub(crate) fn follow(&self, entities: &[Entity], context: &Context) -> Vec<ObjectId> {
+        let follow = |id: ObjectId| {
+            if self.state.exists(id) {
+                return Some(id);
+            }
+            let event = context.event.as_ref()?;
+            let moved = event.subject == Some(Entity::Object(id)) || context.source == id;
+            event.became.filter(|became| moved && became.slot() == id.slot() && self.state.exists(*became))
+        };
+        entities.iter().filter_map(|entity| entity.object()).filter_map(follow).collect()
+    }
+
+    fn may_pay(
+        &mut self,
+        who: &Selector,
+        cost: &Cost,
+        then: &[Instruction],
+        otherwise: &[Instruction],
+        context: &Context,
+    ) -> Flow<Done> {
+        let player = self.player_of(who, context);
+        let mut inner = context.clone();
+        inner.controller = player;
+        let refused = Done { next: queue_of(otherwise), accepted: Some(false), ..Done::default() };
+        if self.plan_cost(cost, &inner, &[]).is_err() {
+            return Ok(refused);
+        }
+        let counters = otherwise.iter().any(|next| matches!(next.effect, Effect::Counter { .. }));
+        let kind = if counters && then.is_empty() { DecisionKind::PayWard } else { DecisionKind::PayCost };
+        let labels = [OptionLabel::Pay, OptionLabel::DoNotPay];
+        if !self.choose_label(player, kind, Some(context.source), labels)? {
+            return Ok(refused);
+        }
+        let given = self.choose_payment(cost, &inner)?;
+        let Ok(plan) = self.plan_cost(cost, &inner, &given) else { return Ok(refused) };
+        let paid = self.pay(player, &plan);
+        Ok(Done {
+            entities: paid.into_iter().map(Entity::Object).collect(),
+            next: queue_of(then),
+            accepted: Some(true),
+            ..Done::default()
+        })
+    }
+
+    /// Asks which objects pay the parts of a cost that leave a choice.
+    pub(crate) fn choose_payment(&mut self, cost: &Cost, context: &Context) -> Flow<Vec<ObjectId>> {
+        let mut given = Vec::new();
+        for part in &cost.parts {
+            let (zone, filter, count, kind) = match part {
+                CostPart::Sacrifice { filter, count } => {
+                    (crate::ability::Zone::Battlefield, filter, count, DecisionKind::Sacrifice)
+                }
+                CostPart::Discard { filter, count, random: false } => {
+                    (crate::ability::Zone::Hand, filter, count, DecisionKind::Discard)
+                }
+                _ => continue,
+            };
+            let options = self.payable_objects(zone, filter, context);
+            let count = usize::try_from(self.view().amount(count, context)).unwrap_or(0);
+            let decision = Decision::new(context.controller, kind)
+                .source(context.source)
+                .range(count, count)
+                .entities(options.into_iter().map(Entity::Object));
+            given.extend(self.choose_objects(decision)?);
+        }
+        Ok(given)
+    }
+
+    fn execute_game(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+        match effect {
+            Effect::ExtraTurn { who } => {
+                for player in self.players_of(who, context) {
+                    self.state.extra_turns.push(player);
+                }
+            }
+            Effect::ExtraCombat { with_main } => {
+                use crate::ability::TurnStep;
+                if *with_main {
+                    self.state.extra_steps.push(TurnStep::Main2);
+                }
+                self.state.extra_steps.push(TurnStep::BeginCombat);
+            }
+            Effect::SkipNext { who, step } => {
+                for player in self.players_of(who, context) {
+                    self.state.player_mut(player).skips.push(*step);
+                }
+            }
+            Effect::EndTurn => self.end_turn_now(),
+            Effect::WinGame { who } => {
+                let player = self.player_of(who, context);
+                let cant = |rule: &crate::ability::PlayerRule| *rule == crate::ability::PlayerRule::CantWin;
+                if !self.has_rule(player, cant) {
+                    self.state.outcome = Some(Outcome { winner: Some(player), reason: EndReason::Effect });
+                }
+            }
+            Effect::LoseGame { who } => {
+                let players = self.players_of(who, context);
+                let winner = match players.as_slice() {
+                    [player] => Some(player.opponent()),
+                    [] => return Ok(Done::default()),
+                    _ => None,
+                };
+                self.state.outcome = Some(Outcome { winner, reason: EndReason::Effect });
+            }
+            Effect::DrawGame => {
+                self.state.outcome = Some(Outcome { winner: None, reason: EndReason::Effect })
+            }
+            Effect::FlipCoin { win, lose, .. } => {
+                let won = self.state.random.below(2) == 0;
+                let next = queue_of(if won { win } else { lose });
+                return Ok(Done { next, accepted: Some(won), ..Done::default() });
+            }
+            Effect::RollDie { sides } => {
+                let roll = self.state.random.below(usize::from(*sides)) + 1;
+                return Ok(Done::amount(i32::try_from(roll).unwrap_or(1)));
+            }
+            _ => {}
+        }
+        self.touch();
+        Ok(Done::default())
+    }
+}

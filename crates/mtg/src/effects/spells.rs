@@ -1,0 +1,168 @@
+//! Spells on the stack: countering, copying, casting during a resolution.
+
+use super::Done;
+use crate::ability::{Ability, Destination, Effect, Zone};
+use crate::characteristics::RuleFlag;
+use crate::context::{Context, EventKind, EventRecord};
+use crate::decision::{Decision, DecisionKind};
+use crate::engine::{Flow, MTGEngine};
+use crate::event::{Event, MoveEvent};
+use crate::ids::{Entity, ObjectId};
+use crate::state::{ObjectKind, PlayGrant, StackItem, Until};
+use crate::targets::target_specs;
+use crate::task::Task;
+
+impl MTGEngine {
+    pub(super) fn execute_spells(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+        match effect {
+            Effect::Counter { what, to } => {
+                let what = self.pick_selector(what, context)?;
+                let spells: Vec<ObjectId> = what.into_iter().filter_map(Entity::object).collect();
+                self.counter(&spells, to.as_ref(), context)
+            }
+            Effect::CopySpell { what, amount, new_targets } => {
+                let what = self.pick_selector(what, context)?;
+                let amount = self.view().amount(amount, context).clamp(0, 100);
+                let Some(Entity::Object(id)) = what.first() else { return Ok(Done::default()) };
+                self.copy_spell(*id, amount, *new_targets, context)
+            }
+            Effect::ChangeTargets { what } => {
+                let what = self.pick_selector(what, context)?;
+                let Some(Entity::Object(id)) = what.first() else { return Ok(Done::default()) };
+                let Some(item) = self.state.stack.iter().find(|item| item.object == *id).cloned() else {
+                    return Ok(Done::default());
+                };
+                let changed = self.choose_new_targets(&item, context)?;
+                if let Some(place) = self.state.stack.iter_mut().find(|place| place.object == *id) {
+                    place.context.targets = changed.context.targets;
+                }
+                Ok(Done::default())
+            }
+            Effect::CastNow { who, what, free } => {
+                let player = self.player_of(who, context);
+                let what = self.pick_selector(what, context)?;
+                for card in self.follow(&what, context) {
+                    self.deferred.push(Task::CastNow { player, card, free: *free });
+                }
+                Ok(Done::default())
+            }
+            Effect::AllowPlay { who, what, permission, until } => {
+                let player = self.player_of(who, context);
+                let what = self.pick_selector(what, context)?;
+                let until = Until { duration: *until, turn: self.state.turn };
+                for card in self.follow(&what, context) {
+                    self.state.grants.push(PlayGrant {
+                        player,
+                        card,
+                        permission: *permission,
+                        controller: context.controller,
+                        until,
+                    });
+                }
+                Ok(Done::default())
+            }
+            _ => Ok(Done::default()),
+        }
+    }
+
+    fn is_uncounterable(&self, id: ObjectId) -> bool {
+        let printed =
+            self.view().face(id).is_some_and(|face| face.abilities.contains(&Ability::CantBeCountered));
+        printed || self.view().characteristics(id).has_rule(RuleFlag::CantBeCountered)
+    }
+
+    fn counter(&mut self, spells: &[ObjectId], to: Option<&Destination>, context: &Context) -> Flow<Done> {
+        let mut events = Vec::new();
+        let mut abilities = Vec::new();
+        for id in spells {
+            let Some(item) = self.state.stack.iter().find(|item| item.object == *id) else { continue };
+            if item.ability.is_some() {
+                abilities.push(*id);
+            } else if !self.is_uncounterable(*id) {
+                let moving = match to {
+                    Some(to) => self.destination_event(*id, to, context),
+                    None if self.state.object(*id).cast.way == crate::state::CastWay::Flashback => {
+                        MoveEvent::new(*id, Zone::Exile)
+                    }
+                    None => MoveEvent::new(*id, Zone::Graveyard),
+                };
+                events.push(Event::Move(moving));
+            }
+        }
+        let records = self.apply(events)?;
+        for id in &abilities {
+            self.remove_ability(*id);
+        }
+        let mut done = Done::moved(&records);
+        done.amount += i32::try_from(abilities.len()).unwrap_or(0);
+        Ok(done)
+    }
+
+    fn copy_spell(&mut self, id: ObjectId, amount: i32, new_targets: bool, context: &Context) -> Flow<Done> {
+        let Some(item) = self.state.stack.iter().find(|item| item.object == id).cloned() else {
+            return Ok(Done::default());
+        };
+        let mut copies = Vec::new();
+        for _ in 0..amount {
+            copies.push(if new_targets { self.choose_new_targets(&item, context)? } else { item.clone() });
+        }
+        let object = self.state.object(id);
+        let (face, cast, kind) = (object.shown_face(), object.cast, object.kind);
+        let mut made = Vec::new();
+        for mut copy in copies {
+            let kind = if kind == ObjectKind::Ability { ObjectKind::Ability } else { ObjectKind::SpellCopy };
+            let new = self.state.add_object(kind, face, context.controller, Zone::Stack);
+            if let Some(object) = self.state.object_mut(new) {
+                object.copy_of = Some(face);
+                object.cast = cast;
+                object.cast.from = None;
+            }
+            copy.object = new;
+            copy.context.controller = context.controller;
+            if copy.ability.is_none() {
+                copy.context.source = new;
+            }
+            self.state.stack.push(copy);
+            made.push(Entity::Object(new));
+        }
+        self.touch();
+        let records: Vec<EventRecord> = made
+            .iter()
+            .map(|copy| EventRecord::new(EventKind::Copy).subject(*copy).player(context.controller))
+            .collect();
+        let before = self.shared_projection();
+        self.collect_triggers(&before, &records);
+        Ok(Done::entities(made))
+    }
+
+    /// Asks for new targets, slot by slot; keeping the old ones is always possible (707.10c).
+    fn choose_new_targets(&mut self, item: &StackItem, context: &Context) -> Flow<StackItem> {
+        let mut changed = item.clone();
+        let body = self.stack_body(item);
+        let specs: Vec<_> = target_specs(&body, &item.modes).into_iter().cloned().collect();
+        let mut inner = item.context.clone();
+        inner.controller = context.controller;
+        for (slot, spec) in specs.iter().enumerate() {
+            let Some(old) = item.context.targets.get(slot) else { continue };
+            let mut options: Vec<Entity> = old.entities.to_vec();
+            for target in self.legal_targets(spec, &inner) {
+                if !options.contains(&target) {
+                    options.push(target);
+                }
+            }
+            let count = old.entities.len();
+            if count != 1 {
+                continue;
+            }
+            let decision = Decision::new(context.controller, DecisionKind::NewTargets)
+                .source(item.object)
+                .range(count, count)
+                .entities(options);
+            let chosen = self.choose_entities(decision)?;
+            if let Some(place) = changed.context.targets.get_mut(slot) {
+                place.entities = chosen.into_iter().collect();
+            }
+        }
+        Ok(changed)
+    }
+}

@@ -1,0 +1,498 @@
+//! Characteristics of all permanents, computed layer by layer (613).
+//!
+//! A projection belongs to one version of the state. In each layer effects apply in the order of
+//! their timestamps, except that an effect waits for those it depends on (613.8): this is found by
+//! trying. Effects whose source loses the ability in an earlier layer stop; those that have begun to
+//! apply continue (613.6). Limits: text-changing effects (layer 3) do not exist.
+
+mod changes;
+
+use crate::ability::{Ability, Change, CounterKind, Keyword, PlayerRule, Restriction, StaticAbility, Zone};
+use crate::card::{CardType, ColorSet, Subtype, SubtypeKind};
+use crate::characteristics::{AbilityClass, Characteristics, RestrictionRef, rule_flag};
+use crate::context::Context;
+use crate::eval::View;
+use crate::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
+use crate::keywords::expand_keyword;
+use crate::state::{ContinuousEffect, GameState, ObjectFlag};
+use changes::counter_keyword;
+use smallvec::SmallVec;
+
+/// Projected characteristics of the battlefield.
+#[derive(Debug, Clone, Default)]
+pub struct Projection {
+    ids: Vec<ObjectId>,
+    own: Vec<Characteristics>,
+    /// Position in `own` by slot of the object; `u16::MAX` if it is not on the battlefield.
+    positions: Vec<u16>,
+    /// Union of the bits of triggers on the battlefield.
+    pub triggers: u64,
+    /// Union of the classes of abilities on the battlefield.
+    pub classes: u16,
+    /// Rules for players: who, the rule's place and source.
+    pub rules: Vec<(PlayerId, PlayerRule, ObjectId)>,
+}
+
+impl Projection {
+    /// Permanents in the order of the battlefield.
+    #[must_use]
+    pub fn ids(&self) -> &[ObjectId] {
+        &self.ids
+    }
+
+    #[must_use]
+    pub fn get(&self, state: &GameState, id: ObjectId) -> Option<&Characteristics> {
+        let position = *self.positions.get(id.slot())?;
+        if self.ids.get(usize::from(position)) != Some(&id) || state.object(id).zone != Zone::Battlefield {
+            return None;
+        }
+        self.own.get(usize::from(position))
+    }
+
+    fn get_mut(&mut self, id: ObjectId) -> Option<&mut Characteristics> {
+        let position = *self.positions.get(id.slot())?;
+        self.own.get_mut(usize::from(position))
+    }
+
+    #[must_use]
+    pub fn has_class(&self, class: AbilityClass) -> bool {
+        self.classes & class as u16 != 0
+    }
+}
+
+/// Where an effect comes from.
+#[derive(Debug, Clone, Copy)]
+enum Origin {
+    Static(ObjectId, FaceId, u8),
+    Granted(ObjectId, AbilityRef),
+    Resolved(usize),
+}
+
+/// Effect that takes part in the layers.
+#[derive(Debug, Clone)]
+struct LayerEffect {
+    origin: Origin,
+    timestamp: u32,
+    /// Fixed once the effect has begun to apply.
+    affected: Option<SmallVec<[ObjectId; 8]>>,
+    context: Context,
+    layers: u8,
+}
+
+/// Layer in which a change applies; restrictions are collected with layer 6.
+fn layer_of(change: &Change) -> u8 {
+    match change {
+        Change::CopyOf { .. } | Change::SetName(_) => 1,
+        Change::Control(_) => 2,
+        Change::AddTypes(_)
+        | Change::RemoveTypes(_)
+        | Change::SetTypes(_)
+        | Change::AddSubtypes(_)
+        | Change::SetSubtypes(_)
+        | Change::RemoveSubtypes(_)
+        | Change::SetLandTypes(_)
+        | Change::AllCreatureTypes
+        | Change::AddSupertype(_)
+        | Change::RemoveSupertype(_)
+        | Change::AddChosenType => 3,
+        Change::SetColors(_) | Change::AddColors(_) | Change::SetChosenColor => 4,
+        Change::AddKeyword(_)
+        | Change::RemoveKeyword(_)
+        | Change::AddAbility(_)
+        | Change::LoseAllAbilities
+        | Change::ProtectionFromChosenColor
+        | Change::Restriction(_) => 5,
+        Change::SetPower(_)
+        | Change::SetToughness(_)
+        | Change::DefinePower(_)
+        | Change::DefineToughness(_) => 6,
+        Change::Modify { .. } => 7,
+        Change::SwitchPowerToughness => 0,
+    }
+}
+
+fn layer_bits(changes: &[Change]) -> u8 {
+    changes.iter().fold(0, |bits, change| bits | 1 << layer_of(change))
+}
+
+/// Builds the projection of a state.
+#[must_use]
+pub(crate) fn project(state: &GameState) -> Projection {
+    let mut builder = Builder::new(state);
+    builder.collect();
+    // Layers 1 to 6 of the rules, then 7b, 7c, 7d; 7a is part of `define_sizes`.
+    for layer in [1, 2, 3, 4, 5] {
+        builder.apply_layer(layer);
+    }
+    builder.define_sizes();
+    builder.apply_layer(6);
+    builder.apply_layer(7);
+    builder.apply_counters();
+    builder.apply_layer(0);
+    builder.finish()
+}
+
+struct Builder<'a> {
+    state: &'a GameState,
+    projection: Projection,
+    effects: Vec<LayerEffect>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(state: &'a GameState) -> Self {
+        let mut projection =
+            Projection { positions: vec![u16::MAX; state.objects.len()], ..Projection::default() };
+        for id in &state.battlefield {
+            let object = state.object(*id);
+            let Some(face) = state.faces.get(object.shown_face()) else { continue };
+            let mut own = face.base.clone();
+            own.controller = object.controller;
+            if object.has_flag(ObjectFlag::Haste) || object.has_flag(ObjectFlag::Dashed) {
+                own.keywords.insert(Keyword::Haste);
+            }
+            if let Some(place) = projection.positions.get_mut(id.slot()) {
+                *place = u16::try_from(projection.own.len()).unwrap_or(u16::MAX);
+            }
+            projection.classes |= own.classes;
+            projection.ids.push(*id);
+            projection.own.push(own);
+        }
+        Self { state, projection, effects: Vec::new() }
+    }
+
+    fn view(&self) -> View<'_> {
+        View { state: self.state, projection: &self.projection }
+    }
+
+    fn collect(&mut self) {
+        if self.projection.has_class(AbilityClass::Static) {
+            let sources: Vec<ObjectId> = self.state.battlefield.clone();
+            for id in sources {
+                self.collect_static(id, Zone::Battlefield);
+            }
+        }
+        for id in &self.state.command {
+            self.collect_static(*id, Zone::Command);
+        }
+        for (index, effect) in self.state.effects.iter().enumerate() {
+            let mut context = Context::new(effect.source, effect.controller);
+            context.iterated = None;
+            self.effects.push(LayerEffect {
+                origin: Origin::Resolved(index),
+                timestamp: effect.timestamp,
+                affected: Some(effect.affected.iter().copied().collect()),
+                context,
+                layers: layer_bits(&effect.changes),
+            });
+        }
+        self.effects.sort_by_key(|effect| effect.timestamp);
+    }
+
+    fn collect_static(&mut self, id: ObjectId, zone: Zone) {
+        let object = self.state.object(id);
+        let face_id = object.shown_face();
+        let Some(face) = self.state.faces.get(face_id) else { return };
+        if zone == Zone::Battlefield && !face.base.has_class(AbilityClass::Static) {
+            return;
+        }
+        for (index, ability) in (0u8..).zip(&face.abilities) {
+            let Ability::Static(granting) = ability else { continue };
+            if zone == Zone::Battlefield && granting.zone.is_some_and(|wanted| wanted != Zone::Battlefield) {
+                continue;
+            }
+            self.effects.push(LayerEffect {
+                origin: Origin::Static(id, face_id, index),
+                timestamp: object.timestamp,
+                affected: None,
+                context: Context::new(id, object.controller),
+                layers: layer_bits(&granting.changes),
+            });
+        }
+    }
+
+    fn changes(&self, origin: Origin) -> &'a [Change] {
+        match origin {
+            Origin::Static(_, face, index) => match self.static_ability(AbilityRef::Face(face, index)) {
+                Some(granting) => &granting.changes,
+                None => &[],
+            },
+            Origin::Granted(_, reference) => match self.static_ability(reference) {
+                Some(granting) => &granting.changes,
+                None => &[],
+            },
+            Origin::Resolved(index) => {
+                self.state.effects.get(index).map_or(&[], |effect| effect.changes.as_slice())
+            }
+        }
+    }
+
+    fn static_ability(&self, reference: AbilityRef) -> Option<&'a StaticAbility> {
+        match crate::eval::find_ability(self.state, reference) {
+            Some(Ability::Static(granting)) => Some(granting),
+            _ => None,
+        }
+    }
+
+    fn origin_static(&self, origin: Origin) -> Option<(ObjectId, AbilityRef)> {
+        match origin {
+            Origin::Static(id, face, index) => Some((id, AbilityRef::Face(face, index))),
+            Origin::Granted(id, reference) => Some((id, reference)),
+            Origin::Resolved(_) => None,
+        }
+    }
+
+    /// Objects that an effect affects now, or `None` if its ability does not exist any more.
+    fn affected(&self, effect: &LayerEffect) -> Option<SmallVec<[ObjectId; 8]>> {
+        if let Some(fixed) = &effect.affected {
+            return Some(fixed.clone());
+        }
+        let (source, reference) = self.origin_static(effect.origin)?;
+        if let Some(own) = self.projection.get(self.state, source)
+            && !own.abilities.contains(&reference)
+        {
+            return None;
+        }
+        let granting = self.static_ability(reference)?;
+        let mut context = effect.context.clone();
+        context.controller = self.view().controller(source);
+        if let Some(condition) = &granting.condition
+            && !self.view().condition(condition, &context)
+        {
+            return Some(SmallVec::new());
+        }
+        let found = self.view().select(&granting.affected, &context);
+        Some(found.into_iter().filter_map(Entity::object).collect())
+    }
+
+    fn apply_layer(&mut self, layer: u8) {
+        let mut waiting: Vec<usize> = (0..self.effects.len())
+            .filter(|index| self.effects.get(*index).is_some_and(|effect| effect.layers & (1 << layer) != 0))
+            .collect();
+        while !waiting.is_empty() {
+            let position = if waiting.len() > 1 && self.may_depend(&waiting, layer) {
+                self.first_independent(&waiting, layer)
+            } else {
+                0
+            };
+            let index = waiting.remove(position);
+            self.apply_effect(index, layer);
+            if layer == 5 {
+                waiting.extend(self.collect_granted(layer));
+            }
+        }
+    }
+
+    /// Static abilities that were granted in layer 6 take part from then on.
+    fn collect_granted(&mut self, layer: u8) -> Vec<usize> {
+        let mut fresh = Vec::new();
+        for (id, own) in self.projection.ids.iter().zip(&self.projection.own) {
+            for reference in &own.abilities {
+                if matches!(reference, AbilityRef::Face(..) | AbilityRef::Land(_)) {
+                    continue;
+                }
+                let Some(Ability::Static(granting)) = crate::eval::find_ability(self.state, *reference)
+                else {
+                    continue;
+                };
+                let known = self.effects.iter().chain(&fresh).any(|effect: &LayerEffect| {
+                    matches!(effect.origin, Origin::Granted(source, other) if source == *id && other == *reference)
+                });
+                if !known {
+                    fresh.push(LayerEffect {
+                        origin: Origin::Granted(*id, *reference),
+                        timestamp: self.state.object(*id).timestamp,
+                        affected: None,
+                        context: Context::new(*id, own.controller),
+                        layers: layer_bits(&granting.changes),
+                    });
+                }
+            }
+        }
+        let first = self.effects.len();
+        self.effects.extend(fresh);
+        (first..self.effects.len())
+            .filter(|index| self.effects.get(*index).is_some_and(|effect| effect.layers & (1 << layer) != 0))
+            .collect()
+    }
+
+    /// Whether effects of the layer can depend on each other at all.
+    fn may_depend(&self, waiting: &[usize], layer: u8) -> bool {
+        let removes = |index: &usize| {
+            let changes = self.effects.get(*index).map_or(&[][..], |effect| self.changes(effect.origin));
+            changes.iter().any(|change| matches!(change, Change::LoseAllAbilities))
+        };
+        match layer {
+            1..=3 => true,
+            5 => waiting.iter().any(removes),
+            _ => false,
+        }
+    }
+
+    /// Position of the first effect, by timestamp, that depends on no other waiting one (613.8b).
+    fn first_independent(&self, waiting: &[usize], layer: u8) -> usize {
+        let signature = |builder: &Self, index: usize| {
+            let effect = builder.effects.get(index)?;
+            let source =
+                builder.origin_static(effect.origin).map(|origin| builder.view().controller(origin.0));
+            Some((builder.affected(effect), source))
+        };
+        for (position, index) in waiting.iter().enumerate() {
+            if self.effects.get(*index).is_some_and(|effect| effect.affected.is_some()) {
+                return position;
+            }
+            let before = signature(self, *index);
+            let depends = waiting.iter().any(|other| {
+                if other == index {
+                    return false;
+                }
+                let mut trial = Builder {
+                    state: self.state,
+                    projection: self.projection.clone(),
+                    effects: self.effects.clone(),
+                };
+                trial.apply_effect(*other, layer);
+                signature(&trial, *index) != before
+            });
+            if !depends {
+                return position;
+            }
+        }
+        0
+    }
+
+    fn apply_effect(&mut self, index: usize, layer: u8) {
+        let Some(effect) = self.effects.get(index).cloned() else { return };
+        let Some(affected) = self.affected(&effect) else { return };
+        let changes = self.changes(effect.origin);
+        let mut context = effect.context.clone();
+        if let Some((source, _)) = self.origin_static(effect.origin) {
+            context.controller = self.view().controller(source);
+        }
+        for id in &affected {
+            for (position, change) in (0u8..).zip(changes) {
+                if layer_of(change) == layer {
+                    self.apply_change(*id, change, position, &effect, &context);
+                }
+            }
+        }
+        if let Some(kept) = self.effects.get_mut(index) {
+            kept.affected = Some(affected);
+        }
+    }
+
+    /// Layer 7a: characteristic-defining abilities (604.3).
+    fn define_sizes(&mut self) {
+        if !self.projection.has_class(AbilityClass::Characteristic) {
+            return;
+        }
+        for id in self.projection.ids.clone() {
+            let Some(own) = self.projection.get(self.state, id) else { continue };
+            if !own.has_class(AbilityClass::Characteristic) {
+                continue;
+            }
+            let context = Context::new(id, own.controller);
+            for reference in own.abilities.clone() {
+                let Some(Ability::Characteristic(changes)) = crate::eval::find_ability(self.state, reference)
+                else {
+                    continue;
+                };
+                for change in changes {
+                    let effect = LayerEffect {
+                        origin: Origin::Granted(id, reference),
+                        timestamp: 0,
+                        affected: None,
+                        context: context.clone(),
+                        layers: 0,
+                    };
+                    self.apply_change(id, change, 0, &effect, &context);
+                }
+            }
+        }
+    }
+
+    /// Counters: part of layer 7c, and keyword counters (122.1b).
+    fn apply_counters(&mut self) {
+        for (id, own) in self.projection.ids.iter().zip(&mut self.projection.own) {
+            for (kind, amount) in &self.state.object(*id).counters {
+                match kind {
+                    CounterKind::PlusOne => {
+                        own.power += amount;
+                        own.toughness += amount;
+                    }
+                    CounterKind::MinusOne => {
+                        own.power -= amount;
+                        own.toughness -= amount;
+                    }
+                    _ => {
+                        if let Some(keyword) = counter_keyword(*kind) {
+                            own.keywords.insert(keyword);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> Projection {
+        self.projection.triggers = 0;
+        self.projection.classes = 0;
+        for own in &self.projection.own {
+            self.projection.triggers |= own.triggers;
+            self.projection.classes |= own.classes;
+        }
+        let mut rules = Vec::new();
+        for rule in &self.state.rules {
+            rules.push((rule.player, rule.rule.clone(), rule.source));
+        }
+        if self.projection.has_class(AbilityClass::PlayerRule) || !self.state.command.is_empty() {
+            for id in self.state.battlefield.iter().chain(&self.state.command) {
+                self.collect_rules(*id, &mut rules);
+            }
+        }
+        self.projection.rules = rules;
+        self.projection
+    }
+
+    fn collect_rules(&self, id: ObjectId, rules: &mut Vec<(PlayerId, PlayerRule, ObjectId)>) {
+        let own = self.view().characteristics(id);
+        for reference in &own.abilities {
+            let Some(Ability::PlayerRule { who, rule, condition }) =
+                crate::eval::find_ability(self.state, *reference)
+            else {
+                continue;
+            };
+            let context = Context::new(id, self.view().controller(id));
+            if condition.as_ref().is_some_and(|condition| !self.view().condition(condition, &context)) {
+                continue;
+            }
+            for entity in self.view().select(who, &context) {
+                if let Entity::Player(player) = entity {
+                    rules.push((player, rule.clone(), id));
+                }
+            }
+        }
+    }
+}
+
+/// Restriction behind a reference, with the source's controller.
+#[must_use]
+pub(crate) fn find_restriction<'a>(
+    view: &View<'a>,
+    reference: RestrictionRef,
+) -> Option<(&'a Restriction, Context)> {
+    let (changes, position, context) = match reference {
+        RestrictionRef::Static(source, face, index, position) => {
+            let ability = view.state.faces.get(face)?.abilities.get(usize::from(index))?;
+            let Ability::Static(granting) = ability else { return None };
+            (granting.changes.as_slice(), position, Context::new(source, view.controller(source)))
+        }
+        RestrictionRef::Effect(number, position) => {
+            let effect = view.state.effects.iter().find(|effect| effect.number == number)?;
+            (effect.changes.as_slice(), position, Context::new(effect.source, effect.controller))
+        }
+    };
+    match changes.get(usize::from(position))? {
+        Change::Restriction(restriction) => Some((restriction, context)),
+        _ => None,
+    }
+}

@@ -1,0 +1,457 @@
+//! Mana: what permanents can add, and the exact payer.
+//!
+//! The payer is a matching between symbols and units of mana: mana in the pool, untapped sources, and
+//! for convoke and delve creatures and cards. It finds a payment whenever there is one, so the list
+//! of legal actions and the payment itself use it and never disagree. Sources that add several mana
+//! are tried only when single ones do not suffice. Mana abilities that cost mana are left to the
+//! player, who can activate them by hand.
+
+mod solver;
+
+use crate::ability::{
+    Ability, ActivatedAbility, Amount, Body, Cost, CostPart, Effect, Filter, Instruction, ManaOutput,
+    Selector,
+};
+use crate::card::{CardType, Color, ManaCost, ManaKind, ManaSymbol};
+use crate::characteristics::{AbilityClass, RuleFlag};
+use crate::context::{Context, EventKind, EventRecord};
+use crate::engine::MTGEngine;
+use crate::ids::{AbilityRef, ObjectId, PlayerId};
+use smallvec::{SmallVec, smallvec};
+use solver::Solver;
+use std::sync::LazyLock;
+
+const ALL_COLORS: u8 = 0b01_1111;
+
+static LAND_ABILITIES: LazyLock<Vec<Ability>> = LazyLock::new(|| {
+    let build = |kind: &ManaKind| {
+        let add = Effect::AddMana { who: Selector::You, mana: ManaOutput::Fixed(vec![*kind]) };
+        Ability::Activated(Box::new(ActivatedAbility {
+            cost: Cost::tap(),
+            body: Body { effects: vec![Instruction::from(add)], ..Body::default() },
+            sorcery_speed: false,
+            condition: None,
+            per_turn: None,
+            zone: crate::ability::Zone::Battlefield,
+            any_player: false,
+            text: format!("{{T}}: Add {{{}}}.", kind.letter()),
+        }))
+    };
+    ManaKind::ALL.iter().take(5).map(build).collect()
+});
+
+/// Mana ability of a basic land type, by colour.
+#[must_use]
+pub(crate) fn land_ability(color: u8) -> Option<&'static Ability> {
+    LAND_ABILITIES.get(usize::from(color))
+}
+
+/// Mana that one activation adds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ManaOption {
+    pub ability: AbilityRef,
+    /// Kinds of which one is added.
+    pub mask: u8,
+    pub amount: u8,
+    /// Fixed list, if the mana is not all of one kind.
+    pub list: SmallVec<[ManaKind; 2]>,
+    /// Has a cost or a drawback besides tapping.
+    pub costly: bool,
+}
+
+/// Untapped permanent that can add mana now.
+#[derive(Debug, Clone)]
+pub(crate) struct ManaSource {
+    pub id: ObjectId,
+    pub options: SmallVec<[ManaOption; 2]>,
+    /// Lands are tapped before creatures.
+    pub rank: u8,
+}
+
+/// Where a unit of mana comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Supply {
+    Pool(ManaKind),
+    Source(usize),
+    /// Part of what a source with several mana adds: source, option, kind.
+    Several(usize, usize, ManaKind),
+    Creature(ObjectId),
+    Card(ObjectId),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Unit {
+    supply: Supply,
+    mask: u8,
+    generic: bool,
+    rank: u8,
+}
+
+/// One mana of this ability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ManaTap {
+    pub source: ObjectId,
+    pub ability: AbilityRef,
+    pub kind: ManaKind,
+}
+
+/// Payment of a mana cost.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ManaPlan {
+    pub taps: Vec<ManaTap>,
+    pub from_pool: [u16; 6],
+    pub convoke: Vec<ObjectId>,
+    pub delve: Vec<ObjectId>,
+    pub life: i32,
+    /// Mana that stays in the pool.
+    pub surplus: [u16; 6],
+    pub colors_spent: u8,
+}
+
+/// What is to be paid: symbols without generic ones, and generic mana.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ManaNeed {
+    pub symbols: SmallVec<[ManaSymbol; 6]>,
+    pub generic: u32,
+}
+
+impl ManaNeed {
+    pub(crate) fn of(cost: &ManaCost, x: u32) -> Self {
+        let mut need = Self::default();
+        need.add(cost, x);
+        need
+    }
+
+    pub(crate) fn add(&mut self, cost: &ManaCost, x: u32) {
+        for symbol in &cost.symbols {
+            match symbol {
+                ManaSymbol::Generic(amount) => self.generic += u32::from(*amount),
+                ManaSymbol::X => self.generic += x,
+                other => self.symbols.push(*other),
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, cost: &ManaCost) {
+        for symbol in &cost.symbols {
+            match symbol {
+                ManaSymbol::Generic(amount) => self.generic = self.generic.saturating_sub(u32::from(*amount)),
+                other => {
+                    if let Some(position) = self.symbols.iter().position(|known| known == other) {
+                        self.symbols.remove(position);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn is_free(&self) -> bool {
+        self.symbols.is_empty() && self.generic == 0
+    }
+
+    fn least_mana(&self) -> usize {
+        let free = |symbol: &&ManaSymbol| {
+            !matches!(symbol, ManaSymbol::Phyrexian(_) | ManaSymbol::HybridPhyrexian(..))
+        };
+        self.symbols.iter().filter(free).count() + self.generic as usize
+    }
+}
+
+fn bit(kind: ManaKind) -> u8 {
+    1 << kind.index()
+}
+
+fn color_bit(color: Color) -> u8 {
+    bit(ManaKind::from(color))
+}
+
+impl MTGEngine {
+    /// Sources of mana that a player can use now.
+    pub(crate) fn mana_sources(&self, player: PlayerId) -> Vec<ManaSource> {
+        let mut sources = Vec::new();
+        let view = self.view();
+        for id in &self.state.battlefield {
+            let own = view.characteristics(*id);
+            if own.controller != player || !own.has_class(AbilityClass::Mana) {
+                continue;
+            }
+            let mut options: SmallVec<[ManaOption; 2]> = SmallVec::new();
+            for reference in &own.abilities {
+                let Some(Ability::Activated(ability)) = self.ability(*reference) else { continue };
+                if ability.is_mana_ability()
+                    && ability.cost.mana.is_empty()
+                    && self.can_activate_mana(*id, *reference, ability, player)
+                {
+                    options.extend(self.mana_option(*id, *reference, ability));
+                }
+            }
+            if !options.is_empty() {
+                let rank = u8::from(own.is_creature()) * 2 + u8::from(!own.is(CardType::Land));
+                sources.push(ManaSource { id: *id, options, rank });
+            }
+        }
+        sources
+    }
+
+    /// Whether a mana ability without a mana cost can be activated now.
+    pub(crate) fn can_activate_mana(
+        &self,
+        id: ObjectId,
+        reference: AbilityRef,
+        ability: &ActivatedAbility,
+        player: PlayerId,
+    ) -> bool {
+        let object = self.state.object(id);
+        let own = self.view().characteristics(id);
+        if own.has_rule(RuleFlag::CantActivate) {
+            return false;
+        }
+        let context = Context::new(id, player);
+        let payable = ability.cost.parts.iter().all(|part| match part {
+            CostPart::Tap => !object.tapped && !self.is_summoning_sick(id),
+            CostPart::SacrificeThis => true,
+            CostPart::PayLife(amount) => {
+                self.state.player(player).life >= self.view().amount(amount, &context)
+            }
+            CostPart::RemoveCounters { kind, count } => {
+                object.counter(*kind) >= self.view().amount(count, &context)
+            }
+            _ => false,
+        });
+        let used = object.uses.iter().find(|used| used.0 == reference).map_or(0, |used| used.1);
+        payable
+            && ability.per_turn.is_none_or(|limit| used < limit)
+            && ability.condition.as_ref().is_none_or(|condition| self.view().condition(condition, &context))
+    }
+
+    fn mana_option(
+        &self,
+        id: ObjectId,
+        reference: AbilityRef,
+        ability: &ActivatedAbility,
+    ) -> Option<ManaOption> {
+        let context = self.context_of(id);
+        let simple =
+            ability.cost.parts.iter().all(|part| *part == CostPart::Tap) && ability.body.effects.len() == 1;
+        let output = ability.body.effects.iter().find_map(|instruction| match &instruction.effect {
+            Effect::AddMana { mana, .. } => Some(mana),
+            _ => None,
+        })?;
+        let (mask, amount, list) = self.mana_output(output, &context);
+        (mask != 0 && amount > 0).then_some(ManaOption {
+            ability: reference,
+            mask,
+            amount,
+            list,
+            costly: !simple,
+        })
+    }
+
+    /// Kinds and amount of mana of an output.
+    pub(crate) fn mana_output(
+        &self,
+        output: &ManaOutput,
+        context: &Context,
+    ) -> (u8, u8, SmallVec<[ManaKind; 2]>) {
+        let view = self.view();
+        let number = |amount: &Amount| u8::try_from(view.amount(amount, context).max(0)).unwrap_or(u8::MAX);
+        let mask_of = |kinds: &[ManaKind]| kinds.iter().fold(0, |mask, kind| mask | bit(*kind));
+        match output {
+            ManaOutput::Fixed(kinds) => {
+                let amount = u8::try_from(kinds.len()).unwrap_or(u8::MAX);
+                (mask_of(kinds), amount, kinds.iter().copied().collect())
+            }
+            ManaOutput::OneOf { kinds, amount } | ManaOutput::Combination { kinds, amount } => {
+                (mask_of(kinds), number(amount), SmallVec::new())
+            }
+            ManaOutput::AnyColor { amount, .. } => (ALL_COLORS, number(amount), SmallVec::new()),
+            ManaOutput::ChosenColor(amount) => {
+                let chosen = context.color.or(view.object(context.source).chosen.color);
+                (chosen.map_or(0, color_bit), number(amount), SmallVec::new())
+            }
+            ManaOutput::LikeLands { filter, color_only } => {
+                let mask = self.mask_of_lands(filter, context);
+                (if *color_only { mask & ALL_COLORS } else { mask }, 1, SmallVec::new())
+            }
+            ManaOutput::ColorAmong(selector) => {
+                let found = view.select(selector, context);
+                let objects = found.iter().filter_map(|entity| entity.object());
+                let colors = objects.flat_map(|id| view.characteristics(id).colors.iter());
+                (colors.fold(0, |mask, color| mask | color_bit(color)), 1, SmallVec::new())
+            }
+        }
+    }
+
+    fn mask_of_lands(&self, filter: &Filter, context: &Context) -> u8 {
+        let view = self.view();
+        let mut mask = 0;
+        for id in self.state.battlefield.iter().filter(|id| view.object_matches(filter, **id, context)) {
+            for reference in &view.characteristics(*id).abilities {
+                let Some(Ability::Activated(ability)) = self.ability(*reference) else { continue };
+                for instruction in &ability.body.effects {
+                    if let Effect::AddMana { mana, .. } = &instruction.effect
+                        && !matches!(mana, ManaOutput::LikeLands { .. })
+                    {
+                        mask |= self.mana_output(mana, &self.context_of(*id)).0;
+                    }
+                }
+            }
+        }
+        mask
+    }
+
+    /// Finds a payment, or none if there is none.
+    pub(crate) fn plan_mana(
+        &self,
+        player: PlayerId,
+        need: &ManaNeed,
+        sources: &[ManaSource],
+        convoke: &[ObjectId],
+        delve: &[ObjectId],
+    ) -> Option<ManaPlan> {
+        if need.is_free() {
+            return Some(ManaPlan::default());
+        }
+        let own = self.state.player(player);
+        let mut units: Vec<Unit> = Vec::new();
+        for kind in ManaKind::ALL {
+            let amount = own.mana.get(kind.index()).copied().unwrap_or(0);
+            let unit = Unit { supply: Supply::Pool(kind), mask: bit(kind), generic: true, rank: 0 };
+            units.extend((0..amount).map(|_| unit));
+        }
+        for id in convoke {
+            let colors = self.view().characteristics(*id).colors;
+            let mask = colors.iter().fold(0, |mask, color| mask | color_bit(color));
+            units.push(Unit { supply: Supply::Creature(*id), mask, generic: true, rank: 6 });
+        }
+        for id in delve {
+            units.push(Unit { supply: Supply::Card(*id), mask: 0, generic: true, rank: 7 });
+        }
+        // More mana than sources could ever give is refused before anything is tried.
+        let supply: usize = sources
+            .iter()
+            .map(|source| source.options.iter().map(|option| usize::from(option.amount)).max().unwrap_or(0))
+            .sum();
+        if units.len() + supply < need.least_mana() {
+            return None;
+        }
+        let any = self.has_rule(player, |rule| *rule == crate::ability::PlayerRule::SpendManaAsAnyColor);
+        for costly in [false, true] {
+            let mut solver = Solver { sources, need, costly, life: own.life, any };
+            if let Some(plan) = solver.with_several(&units, 0, &mut SmallVec::new()) {
+                return Some(plan);
+            }
+        }
+        None
+    }
+
+    pub(crate) fn can_pay_mana(&self, player: PlayerId, cost: &ManaCost, x: u32) -> bool {
+        let sources = self.mana_sources(player);
+        self.plan_mana(player, &ManaNeed::of(cost, x), &sources, &[], &[]).is_some()
+    }
+
+    /// Pays a cost that was found payable.
+    pub(crate) fn pay_mana_automatically(
+        &mut self,
+        player: PlayerId,
+        cost: &ManaCost,
+        _source: ObjectId,
+    ) -> bool {
+        let sources = self.mana_sources(player);
+        let Some(plan) = self.plan_mana(player, &ManaNeed::of(cost, 0), &sources, &[], &[]) else {
+            return false;
+        };
+        self.pay_plan(player, &plan);
+        true
+    }
+
+    /// Activates the mana abilities of a plan and spends the mana.
+    pub(crate) fn pay_plan(&mut self, player: PlayerId, plan: &ManaPlan) {
+        let mut records = Vec::new();
+        let mut seen: SmallVec<[ObjectId; 8]> = SmallVec::new();
+        for tap in &plan.taps {
+            if seen.contains(&tap.source) {
+                continue;
+            }
+            seen.push(tap.source);
+            self.pay_mana_ability_cost(player, tap.source, tap.ability, &mut records);
+        }
+        for id in &plan.convoke {
+            if let Some(object) = self.state.object_mut(*id) {
+                object.tapped = true;
+                records.push(EventRecord::new(EventKind::Tapped).subject(*id));
+            }
+        }
+        for id in &plan.delve {
+            let moving = crate::event::MoveEvent::new(*id, crate::ability::Zone::Exile);
+            self.commit_move(&moving, &mut records);
+        }
+        let own = self.state.player_mut(player);
+        for (have, (spend, more)) in own.mana.iter_mut().zip(plan.from_pool.iter().zip(&plan.surplus)) {
+            *have = have.saturating_sub(*spend) + more;
+        }
+        if plan.life > 0 {
+            self.commit_loss(player, plan.life, &mut records);
+        }
+        self.touch();
+        let before = self.shared_projection();
+        self.collect_triggers(&before, &records);
+    }
+
+    /// Cost and side effects of a mana ability, without its mana.
+    pub(crate) fn pay_mana_ability_cost(
+        &mut self,
+        player: PlayerId,
+        id: ObjectId,
+        reference: AbilityRef,
+        records: &mut Vec<EventRecord>,
+    ) {
+        let Some(Ability::Activated(ability)) = self.ability(reference) else { return };
+        let parts = ability.cost.parts.clone();
+        let others: Vec<Instruction> = ability
+            .body
+            .effects
+            .iter()
+            .filter(|instruction| !matches!(instruction.effect, Effect::AddMana { .. }))
+            .cloned()
+            .collect();
+        let context = Context::new(id, player);
+        for part in &parts {
+            match part {
+                CostPart::Tap => {
+                    if let Some(object) = self.state.object_mut(id) {
+                        object.tapped = true;
+                    }
+                    self.touch();
+                    records.push(EventRecord::new(EventKind::Tapped).subject(id));
+                    records.push(EventRecord::new(EventKind::TappedForMana).subject(id).player(player));
+                }
+                CostPart::PayLife(amount) => {
+                    let amount = self.view().amount(amount, &context);
+                    self.commit_loss(player, amount, records);
+                }
+                CostPart::RemoveCounters { kind, count } => {
+                    let count = self.view().amount(count, &context);
+                    if let Some(object) = self.state.object_mut(id) {
+                        object.add_counters(*kind, -count);
+                    }
+                    self.touch();
+                }
+                CostPart::SacrificeThis => {
+                    let moving = crate::event::MoveEvent::new(id, crate::ability::Zone::Graveyard)
+                        .cause(crate::event::MoveCause::Sacrifice);
+                    let before = self.shared_projection();
+                    let mut own = Vec::new();
+                    self.commit_move(&moving, &mut own);
+                    self.collect_triggers(&before, &own);
+                }
+                _ => {}
+            }
+        }
+        self.note_use(id, reference, 1);
+        if !others.is_empty() {
+            let queue = others.into_iter().rev().map(crate::task::Operation::Run).collect();
+            self.defer(crate::task::Frame { context, queue });
+        }
+    }
+}

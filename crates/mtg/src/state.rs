@@ -1,0 +1,581 @@
+//! State of a game as plain data: it can be cloned, written, compared and hashed at any moment.
+//!
+//! Nothing here knows a rule. A choice in the middle of something is a [`Task`] on the task stack
+//! with the answers given so far; there are no closures and no references.
+
+use crate::ability::{Ability, CounterKind, Duration, PlayerRule, Replacement, TurnStep, Zone};
+use crate::card::{Color, Subtype};
+use crate::characteristics::Characteristics;
+use crate::context::{Context, EventRecord};
+use crate::decision::{Answer, Decision};
+use crate::faces::FaceTable;
+use crate::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
+use crate::rng::{RandomStream, StableHasher};
+use crate::task::Task;
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, LazyLock};
+
+/// What an object is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectKind {
+    Card,
+    Token,
+    SpellCopy,
+    /// Activated or triggered ability on the stack.
+    Ability,
+    Emblem,
+    /// Free slot: a token that ceased to exist, an ability that left the stack.
+    Gone,
+}
+
+/// How a spell was cast; kept by the permanent it becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct CastFacts {
+    pub x: i32,
+    pub kicked: u8,
+    pub from: Option<Zone>,
+    pub way: CastWay,
+    pub buyback: bool,
+    /// Bits of the colours of mana spent.
+    pub colors_spent: u8,
+}
+
+/// Cost for which a spell is cast (118.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CastWay {
+    #[default]
+    Normal,
+    Flashback,
+    Alternative,
+    Evoke,
+    Dash,
+    Escape,
+    Surge,
+    Spectacle,
+    Overload,
+    Madness,
+    /// Without paying its mana cost.
+    Free,
+}
+
+/// What was chosen for a permanent as it entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct ChosenValues {
+    pub color: Option<Color>,
+    pub subtype: Option<Subtype>,
+    pub player: Option<PlayerId>,
+    pub number: i32,
+}
+
+/// Object in a zone, or a free slot.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Object {
+    pub id: ObjectId,
+    pub kind: ObjectKind,
+    pub face: FaceId,
+    /// Face whose copiable values the object has (707.2).
+    pub copy_of: Option<FaceId>,
+    pub owner: PlayerId,
+    /// Controller before continuous effects of layer 2.
+    pub controller: PlayerId,
+    /// Controller when control was last looked at, to notice changes (302.6, 506.4).
+    pub last_controller: PlayerId,
+    pub zone: Zone,
+    pub tapped: bool,
+    /// Turn since whose beginning the controller has it; larger than the current turn's number means
+    /// that it came under control during this turn (302.6).
+    pub controlled_since: u32,
+    pub entered_turn: u32,
+    pub damage: i32,
+    pub deathtouched: bool,
+    pub counters: SmallVec<[(CounterKind, i32); 2]>,
+    pub attached_to: Option<Entity>,
+    pub timestamp: u32,
+    /// Bits of `ObjectMark` and of what it did this turn; see [`ObjectFlag`].
+    pub flags: u16,
+    pub chosen: ChosenValues,
+    pub cast: CastFacts,
+    /// How often abilities were activated (or limited triggers triggered) this turn.
+    pub uses: SmallVec<[(AbilityRef, u8); 1]>,
+    pub damaged_by: SmallVec<[ObjectId; 1]>,
+    /// Object whose leaving brings this exiled card back (610.3).
+    pub held_by: Option<ObjectId>,
+}
+
+/// Bit of [`Object::flags`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub enum ObjectFlag {
+    Renowned = 1,
+    Monstrous = 1 << 1,
+    Evoked = 1 << 2,
+    Unearthed = 1 << 3,
+    Goaded = 1 << 4,
+    Suspected = 1 << 5,
+    Attacked = 1 << 6,
+    Blocked = 1 << 7,
+    LoyaltyUsed = 1 << 8,
+    Died = 1 << 9,
+    Revealed = 1 << 10,
+    Haste = 1 << 11,
+    Dashed = 1 << 12,
+}
+
+impl ObjectFlag {
+    /// Flags that end with the turn.
+    pub const TURN: u16 =
+        Self::Attacked as u16 | Self::Blocked as u16 | Self::LoyaltyUsed as u16 | Self::Died as u16;
+}
+
+impl Object {
+    #[must_use]
+    pub fn new(id: ObjectId, kind: ObjectKind, face: FaceId, owner: PlayerId, zone: Zone) -> Self {
+        Self {
+            id,
+            kind,
+            face,
+            copy_of: None,
+            owner,
+            controller: owner,
+            last_controller: owner,
+            zone,
+            tapped: false,
+            controlled_since: 0,
+            entered_turn: 0,
+            damage: 0,
+            deathtouched: false,
+            counters: SmallVec::new(),
+            attached_to: None,
+            timestamp: 0,
+            flags: 0,
+            chosen: ChosenValues::default(),
+            cast: CastFacts::default(),
+            uses: SmallVec::new(),
+            damaged_by: SmallVec::new(),
+            held_by: None,
+        }
+    }
+
+    #[must_use]
+    pub fn counter(&self, kind: CounterKind) -> i32 {
+        self.counters.iter().find(|entry| entry.0 == kind).map_or(0, |entry| entry.1)
+    }
+
+    pub(crate) fn add_counters(&mut self, kind: CounterKind, amount: i32) {
+        if let Some(entry) = self.counters.iter_mut().find(|entry| entry.0 == kind) {
+            entry.1 += amount;
+        } else {
+            self.counters.push((kind, amount));
+        }
+        self.counters.retain(|entry| entry.1 > 0);
+    }
+
+    #[must_use]
+    pub fn has_flag(&self, flag: ObjectFlag) -> bool {
+        self.flags & flag as u16 != 0
+    }
+
+    /// Face whose characteristics the object has.
+    #[must_use]
+    pub fn shown_face(&self) -> FaceId {
+        self.copy_of.unwrap_or(self.face)
+    }
+
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.kind == ObjectKind::Gone
+    }
+}
+
+/// What happened to a player during the turn; index of [`TurnStatistic`](crate::ability::TurnStatistic).
+pub type TurnStatistics = [i32; 14];
+
+/// Player of the game.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Player {
+    pub life: i32,
+    pub counters: SmallVec<[(CounterKind, i32); 2]>,
+    /// White, blue, black, red, green, colourless.
+    pub mana: [u16; 6],
+    /// The top card is the last one.
+    pub library: Vec<ObjectId>,
+    pub hand: Vec<ObjectId>,
+    pub graveyard: Vec<ObjectId>,
+    pub statistics: TurnStatistics,
+    pub mulligans: u8,
+    pub kept: bool,
+    /// Tried to draw from an empty library since state-based actions were last checked.
+    pub drew_from_empty: bool,
+    pub lost: bool,
+    /// Steps to skip.
+    pub skips: SmallVec<[TurnStep; 1]>,
+}
+
+impl Default for Player {
+    fn default() -> Self {
+        Self {
+            life: 20,
+            counters: SmallVec::new(),
+            mana: [0; 6],
+            library: Vec::new(),
+            hand: Vec::new(),
+            graveyard: Vec::new(),
+            statistics: [0; 14],
+            mulligans: 0,
+            kept: false,
+            drew_from_empty: false,
+            lost: false,
+            skips: SmallVec::new(),
+        }
+    }
+}
+
+impl Player {
+    #[must_use]
+    pub fn counter(&self, kind: CounterKind) -> i32 {
+        self.counters.iter().find(|entry| entry.0 == kind).map_or(0, |entry| entry.1)
+    }
+}
+
+/// Spell or ability on the stack.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StackItem {
+    /// The spell, or the object that stands for the ability.
+    pub object: ObjectId,
+    /// `None` for a spell.
+    pub ability: Option<AbilityRef>,
+    pub modes: SmallVec<[u8; 2]>,
+    pub context: Context,
+}
+
+/// Continuous effect of a resolved spell or ability (611.2).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ContinuousEffect {
+    pub number: u32,
+    pub timestamp: u32,
+    pub source: ObjectId,
+    pub controller: PlayerId,
+    pub affected: Vec<ObjectId>,
+    /// Amounts and players are constants by now.
+    pub changes: Arc<Vec<crate::ability::Change>>,
+    /// Abilities that the changes grant, by position of the change.
+    pub grants: SmallVec<[(u8, u16); 1]>,
+    pub until: Until,
+}
+
+/// End of an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Until {
+    pub duration: Duration,
+    pub turn: u32,
+}
+
+/// Rule for a player by a resolved effect.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RuleEffect {
+    pub player: PlayerId,
+    pub controller: PlayerId,
+    pub source: ObjectId,
+    pub rule: PlayerRule,
+    pub until: Until,
+}
+
+/// Card that an effect allows a player to play.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PlayGrant {
+    pub player: PlayerId,
+    pub card: ObjectId,
+    pub permission: crate::ability::PlayPermission,
+    pub controller: PlayerId,
+    pub until: Until,
+}
+
+/// Replacement or prevention effect of a resolved effect.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ShieldEffect {
+    pub number: u32,
+    pub context: Context,
+    pub replacement: Arc<Replacement>,
+    /// What is left of "prevent the next N" or of the number of uses.
+    pub left: Option<i32>,
+    pub until: Until,
+}
+
+/// Triggered ability that waits for its event (603.7).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DelayedTrigger {
+    pub ability: AbilityRef,
+    pub context: Context,
+    pub once: bool,
+    pub until: Until,
+    /// Does not trigger on events before this number of the event counter.
+    pub created: u32,
+}
+
+/// Triggered ability that has triggered and is not on the stack yet (603.3).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PendingTrigger {
+    pub ability: AbilityRef,
+    pub source: ObjectId,
+    pub controller: PlayerId,
+    pub event: EventRecord,
+    /// Bindings that a delayed trigger brings along.
+    pub context: Option<Box<Context>>,
+}
+
+/// Last known information of an object that left the battlefield or the stack (608.2h).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub object: Object,
+    pub characteristics: Characteristics,
+    pub turn: u32,
+    pub attacking: bool,
+    pub blocking: bool,
+}
+
+/// Attacking creature (508).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Attacker {
+    pub object: ObjectId,
+    pub defender: Entity,
+    /// Stays blocked when the blockers leave (509.1h).
+    pub blocked: bool,
+    pub blockers: SmallVec<[ObjectId; 2]>,
+}
+
+/// Combat phase.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Combat {
+    pub attackers: Vec<Attacker>,
+    /// Creatures that dealt damage in the first-strike step (702.7b).
+    pub first_strikers: SmallVec<[ObjectId; 4]>,
+    pub attackers_declared: bool,
+    pub blockers_declared: bool,
+}
+
+/// How a game ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    Life,
+    EmptyLibrary,
+    Poison,
+    Concession,
+    Effect,
+    /// Mandatory loop (104.4b), found by the guard.
+    Loop,
+    /// Limit of turns or decisions of the caller.
+    Limit,
+}
+
+/// Result of a game; `winner` is `None` for a draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Outcome {
+    pub winner: Option<PlayerId>,
+    pub reason: EndReason,
+}
+
+/// Whole state of a game.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct GameState {
+    pub faces: FaceTable,
+    /// Abilities that no face has: granted, delayed, reflexive.
+    pub abilities: Arc<Vec<Ability>>,
+    pub objects: Vec<Object>,
+    pub players: [Player; 2],
+    pub battlefield: Vec<ObjectId>,
+    pub exile: Vec<ObjectId>,
+    pub command: Vec<ObjectId>,
+    pub stack: Vec<StackItem>,
+    pub turn: u32,
+    pub active: PlayerId,
+    pub step: TurnStep,
+    pub priority: PlayerId,
+    /// Players who passed in succession.
+    pub passes: u8,
+    pub combat: Combat,
+    pub effects: Vec<ContinuousEffect>,
+    pub rules: Vec<RuleEffect>,
+    pub shields: Vec<ShieldEffect>,
+    pub grants: Vec<PlayGrant>,
+    pub delayed: Vec<DelayedTrigger>,
+    pub triggers: Vec<PendingTrigger>,
+    pub snapshots: Vec<(ObjectId, Arc<Snapshot>)>,
+    pub extra_turns: Vec<PlayerId>,
+    /// Steps that are inserted after the current phase, last first.
+    pub extra_steps: Vec<TurnStep>,
+    pub tasks: Vec<Task>,
+    /// Answers for the task on top, in the order of its questions.
+    pub answers: Vec<Answer>,
+    pub pending: Option<Decision>,
+    pub decisions: u32,
+    pub outcome: Option<Outcome>,
+    pub random: RandomStream,
+    pub timestamp: u32,
+    /// Events in a row without a choice of a player, for the loop guard.
+    pub quiet_steps: u32,
+    pub starting_player: PlayerId,
+}
+
+/// Object that stale ids resolve to.
+static NO_OBJECT: LazyLock<Object> = LazyLock::new(|| {
+    Object::new(ObjectId::NONE, ObjectKind::Gone, FaceId(u16::MAX), PlayerId(0), Zone::Command)
+});
+
+impl GameState {
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            faces: FaceTable::default(),
+            abilities: Arc::default(),
+            objects: Vec::new(),
+            players: [Player::default(), Player::default()],
+            battlefield: Vec::new(),
+            exile: Vec::new(),
+            command: Vec::new(),
+            stack: Vec::new(),
+            turn: 0,
+            active: PlayerId(0),
+            step: TurnStep::Untap,
+            priority: PlayerId(0),
+            passes: 0,
+            combat: Combat::default(),
+            effects: Vec::new(),
+            rules: Vec::new(),
+            shields: Vec::new(),
+            grants: Vec::new(),
+            delayed: Vec::new(),
+            triggers: Vec::new(),
+            snapshots: Vec::new(),
+            extra_turns: Vec::new(),
+            extra_steps: Vec::new(),
+            tasks: Vec::new(),
+            answers: Vec::new(),
+            pending: None,
+            decisions: 0,
+            outcome: None,
+            random: RandomStream::new(seed),
+            timestamp: 0,
+            quiet_steps: 0,
+            starting_player: PlayerId(0),
+        }
+    }
+
+    #[must_use]
+    pub fn player(&self, player: PlayerId) -> &Player {
+        let [first, second] = &self.players;
+        if player.0 == 0 { first } else { second }
+    }
+
+    pub fn player_mut(&mut self, player: PlayerId) -> &mut Player {
+        let [first, second] = &mut self.players;
+        if player.0 == 0 { first } else { second }
+    }
+
+    /// The object with this id; a free slot if it has changed zones since or never existed.
+    #[must_use]
+    pub fn object(&self, id: ObjectId) -> &Object {
+        match self.objects.get(id.slot()) {
+            Some(object) if object.id == id => object,
+            _ => &NO_OBJECT,
+        }
+    }
+
+    pub fn object_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
+        self.objects.get_mut(id.slot()).filter(|object| object.id == id)
+    }
+
+    #[must_use]
+    pub fn exists(&self, id: ObjectId) -> bool {
+        !self.object(id).is_gone()
+    }
+
+    #[must_use]
+    pub fn is_on_battlefield(&self, id: ObjectId) -> bool {
+        let object = self.object(id);
+        object.zone == Zone::Battlefield && !object.is_gone()
+    }
+
+    /// The object that now has the slot of an older id.
+    #[must_use]
+    pub fn successor(&self, id: ObjectId) -> Option<ObjectId> {
+        self.objects.get(id.slot()).filter(|object| !object.is_gone()).map(|object| object.id)
+    }
+
+    #[must_use]
+    pub fn snapshot(&self, id: ObjectId) -> Option<&Snapshot> {
+        self.snapshots.iter().rev().find(|entry| entry.0 == id).map(|entry| &*entry.1)
+    }
+
+    /// Objects of a zone, in its order; of both players for zones that each has.
+    #[must_use]
+    pub fn zone_objects(&self, zone: Zone) -> SmallVec<[ObjectId; 16]> {
+        let [first, second] = &self.players;
+        match zone {
+            Zone::Battlefield => self.battlefield.iter().copied().collect(),
+            Zone::Exile => self.exile.iter().copied().collect(),
+            Zone::Command => self.command.iter().copied().collect(),
+            Zone::Stack => self.stack.iter().map(|item| item.object).collect(),
+            Zone::Hand => first.hand.iter().chain(&second.hand).copied().collect(),
+            Zone::Graveyard => first.graveyard.iter().chain(&second.graveyard).copied().collect(),
+            Zone::Library => first.library.iter().chain(&second.library).copied().collect(),
+        }
+    }
+
+    pub fn next_timestamp(&mut self) -> u32 {
+        self.timestamp += 1;
+        self.timestamp
+    }
+
+    /// Players in turn order, the active player first (101.4).
+    #[must_use]
+    pub fn turn_order(&self) -> [PlayerId; 2] {
+        [self.active, self.active.opponent()]
+    }
+
+    #[must_use]
+    pub fn attacker(&self, id: ObjectId) -> Option<&Attacker> {
+        self.combat.attackers.iter().find(|attacker| attacker.object == id)
+    }
+
+    #[must_use]
+    pub fn is_blocking(&self, id: ObjectId) -> bool {
+        self.combat.attackers.iter().any(|attacker| attacker.blockers.contains(&id))
+    }
+
+    /// Adds an ability that no face has.
+    pub fn keep_ability(&mut self, ability: &Ability) -> AbilityRef {
+        if let Some(position) = self.abilities.iter().position(|known| known == ability) {
+            return AbilityRef::Loose(u16::try_from(position).unwrap_or(u16::MAX));
+        }
+        let position = u16::try_from(self.abilities.len()).unwrap_or(u16::MAX);
+        Arc::make_mut(&mut self.abilities).push(ability.clone());
+        AbilityRef::Loose(position)
+    }
+
+    /// Allocates an object, reusing a free slot.
+    pub fn add_object(&mut self, kind: ObjectKind, face: FaceId, owner: PlayerId, zone: Zone) -> ObjectId {
+        if kind != ObjectKind::Card
+            && let Some(free) = self.objects.iter_mut().find(|object| object.is_gone())
+        {
+            let id = free.id.next_version();
+            *free = Object::new(id, kind, face, owner, zone);
+            return id;
+        }
+        let id = ObjectId::new(u16::try_from(self.objects.len()).unwrap_or(u16::MAX), 0);
+        self.objects.push(Object::new(id, kind, face, owner, zone));
+        id
+    }
+
+    /// Stable 64-bit hash of the whole state.
+    #[must_use]
+    pub fn state_hash(&self) -> u64 {
+        let mut hasher = StableHasher::default();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+}

@@ -1,0 +1,63 @@
+//! Work that the engine still has to do, as data.
+//!
+//! A task that needs an answer is put back with the answers so far and runs again from its
+//! beginning: it asks all its questions before it changes anything.
+
+use crate::ability::{Instruction, TurnStep};
+use crate::context::Context;
+use crate::ids::{Entity, ObjectId, PlayerId};
+use crate::state::PendingTrigger;
+use serde::{Deserialize, Serialize};
+
+/// Unit of work on the task stack.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// Choice of who plays first (103.1), by this player.
+    ChooseStart(PlayerId),
+    Mulligan,
+    /// Cards to put on the bottom, by player.
+    Bottom(PlayerId, u8),
+    StartFirstTurn,
+    BeginTurn(PlayerId),
+    BeginStep(TurnStep),
+    DeclareAttackers,
+    DeclareBlockers,
+    CombatDamage {
+        first: bool,
+    },
+    CleanupDiscard,
+    /// State-based actions, triggers, then priority.
+    Priority,
+    EndStep,
+    PutTrigger(Box<PendingTrigger>),
+    ResolveTop,
+    Frame(Box<Frame>),
+    /// The spell or ability leaves the stack after its instructions.
+    FinishResolution(ObjectId),
+    /// A land is played: it enters under the player's control.
+    Enter(ObjectId, PlayerId),
+    /// A player may cast a card now, as part of a resolution.
+    CastNow {
+        player: PlayerId,
+        card: ObjectId,
+        free: bool,
+    },
+}
+
+/// Instructions of a resolution that are still to be followed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Frame {
+    pub context: Context,
+    /// The next one is the last of the list.
+    pub queue: Vec<Operation>,
+}
+
+/// Step of a resolution.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    Run(Instruction),
+    SetIterated(Option<Entity>),
+    SetTargetBase(u8),
+}

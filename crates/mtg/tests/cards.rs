@@ -1,0 +1,182 @@
+//! The shipped pool and decks: every supported card compiles, and no input makes a parser panic.
+
+use marvin_mtg::cards::{CardFacts, Pool, compile};
+use marvin_mtg::decks::{DeckEntry, DeckFormat, DeckList, check, export, import, shipped_decks};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+/// Cards of the shipped decks that are not supported.
+const DECLINED_DECK_CARDS: usize = 17;
+/// Supported cards besides those of the decks.
+const MIN_OTHER_CARDS: usize = 1500;
+
+fn pool() -> &'static Pool {
+    Pool::shipped().unwrap()
+}
+
+fn facts(name: &str, type_line: &str, text: &str) -> CardFacts {
+    CardFacts {
+        name: name.to_owned(),
+        mana_cost: "{1}{G}".to_owned(),
+        type_line: type_line.to_owned(),
+        oracle_text: text.to_owned(),
+        power: None,
+        toughness: None,
+        loyalty: None,
+        colors: Vec::new(),
+        printings: Vec::new(),
+        layout: "normal".to_owned(),
+    }
+}
+
+#[test]
+fn the_cards_of_the_decks_are_in_the_pool_and_nearly_all_are_supported() {
+    let mut names = BTreeSet::new();
+    let mut declined = BTreeSet::new();
+    for shipped in shipped_decks() {
+        for entry in shipped.deck.main.iter().chain(&shipped.deck.sideboard) {
+            let facts =
+                pool().find(&entry.name).unwrap_or_else(|| panic!("{} is not in the pool", entry.name));
+            names.insert(facts.name.as_str());
+            if compile(facts).is_err() {
+                declined.insert(facts.name.as_str());
+            }
+        }
+    }
+    assert!(declined.len() <= DECLINED_DECK_CARDS, "{} of {}: {declined:?}", declined.len(), names.len());
+}
+
+#[test]
+fn other_cards_of_the_pool_are_all_supported() {
+    let in_decks: BTreeSet<&str> = shipped_decks()
+        .iter()
+        .flat_map(|shipped| shipped.deck.main.iter().chain(&shipped.deck.sideboard))
+        .map(|entry| entry.name.as_str())
+        .collect();
+    let mut count = 0;
+    for facts in pool().iter().filter(|facts| !in_decks.contains(facts.name.as_str())) {
+        // Compiling compares the printed text with the normal form of the text.
+        compile(facts).unwrap_or_else(|decline| panic!("{}: {decline}", facts.name));
+        count += 1;
+    }
+    assert!(count >= MIN_OTHER_CARDS, "{count}");
+}
+
+#[test]
+fn five_decks_have_one_colour_and_only_supported_cards() {
+    for id in ["glorious_combat", "political_trickery", "dark_sacrifice", "draconic_fury", "boundless_elves"]
+    {
+        let shipped = shipped_decks().iter().find(|shipped| shipped.id == id).unwrap();
+        let report = check(&shipped.deck, pool());
+        assert!(report.is_playable(), "{id}: {report:?}");
+        assert_eq!(report.cards, 60);
+        assert!(report.legality.iter().all(|legality| legality.violations.is_empty()), "{id}");
+    }
+    assert_eq!(shipped_decks().len(), 73);
+}
+
+#[test]
+fn the_pool_loads_quickly() {
+    let bytes = pool().write().unwrap();
+    let start = Instant::now();
+    assert_eq!(Pool::read(&bytes).unwrap().len(), pool().len());
+    // A debug build of a loaded machine: the limit of a release build is 100 ms.
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_declined_card_names_its_line() {
+    let card = facts("Odd", "Instant", "Draw a card.\nTransmogrify target hat.");
+    let decline = compile(&card).unwrap_err();
+    assert_eq!(decline.line, "transmogrify target hat.");
+}
+
+const DECKS: [(&str, DeckFormat); 6] = [
+    (
+        "About\nName Elves\n\nDeck\n4 Llanowar Elves (M19) 314\n20 Forest (M19) 280\n\nSideboard\n1 Naturalize (M19) 190\n",
+        DeckFormat::Arena,
+    ),
+    ("4 Llanowar Elves\n20 Forest\n\n1 Naturalize\n", DeckFormat::Mtgo),
+    ("4x Llanowar Elves\n20 Forest\nSB: 1 Naturalize\n", DeckFormat::Mtgo),
+    (
+        "<?xml version=\"1.0\"?><Deck><Cards CatID=\"1\" Quantity=\"4\" Sideboard=\"false\" Name=\"Llanowar Elves\"/><Cards Quantity=\"20\" Sideboard=\"false\" Name=\"Forest\"/><Cards Quantity=\"1\" Sideboard=\"true\" Name=\"Naturalize\"/></Deck>",
+        DeckFormat::MtgoXml,
+    ),
+    (
+        "[metadata]\nName=Elves\n[Main]\n4 Llanowar Elves|M19|1\n20 Forest|M19\n[Sideboard]\n1 Naturalize\n",
+        DeckFormat::Forge,
+    ),
+    (
+        "<cockatrice_deck version=\"1\"><deckname>Elves</deckname><zone name=\"main\"><card number=\"4\" name=\"Llanowar Elves\"/><card number=\"20\" name=\"Forest\"/></zone><zone name=\"side\"><card number=\"1\" name=\"Naturalize\"/></zone></cockatrice_deck>",
+        DeckFormat::Cockatrice,
+    ),
+];
+
+#[test]
+fn decks_of_all_formats_are_read() {
+    for (text, format) in DECKS {
+        let imported = import(text).unwrap();
+        assert_eq!(imported.format, format, "{text}");
+        assert_eq!(imported.skipped, [], "{text}");
+        let count = |entries: &[DeckEntry]| {
+            entries.iter().map(|entry| (entry.count, entry.name.clone())).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            count(&imported.deck.main),
+            [(4, "Llanowar Elves".to_owned()), (20, "Forest".to_owned())],
+            "{text}"
+        );
+        assert_eq!(count(&imported.deck.sideboard), [(1, "Naturalize".to_owned())], "{text}");
+    }
+}
+
+#[test]
+fn unknown_and_unsupported_cards_are_reported_with_replacements() {
+    let imported = import("4 Lanowar Elves\n1 History of Benalia\nwhat\n0 Forest\n").unwrap();
+    assert_eq!(imported.skipped.len(), 1);
+    let report = check(&imported.deck, pool());
+    assert!(!report.is_playable());
+    let unknown = report.unknown.iter().find(|card| card.name == "Lanowar Elves").unwrap();
+    assert_eq!(unknown.suggestions.first().map(String::as_str), Some("Llanowar Elves"));
+    let unsupported = report.unsupported.first().unwrap();
+    assert_eq!((unsupported.name.as_str(), unsupported.substitutes.len()), ("History of Benalia", 3));
+}
+
+fn entries() -> impl Strategy<Value = Vec<DeckEntry>> {
+    let names: Vec<String> = pool().iter().map(|facts| facts.name.clone()).collect();
+    let entry = (1_u32..60, 0..names.len())
+        .prop_map(move |(count, index)| DeckEntry::new(count, names[index].clone()));
+    proptest::collection::vec(entry, 1..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn an_exported_deck_is_read_back(main in entries(), sideboard in entries(), format in 0..DeckFormat::ALL.len()) {
+        let deck = DeckList { name: String::new(), main, sideboard, outside: Vec::new() };
+        let imported = import(&export(&deck, DeckFormat::ALL[format])).unwrap();
+        prop_assert_eq!(imported.deck.main, deck.main);
+        prop_assert_eq!(imported.deck.sideboard, deck.sideboard);
+    }
+
+    #[test]
+    fn any_text_is_read_without_a_panic(text in "\\PC{0,200}", lines in "([0-9]{0,3}x? ?[\\[\\]|()/<>&A-Za-z' ]{0,20}\n){0,8}") {
+        let _ = import(&text);
+        let _ = import(&lines);
+        let _ = import(&format!("<Deck>{text}"));
+    }
+
+    #[test]
+    fn any_rules_text_is_compiled_or_declined(first in 0_usize..3000, second in 0_usize..3000, cut in 0_usize..200, noise in "\\PC{0,8}") {
+        let cards: Vec<&CardFacts> = pool().iter().collect();
+        let text = |index: usize| cards[index % cards.len()].oracle_text.clone();
+        let (left, right) = (text(first), text(second));
+        let head: String = left.chars().take(cut).collect();
+        let tail: String = right.chars().skip(cut).collect();
+        for type_line in ["Instant", "Creature — Elf", "Enchantment — Aura"] {
+            let _ = compile(&facts("Mixed Card", type_line, &format!("{head}{noise}{tail}")));
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Rules scenarios: those of the crate always, the engine-neutral file where it exists.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+use marvin_mtg::scenario::{PoolSource, ScenarioFile, ScenarioResult, run_scenario};
+use std::path::PathBuf;
+
+fn run_file(text: &str) -> Vec<ScenarioResult> {
+    let file: ScenarioFile = serde_json::from_str(text).expect("scenario file");
+    file.scenarios.iter().map(|scenario| run_scenario(scenario, &PoolSource)).collect()
+}
+
+fn report(results: &[ScenarioResult]) -> usize {
+    for result in results.iter().filter(|result| !result.ok) {
+        eprintln!("{}: {}", result.id, result.why);
+    }
+    results.iter().filter(|result| !result.ok).count()
+}
+
+/// The shared file, named by a variable or beside the checkout.
+fn shared_file() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("MTG_SCENARIOS") {
+        return Some(PathBuf::from(path));
+    }
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().map(|parent| parent.join("shared/data/mtg/scenarios.json")).find(|path| path.is_file())
+}
+
+#[test]
+fn shared_scenarios_pass() {
+    let Some(path) = shared_file() else {
+        eprintln!("skipped: no file of shared scenarios");
+        return;
+    };
+    let results = run_file(&std::fs::read_to_string(path).expect("readable file"));
+    let failed = report(&results);
+    eprintln!("{} of {} scenarios pass", results.len() - failed, results.len());
+    assert_eq!(failed, 0);
+}
+
+#[test]
+fn own_scenarios_pass() {
+    let results = run_file(include_str!("scenarios.json"));
+    assert!(results.len() >= 60);
+    assert_eq!(report(&results), 0);
+}
