@@ -10,7 +10,7 @@ use marvin_base::files::{self, Links};
 use marvin_base::{atomic, clock};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const MAX_FILE_BYTES: u64 = 4 * 1024;
@@ -30,7 +30,7 @@ struct Slots {
 }
 
 impl Pace {
-    pub(super) fn new(directory: PathBuf) -> Self {
+    pub(super) fn new(directory: &Path) -> Self {
         Pace { path: directory.join("pace.json") }
     }
 
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn slots_are_taken_once_and_pauses_hold_for_all() {
         let directory = tempfile::tempdir().unwrap();
-        let pace = || Pace::new(directory.path().join("x"));
+        let pace = || Pace::new(&directory.path().join("x"));
         let (pause, most) = (Duration::from_millis(1_000), Duration::from_secs(60));
         let mut waits: Vec<Duration> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..6).map(|_| scope.spawn(|| pace().take(pause, most).unwrap())).collect();

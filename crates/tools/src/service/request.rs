@@ -207,7 +207,7 @@ impl Request {
 
     /// Sends until there is an answer, the attempts are used up, or the service wants a longer pause than a call may wait.
     pub(crate) async fn send(&self, context: &ToolContext) -> Result<Page, ServiceError> {
-        let pace = Pace::new(context.layout.services_cache().join(self.row.directory));
+        let pace = Pace::new(&context.layout.services_cache().join(self.row.directory));
         let most = context.settings.seconds(&table::SERVICES_WAIT);
         let attempts = context.settings.count(&table::SERVICES_RETRIES) + 1;
         let mut backoff = FIRST_BACKOFF;
@@ -252,7 +252,7 @@ impl Request {
 
     /// Keeps every process from asking the service for this long.
     pub(crate) fn hold(&self, pause: Duration, context: &ToolContext) {
-        Pace::new(context.layout.services_cache().join(self.row.directory)).hold(pause);
+        Pace::new(&context.layout.services_cache().join(self.row.directory)).hold(pause);
     }
 
     /// The pause between requests: none for an instance of the person's own.
