@@ -9,7 +9,8 @@ use super::ImproveError;
 use super::evaluation::Evaluator;
 use super::journal::{Entry, MergeReport};
 use super::progress::Progress;
-use super::session::{Shared, forbidden};
+use super::run_context::RunContext;
+use super::session::forbidden;
 use super::session_report::SessionReport;
 use marvin_agent::ProjectContext;
 use marvin_base::atomic;
@@ -133,7 +134,7 @@ pub(super) async fn recover(project: &ProjectContext, progress: &Progress) -> Re
 /// # Errors
 /// When git or the journal fails.
 pub(super) async fn merge(
-    shared: &Shared,
+    shared: &RunContext,
     batch: u32,
     base: &str,
     winner: &SessionReport,
@@ -189,7 +190,7 @@ enum Integration {
 
 /// Squashes a candidate onto the head of the checkout, apart from it, and evaluates the result.
 async fn integrate_at(
-    shared: &Shared,
+    shared: &RunContext,
     batch: u32,
     (base, head): (&str, &str),
     candidate: &str,
@@ -245,7 +246,7 @@ async fn integrate_at(
 
 /// Moves the checkout to an evaluated commit; false: it moved elsewhere meanwhile.
 async fn move_checkout(
-    shared: &Shared,
+    shared: &RunContext,
     batch: u32,
     from: &str,
     to: &str,

@@ -18,6 +18,7 @@ mod plan;
 mod progress;
 mod prompt;
 mod report;
+mod run_context;
 mod session;
 mod session_report;
 mod workflow;
@@ -42,7 +43,8 @@ use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
 use marvin_flow::engine::Lock;
 use marvin_model::cost::CostLedger;
 use marvin_tools::git::integrate;
-use session::{Batch, Shared};
+use run_context::RunContext;
+use session::Batch;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -148,7 +150,7 @@ struct Run {
 async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Result<Outcome, ImproveError> {
     let Run { project, run, journal, plan } = run;
     let stop = signal.child_token();
-    let shared = Shared {
+    let shared = RunContext {
         plan,
         project,
         run,
@@ -235,7 +237,7 @@ fn cost(run: &RunDirectory, project: &ProjectContext) -> Option<marvin_base::run
 }
 
 /// Best effort: a leftover worktree is harmless, and git prunes it.
-async fn remove_worktrees(shared: &Shared) {
+async fn remove_worktrees(shared: &RunContext) {
     let context = shared.project.tool_context(CancellationToken::new(), None);
     let Ok(workspace) = context.workspace() else { return };
     let directory = shared.worktree("any", 0).parent().map(Path::to_path_buf).unwrap_or_default();
@@ -247,7 +249,7 @@ async fn remove_worktrees(shared: &Shared) {
 }
 
 /// Runs a batch, or the rest of it.
-async fn batch(shared: &Shared, number: u32) -> Result<(), ImproveError> {
+async fn batch(shared: &RunContext, number: u32) -> Result<(), ImproveError> {
     let known = shared.journal.history().batches.get(&number).cloned();
     if known.as_ref().is_some_and(|known| known.merge.is_some()) {
         return Ok(());

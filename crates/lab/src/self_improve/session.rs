@@ -5,18 +5,17 @@
 //! directory of its own with the project's rules and lessons; the others' have no influence on it.
 
 use super::evaluation::{Evaluation, Evaluator};
-use super::journal::{Entry, Journal, OpenSession};
+use super::journal::{Entry, OpenSession};
 use super::plan::{MAX_ATTEMPTS, Plan, strategy};
-use super::progress::Progress;
 use super::prompt::{self, entry_prompt};
+use super::run_context::RunContext;
 use super::session_report::{AttemptReport, SessionReport, SessionStatus};
 use super::workflow::{self, Ending};
 use super::{ImproveError, compare};
-use marvin_agent::{ProjectContext, step_agents};
+use marvin_agent::ProjectContext;
 use marvin_base::atomic;
 use marvin_base::layout::Layout;
 use marvin_base::layout::state::VARIABLE;
-use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_gate::Workspace;
@@ -26,7 +25,6 @@ use marvin_tools::git::integrate;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 /// The version of `session.json`.
@@ -40,62 +38,7 @@ pub(super) struct Batch<'a> {
     pub(super) base: &'a str,
     pub(super) baseline: &'a Evaluation,
     pub(super) evaluator: &'a Arc<Evaluator>,
-    pub(super) shared: &'a Shared,
-}
-
-/// What all batches share.
-pub(super) struct Shared {
-    pub(super) plan: Plan,
-    pub(super) project: Arc<ProjectContext>,
-    pub(super) run: RunDirectory,
-    pub(super) journal: Journal,
-    pub(super) progress: Progress,
-    /// One change of git's worktrees at a time.
-    pub(super) git: Mutex<()>,
-    /// Cancelled by every stop signal.
-    pub(super) stop: CancellationToken,
-    /// Cancelled when the budget is spent.
-    pub(super) spent: CancellationToken,
-}
-
-impl Shared {
-    /// Checks a commit out in a worktree of this run, and opens it with the project's own record.
-    pub(super) async fn check_out(
-        &self,
-        name: &str,
-        number: u32,
-        commit: &str,
-    ) -> Result<Arc<ProjectContext>, ImproveError> {
-        let path = self.worktree(name, number);
-        let context = self.project.tool_context(CancellationToken::new(), None);
-        let root = context.workspace()?.root().to_path_buf();
-        let guard = self.git.lock().await;
-        let place = root.join(&path);
-        if let Some(trees) = place.parent().and_then(Path::parent) {
-            std::fs::create_dir_all(trees).map_err(|error| ImproveError::file(trees, error))?;
-            atomic::replace(&trees.join(".gitignore"), b"*\n")?;
-        }
-        integrate::check_out_commit(&path.display().to_string(), commit, &context).await?;
-        drop(guard);
-        Ok(step_agents::at(&self.project, Some(&place))?)
-    }
-
-    pub(super) fn worktree(&self, name: &str, number: u32) -> PathBuf {
-        Layout::worktree(self.run.id(), name, number)
-    }
-
-    pub(super) fn session_directory(&self, id: &str) -> PathBuf {
-        self.run.path().join("sessions").join(format!("session-{id}"))
-    }
-
-    /// Writes `session.json`, redacted.
-    fn save(&self, report: &SessionReport) -> Result<(), ImproveError> {
-        let directory = self.session_directory(&report.session_id);
-        std::fs::create_dir_all(&directory).map_err(|error| ImproveError::file(&directory, error))?;
-        let mut value = serde_json::to_value(report).unwrap_or_default();
-        self.project.redactor.value(&mut value);
-        Ok(atomic::replace(&directory.join("session.json"), format!("{value:#}\n").as_bytes())?)
-    }
+    pub(super) shared: &'a RunContext,
 }
 
 /// A session at work.
@@ -166,7 +109,12 @@ pub(super) async fn run(
 }
 
 /// The project as a session sees it: its worktree, its provider, a state directory of its own, and the budget of the run.
-fn open(shared: &Shared, root: &Path, id: &str, provider: &str) -> Result<Arc<ProjectContext>, ImproveError> {
+fn open(
+    shared: &RunContext,
+    root: &Path,
+    id: &str,
+    provider: &str,
+) -> Result<Arc<ProjectContext>, ImproveError> {
     let master = &shared.project;
     let state = shared.session_directory(id).join("state");
     let environment = master.environment.clone().with(VARIABLE, state.display().to_string());

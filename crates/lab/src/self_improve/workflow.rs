@@ -76,16 +76,16 @@ pub(super) async fn run(
     let concurrency = usize::from(project.settings.text(&table::PROVIDER) == "mock");
     let options = Options { concurrency, sync: None, listener: Box::new(|_| {}) };
     let steps = Arc::new(Mutex::new(Vec::new()));
-    let evaluated =
-        Evaluated { project: project.clone(), evaluator: evaluator.clone(), steps: steps.clone() };
+    let evaluator =
+        StepEvaluator { project: project.clone(), evaluator: evaluator.clone(), steps: steps.clone() };
     let mut directory = resumed.clone().unwrap_or_default();
     let ending = match resumed {
-        Some(path) => continue_run(project, &path, options, &evaluated, cancel).await,
+        Some(path) => continue_run(project, &path, options, &evaluator, cancel).await,
         None => {
             let prepared = PreparedRun::new(project, prompt, options).map_err(DriveError::from)?;
             directory = prepared.directory().path().to_path_buf();
             note(&directory)?;
-            begin(project, prepared, prompt, plan, &evaluated, cancel).await
+            begin(project, prepared, prompt, plan, &evaluator, cancel).await
         }
     };
     let ending = match ending {
@@ -106,7 +106,7 @@ async fn begin(
     prepared: PreparedRun,
     prompt: &str,
     plan: &Plan,
-    evaluated: &Evaluated,
+    evaluator: &StepEvaluator,
     cancel: &CancellationToken,
 ) -> Result<Option<Outcome>, DriveError> {
     let agents = Arc::new(StepAgents::open(project, prepared.directory(), prepared.trace(), cancel)?);
@@ -122,33 +122,33 @@ async fn begin(
         }
     };
     let run = prepared.begin(project, workflow)?;
-    go(project, run, agents, evaluated, cancel).await.map(Some)
+    go(project, run, agents, evaluator, cancel).await.map(Some)
 }
 
 async fn continue_run(
     project: &Arc<ProjectContext>,
     path: &Path,
     options: Options,
-    evaluated: &Evaluated,
+    evaluator: &StepEvaluator,
     cancel: &CancellationToken,
 ) -> Result<Option<Outcome>, DriveError> {
     let run = Run::resume(project, path, options)?;
     let agents = Arc::new(StepAgents::open(project, run.directory(), &run.trace(), cancel)?);
-    go(project, run, agents, evaluated, cancel).await.map(Some)
+    go(project, run, agents, evaluator, cancel).await.map(Some)
 }
 
 async fn go(
     project: &Arc<ProjectContext>,
     mut run: Run,
     agents: Arc<StepAgents>,
-    evaluated: &Evaluated,
+    evaluator: &StepEvaluator,
     cancel: &CancellationToken,
 ) -> Result<Outcome, DriveError> {
     let mut workers = Workers::new();
     workers.insert("Command".into(), Arc::new(Command::new(project.clone())));
     workers.extend(roles_for(&agents, &run.workflow().metadata));
     let wrap = |inner: Arc<dyn Worker>| -> Arc<dyn Worker> {
-        Arc::new(EvaluatedWorker { inner, of: evaluated.clone() })
+        Arc::new(EvaluatedWorker { inner, evaluator: evaluator.clone() })
     };
     let mut workers: Workers = workers.into_iter().map(|(name, worker)| (name, wrap(worker))).collect();
     workers.insert("Echo".into(), Arc::new(Echo));
@@ -169,9 +169,9 @@ fn count_calls(run: &Path) -> (u64, u64) {
     (of("model_call"), of("tool_call"))
 }
 
-/// How steps are evaluated, and the results.
+/// Evaluates the worktree of a session after its steps, and keeps the results.
 #[derive(Debug, Clone)]
-struct Evaluated {
+struct StepEvaluator {
     project: Arc<ProjectContext>,
     evaluator: Arc<Evaluator>,
     steps: Arc<Mutex<Vec<StepEvaluation>>>,
@@ -181,7 +181,7 @@ struct Evaluated {
 #[derive(Debug)]
 struct EvaluatedWorker {
     inner: Arc<dyn Worker>,
-    of: Evaluated,
+    evaluator: StepEvaluator,
 }
 
 #[async_trait]
@@ -207,7 +207,8 @@ impl Worker for EvaluatedWorker {
         if cancel.is_cancelled() || !self.inner.writes(order) {
             return report;
         }
-        let Some(evaluation) = self.of.evaluator.evaluate(&self.of.project, cancel).await else {
+        let Some(evaluation) = self.evaluator.evaluator.evaluate(&self.evaluator.project, cancel).await
+        else {
             return report;
         };
         let figures = [("failing_tests", evaluation.failed), ("passed_tests", evaluation.passed)];
@@ -218,7 +219,7 @@ impl Worker for EvaluatedWorker {
             }
         }
         let done = StepEvaluation { step_id: order.step_id.clone(), attempt: order.attempt, evaluation };
-        self.of.steps.lock().unwrap_or_else(PoisonError::into_inner).push(done);
+        self.evaluator.steps.lock().unwrap_or_else(PoisonError::into_inner).push(done);
         report
     }
 }
