@@ -13,7 +13,7 @@ use marvin_memory::index::Kind;
 use marvin_memory::memory::{CandidateOrigin, Memory, ProposalOutcome, Recall, RecalledMemory};
 use marvin_memory::places::Places;
 use marvin_memory::proposal::{Origin, TurnSources};
-use marvin_tools::{DynTool, Output, Tool, ToolContext, ToolError};
+use marvin_tools::{DynTool, Output, Tool, ToolContext, ToolError, run_blocking};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -88,13 +88,6 @@ fn failed(error: impl std::fmt::Display) -> ToolError {
     ToolError::Failed(error.to_string())
 }
 
-/// Runs work that waits for the disk outside the async runtime.
-async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
-) -> Result<T, ToolError> {
-    tokio::task::spawn_blocking(work).await.map_err(failed)?
-}
-
 /// Asks the memory.
 #[derive(Debug, Clone)]
 pub struct MemoryQuery(Arc<MemoryHandle>);
@@ -163,7 +156,7 @@ impl Tool for MemoryQuery {
             kinds.push(kind);
         }
         let asked = self.0.clone();
-        let (number, found) = aside(move || asked.query(&input, &kinds)).await?;
+        let (number, found) = run_blocking(move || asked.query(&input, &kinds)).await?;
         let mut text = String::new();
         for one in &found {
             let age = one.age_days.map_or(String::new(), |days| format!(", {days} days old"));
@@ -262,7 +255,7 @@ impl Tool for MemoryPropose {
             candidate.checked(&context.redactor).map_err(|error| ToolError::Usage(error.to_string()))?;
         let name = candidate.fingerprint();
         let asked = self.0.clone();
-        let outcome = aside(move || asked.propose(candidate)).await?;
+        let outcome = run_blocking(move || asked.propose(candidate)).await?;
         let reason = match outcome {
             Some(ProposalOutcome::Pending(_)) => None,
             Some(ProposalOutcome::Skipped(why)) => Some(why.to_string()),

@@ -45,4 +45,4 @@ pub use artifact::Artifact;
 pub use context::{ProgressSink, Step, ToolContext};
 pub use registry::{CallOutcome, MISUNDERSTOOD, Mode, Toolbox};
 pub use result::{Confidence, Output, ToolError, ToolResult};
-pub use tool::{DynTool, NoInput, PreparedCall, Tool};
+pub use tool::{DynTool, NoInput, PreparedCall, Tool, run_blocking};

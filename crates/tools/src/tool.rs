@@ -37,6 +37,16 @@ pub trait Tool: Clone + Send + Sync + 'static {
     async fn call(&self, input: Self::Input, context: &ToolContext) -> Result<Output<Self::Data>, ToolError>;
 }
 
+/// Runs work that takes the CPU or waits for the disk on a thread beside the async runtime.
+///
+/// # Errors
+/// Those of the work, and when it panicked.
+pub async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| ToolError::Failed(error.to_string()))?
+}
+
 /// Input of a tool without arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

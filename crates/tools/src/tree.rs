@@ -2,7 +2,7 @@
 
 use crate::context::ToolContext;
 use crate::result::{Confidence, Output, ToolError};
-use crate::tool::{DynTool, Tool};
+use crate::tool::{DynTool, Tool, run_blocking};
 use crate::walk::{self, Walk, WalkItem};
 use async_trait::async_trait;
 use marvin_gate::{DirectoryEntryKind, Intent, Touches, Workspace, WorkspacePath};
@@ -71,9 +71,7 @@ impl Tool for Tree {
         let cancel = context.cancel.child_token();
         let _guard = cancel.clone().drop_guard();
         // A large tree takes a while, so not on a thread of the runtime.
-        tokio::task::spawn_blocking(move || list(&input, &path, &workspace, &cancel))
-            .await
-            .map_err(|_| ToolError::Failed("the listing failed internally".into()))?
+        run_blocking(move || list(&input, &path, &workspace, &cancel)).await
     }
 }
 

@@ -11,7 +11,7 @@ mod hits;
 
 use crate::context::ToolContext;
 use crate::result::{Confidence, FILE_LIMIT, Output, ToolError};
-use crate::tool::{DynTool, Tool};
+use crate::tool::{DynTool, Tool, run_blocking};
 use crate::walk;
 use async_trait::async_trait;
 use engine::{Files, Finder};
@@ -114,9 +114,7 @@ impl Tool for CodeGrep {
         let redactor = Arc::clone(&context.redactor);
         let granted = GrantedFiles::from_settings(&context.settings);
         // Searching a large tree takes the CPU for a while, so not on a thread of the runtime.
-        tokio::task::spawn_blocking(move || search(&input, &workspace, limit, &cancel, &redactor, &granted))
-            .await
-            .map_err(|_| ToolError::Failed("the search failed internally".into()))?
+        run_blocking(move || search(&input, &workspace, limit, &cancel, &redactor, &granted)).await
     }
 }
 

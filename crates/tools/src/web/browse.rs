@@ -5,7 +5,7 @@ use super::get::{self, FetchRequest};
 use super::html::{Document, Selector, Style, links, text, title};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
-use crate::tool::Tool;
+use crate::tool::{Tool, run_blocking};
 use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::{Intent, Touches};
@@ -97,7 +97,7 @@ impl Tool for ScrapePage {
             };
         let page = fetch_page(&input.url, context).await?;
         let work = move || scrape(&page, input.extract, selector.as_ref(), input.max_length);
-        on_another_thread(work).await
+        run_blocking(work).await
     }
 }
 
@@ -129,7 +129,7 @@ impl Tool for BrowseWeb {
 
     async fn call(&self, input: BrowseInput, context: &ToolContext) -> Result<Output<PageData>, ToolError> {
         let page = fetch_page(&input.url, context).await?;
-        on_another_thread(move || {
+        run_blocking(move || {
             let base = page.base()?;
             let words = match &page.document {
                 Some(document) => text(document, &document.main_part(), Style::Links, &base),
@@ -143,14 +143,6 @@ impl Tool for BrowseWeb {
 
 async fn fetch_page(url: &str, context: &ToolContext) -> Result<DecodedPage, ToolError> {
     read(get::page(FetchRequest::page(url, MAX_PAGE_BYTES, DEADLINE), context).await?).await
-}
-
-async fn on_another_thread(
-    work: impl FnOnce() -> Result<Output<PageData>, ToolError> + Send + 'static,
-) -> Result<Output<PageData>, ToolError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|_| ToolError::Failed("the page could not be read".into()))?
 }
 
 fn scrape(

@@ -4,7 +4,7 @@ use super::get::{self, FetchRequest};
 use super::html::{Document, Style, text};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
-use crate::tool::Tool;
+use crate::tool::{Tool, run_blocking};
 use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::{Intent, Touches};
@@ -85,9 +85,7 @@ impl Tool for ReadRss {
             )));
         }
         let (url, bytes, most) = (page.url, page.bytes, input.max_items.clamp(1, 50));
-        tokio::task::spawn_blocking(move || parse(url, &bytes, most))
-            .await
-            .map_err(|_| ToolError::Failed("the feed could not be read".into()))?
+        run_blocking(move || parse(url, &bytes, most)).await
     }
 }
 
