@@ -55,6 +55,14 @@ pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     write(path, bytes, Some(0o600), true)
 }
 
+/// Like [`replace`], for a program.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_executable(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    write(path, bytes, Some(0o755), true)
+}
+
 fn write(path: &Path, bytes: &[u8], mode: Option<u32>, durable: bool) -> Result<(), WriteError> {
     let attempt = || -> std::io::Result<()> {
         let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));

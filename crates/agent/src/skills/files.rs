@@ -4,6 +4,7 @@ use super::skill::{SKILL_FILE, SkillError};
 use marvin_base::file_stamp::FileStamp;
 use marvin_base::files::{self, Links};
 use marvin_base::signature;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Files of one skill, their bytes together, and directories on the way to one.
@@ -75,6 +76,20 @@ pub(super) fn stamps(directory: &Path) -> Result<FileStamps, SkillError> {
         (path, stamp)
     };
     Ok(list(directory)?.into_iter().map(stamp).collect())
+}
+
+/// A file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillFile {
+    /// Relative to the directory of the skill.
+    pub path: String,
+    pub content: Vec<u8>,
+    pub is_executable: bool,
+}
+
+/// Whether the owner of a file may execute it.
+pub(super) fn is_executable(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|facts| facts.permissions().mode() & 0o100 != 0)
 }
 
 /// Reads a file of a skill.

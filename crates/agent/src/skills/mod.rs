@@ -14,7 +14,7 @@ mod registry;
 mod skill;
 mod tool;
 
-pub use files::{hash, list as list_files};
+pub use files::{SkillFile, hash, list as list_files};
 pub use listing::SkillSource;
 pub use record::{Registration, SkillEvent, SkillStatus, Trust, append};
 pub use registry::{KnownSkill, RefusedSkill, SkillRegistry, Skills, check_tools, read_directory};

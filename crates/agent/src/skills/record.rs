@@ -25,7 +25,7 @@ pub(super) struct RecordEntry {
     pub event: SkillEvent,
 }
 
-/// What happened to a skill.
+/// An event in the life of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum SkillEvent {
@@ -49,7 +49,7 @@ pub enum SkillEvent {
     },
 }
 
-/// How a skill came about, and what proved it.
+/// Provenance and proof of a skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Registration {

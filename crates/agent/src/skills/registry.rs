@@ -1,5 +1,6 @@
 //! The registry: finds skills, refuses those that cannot be used with the reason, and reads again what changed.
 
+use super::files::SkillFile;
 use super::record::{self, SkillEvent, SkillStatus, Statuses};
 use super::skill::{self, MAX_SKILL_FILE_BYTES, Origin, SKILL_FILE, Skill, SkillError};
 use super::{BUILT_IN, files};
@@ -10,6 +11,7 @@ use marvin_base::files::{Links, read_text};
 use marvin_base::layout::Layout;
 use marvin_base::ledger::LedgerError;
 use marvin_base::redact::Redactor;
+use marvin_base::settings::nearest_of;
 use marvin_base::signature::hash_bytes;
 use marvin_gate::Access;
 use marvin_tools::{Mode, Toolbox};
@@ -76,13 +78,23 @@ impl KnownSkill {
     ///
     /// # Errors
     /// When one of them cannot be read.
-    pub fn files(&self) -> Result<Vec<(String, Vec<u8>)>, SkillError> {
+    pub fn files(&self) -> Result<Vec<SkillFile>, SkillError> {
         let Some(directory) = &self.skill.directory else {
-            let text = BUILT_IN.iter().find(|(name, _)| *name == self.skill.name).map(|(_, text)| *text);
-            return Ok(text.into_iter().map(|text| (SKILL_FILE.to_string(), text.into())).collect());
+            let own = BUILT_IN.iter().filter(|(name, _)| *name == self.skill.name);
+            let file = |(_, text): &(&str, &str)| SkillFile {
+                path: SKILL_FILE.to_string(),
+                content: text.as_bytes().to_vec(),
+                is_executable: false,
+            };
+            return Ok(own.map(file).collect());
         };
         let paths = files::list(directory)?.into_iter().filter(|path| !files::is_hidden(path));
-        paths.map(|path| Ok((path.display().to_string(), files::read(directory, &path)?))).collect()
+        let file = |path: PathBuf| {
+            let content = files::read(directory, &path)?;
+            let is_executable = files::is_executable(&directory.join(&path));
+            Ok(SkillFile { path: path.display().to_string(), content, is_executable })
+        };
+        paths.map(file).collect()
     }
 
     /// Its instructions, as an agent is told them.
@@ -125,7 +137,7 @@ impl RefusedSkill {
 pub struct Skills {
     pub skills: Vec<KnownSkill>,
     pub refused: Vec<RefusedSkill>,
-    /// Why the record does not count, so that nothing is trusted by it.
+    /// The reason why the record does not count, so that nothing is trusted by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -135,6 +147,17 @@ impl Skills {
     pub fn find(&self, name: &str) -> Option<&KnownSkill> {
         let name = name.trim();
         self.skills.iter().find(|known| known.skill.name == name)
+    }
+
+    /// The reason why no usable skill has this name, if one can be given: its refusal, or a name that is near.
+    #[must_use]
+    pub fn explain_missing(&self, name: &str) -> Option<String> {
+        let name = name.trim();
+        if let Some(refused) = self.refused.iter().find(|refused| refused.name == name) {
+            return Some(refused.reason.clone());
+        }
+        let near = nearest_of(name, self.skills.iter().map(|known| known.skill.name.as_str()))?;
+        Some(format!("did you mean `{near}`?"))
     }
 }
 
@@ -319,7 +342,7 @@ impl SkillRegistry {
         let sentence = |known: &&KnownSkill| {
             let name = &known.skill.name;
             format!(
-                "the skill `{name}` failed in use and is no longer trusted\n  hint: `marvin skills show {name}` gives its figures"
+                "the skill `{name}` is no longer trusted: too many turns that used it failed\n  hint: `marvin skills show {name}` shows its figures"
             )
         };
         Ok(used.iter().filter(lost).map(sentence).collect())

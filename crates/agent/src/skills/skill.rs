@@ -18,7 +18,7 @@ const MAX_DESCRIPTION_CHARS: usize = 1_024;
 const MAX_VALUE_CHARS: usize = 4_000;
 const MAX_FRONT_MATTER_BYTES: usize = 32 * 1024;
 
-/// Where a skill comes from, in order of precedence among skills of equal trust.
+/// The origin of a skill, in order of precedence among skills of equal trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -52,7 +52,7 @@ impl Origin {
     }
 }
 
-/// Why a directory is not a usable skill.
+/// Reasons to refuse a directory as a skill.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkillError {
     #[error("it has no {SKILL_FILE}")]
@@ -120,7 +120,7 @@ pub struct Skill {
     pub text: Arc<str>,
 }
 
-/// What Marvin adds to the open format, from `metadata`.
+/// Marvin's additions to the open format, from `metadata`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SkillFacts {
     #[serde(skip_serializing_if = "String::is_empty")]

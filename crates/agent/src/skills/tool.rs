@@ -5,11 +5,10 @@ use super::registry::{KnownSkill, SkillRegistry};
 use super::skill::SKILL_FILE;
 use async_trait::async_trait;
 use marvin_base::layout::Layout;
-use marvin_base::settings::nearest_of;
 use marvin_gate::{Intent, Touches, judge};
 use marvin_memory::Places;
 use marvin_memory::lessons::{Lessons, Query};
-use marvin_tools::{Output, Tool, ToolContext, ToolError};
+use marvin_tools::{Output, Tool, ToolContext, ToolError, run_blocking};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -26,7 +25,7 @@ const MAX_LESSON_CHARS: usize = 600;
 #[derive(Debug, Clone)]
 pub struct LoadSkill(pub Arc<SkillRegistry>);
 
-/// Which skill.
+/// Input of [`LoadSkill`].
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadInput {
@@ -62,8 +61,7 @@ impl Tool for LoadSkill {
 
     async fn call(&self, input: LoadInput, context: &ToolContext) -> Result<Output<LoadedSkill>, ToolError> {
         let (registry, context) = (self.0.clone(), context.clone());
-        let loading = tokio::task::spawn_blocking(move || load(&registry, &input, &context));
-        loading.await.map_err(|error| ToolError::Failed(error.to_string()))?
+        run_blocking(move || load(&registry, &input, &context)).await
     }
 }
 
@@ -74,15 +72,7 @@ fn load(
 ) -> Result<Output<LoadedSkill>, ToolError> {
     let skills = registry.refresh();
     let Some(known) = skills.find(&input.name) else {
-        let refused = skills.refused.iter().find(|refused| refused.name == input.name.trim());
-        let why = refused.map_or_else(
-            || {
-                let names = skills.skills.iter().map(|known| known.skill.name.as_str());
-                let near = nearest_of(&input.name, names);
-                near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
-            },
-            |refused| format!(": {}", refused.reason),
-        );
+        let why = skills.explain_missing(&input.name).map(|why| format!(": {why}")).unwrap_or_default();
         let name = marvin_base::truncate::line(&input.name, 80);
         return Err(ToolError::Usage(format!("no usable skill is called `{name}`{why}")));
     };

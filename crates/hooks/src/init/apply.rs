@@ -31,6 +31,7 @@ impl Plan {
                 return Err(ApplyError::Moved(change.name.clone()));
             }
             match &change.after {
+                Some(bytes) if change.is_executable => atomic::replace_executable(&change.path, bytes)?,
                 Some(bytes) => atomic::replace(&change.path, bytes)?,
                 None => std::fs::remove_file(&change.path).map_err(|source| failed(change, source))?,
             }

@@ -5,6 +5,7 @@ use super::place::{self, ProjectFile};
 use super::settings::{self, Trouble};
 use super::text::Edit;
 use super::{FileOutcome, Planner, Refusal, block, starters, templates};
+use marvin_agent::skills::SkillFile;
 use marvin_base::layout::clients as places;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -164,19 +165,23 @@ impl Planner<'_> {
     /// Skills that speak of Marvin, for Claude Code, and those of the project and the person for both.
     fn skills(&mut self) {
         let root = self.shared().to_path_buf();
-        let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+        let mut files: Vec<SkillFile> = Vec::new();
         for client in self.request.clients.clone() {
             let directory = clients::skills(client);
             if client == Client::Claude {
                 let own = templates::SKILLS.iter();
-                files.extend(own.map(|(skill, text)| {
-                    (format!("{directory}/{skill}/SKILL.md"), text.as_bytes().to_vec())
+                files.extend(own.map(|(skill, text)| SkillFile {
+                    path: format!("{directory}/{skill}/SKILL.md"),
+                    content: text.as_bytes().to_vec(),
+                    is_executable: false,
                 }));
             }
             let further = self.request.skills.iter();
-            files.extend(further.map(|(path, content)| (format!("{directory}/{path}"), content.clone())));
+            files.extend(
+                further.map(|file| SkillFile { path: format!("{directory}/{}", file.path), ..file.clone() }),
+            );
         }
-        for (relative, text) in files {
+        for SkillFile { path: relative, content: text, is_executable } in files {
             let name = self.place.name(&root, &relative);
             let found = match place::open(self.within(), &root, &relative) {
                 Ok(found) => found,
@@ -196,6 +201,9 @@ impl Planner<'_> {
                 FileOutcome::Made | FileOutcome::Merged => {
                     self.new.made(&name, &text);
                     self.add(&name, found, Some(text), state, "");
+                    if let Some(change) = self.changes.last_mut() {
+                        change.is_executable = is_executable;
+                    }
                 }
                 FileOutcome::Kept => self.stays(&name, found, state, "it is yours"),
                 _ => self.stays(&name, found, state, ""),

@@ -26,6 +26,7 @@ pub use clients::{Client, HOOK_PROGRAM, Program, kebab};
 pub use place::Place;
 pub use status::{HookFile, hook_files};
 
+use marvin_agent::skills::SkillFile;
 use marvin_base::layout::clients as places;
 use place::ProjectFile;
 use receipt::Receipt;
@@ -40,8 +41,8 @@ pub struct Request<'a> {
     pub program: Program,
     /// The files of starter packs: path below the directory of packs, and text.
     pub packs: &'a [(&'a str, &'a str)],
-    /// The files of skills for the clients: path below a directory of skills, and content.
-    pub skills: Vec<(String, Vec<u8>)>,
+    /// The files of skills for the clients, with paths below a directory of skills.
+    pub skills: Vec<SkillFile>,
     pub remove: bool,
 }
 
@@ -102,6 +103,8 @@ pub struct Change {
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
     pub state: FileOutcome,
+    /// Whether the file is a program.
+    pub is_executable: bool,
     pub note: String,
 }
 
@@ -207,6 +210,7 @@ impl<'a> Planner<'a> {
             before: found.content,
             after,
             state,
+            is_executable: false,
             note: note.into(),
         });
     }
@@ -259,6 +263,7 @@ impl<'a> Planner<'a> {
                 before: self.receipt.content.clone(),
                 after,
                 state,
+                is_executable: false,
                 note: "receipt for `marvin init --remove`".to_string(),
             };
             let at = if self.request.remove { self.changes.len() } else { 0 };

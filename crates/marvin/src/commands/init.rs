@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::project::{current_directory, project_context};
 use crate::{deciding, output};
 use clap::{Args, ValueEnum};
-use marvin_agent::skills::Origin;
+use marvin_agent::skills::{Origin, SkillFile};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
@@ -115,8 +115,8 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<Exit, Failure> {
     Ok(if plan.problems.is_empty() { Exit::Success } else { Exit::Blocked })
 }
 
-/// Files of the skills that are trusted or proved, without hidden ones: path below a directory of skills, and content.
-fn skill_files(place: &Place) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+/// Files of the skills that are trusted or proved, without hidden ones, with paths below a directory of skills.
+fn skill_files(place: &Place) -> Result<Vec<SkillFile>, Failure> {
     let skills = project_context(Some(&place.top), true, Vec::new())?.skills;
     let mut files = Vec::new();
     for known in skills.refresh().skills {
@@ -125,8 +125,9 @@ fn skill_files(place: &Place) -> Result<Vec<(String, Vec<u8>)>, Failure> {
             let own = known.files().map_err(|error| {
                 Failure::failed(format!("cannot install the skill `{}`: {error}", known.skill.name))
             })?;
+            let name = &known.skill.name;
             files.extend(
-                own.into_iter().map(|(path, content)| (format!("{}/{path}", known.skill.name), content)),
+                own.into_iter().map(|file| SkillFile { path: format!("{name}/{}", file.path), ..file }),
             );
         }
     }

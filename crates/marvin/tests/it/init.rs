@@ -5,6 +5,7 @@ use marvin_testing::git;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -362,7 +363,8 @@ fn skills_that_are_trusted_go_to_both_clients_and_back() {
     git(&world.project(), &["init", "-q"]);
     let text = |name: &str| format!("---\nname: {name}\ndescription: About {name}.\n---\nDo it.\n");
     world.write(".marvin/skills/deploy/SKILL.md", &text("deploy"));
-    world.write(".marvin/skills/deploy/scripts/push.sh", "echo pushed\n");
+    let script = world.write(".marvin/skills/deploy/scripts/push.sh", "echo pushed\n");
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
     world.write(".marvin/skills/unread/SKILL.md", &text("unread"));
     world.write(".agents/skills/planner/SKILL.md", &text("planner"));
     world.person(["skills", "trust", "deploy"]).run().exits(0);
@@ -376,6 +378,11 @@ fn skills_that_are_trusted_go_to_both_clients_and_back() {
             assert_eq!(made[&format!("{place}/skills/{file}")], "made", "{place} {file}");
         }
         assert!(!world.project().join(place).join("skills/unread").exists(), "no person answers for it");
+        let mode = |file: &str| {
+            let path = world.project().join(place).join("skills/deploy").join(file);
+            fs::metadata(path).unwrap().permissions().mode() & 0o111
+        };
+        assert!(mode("scripts/push.sh") != 0 && mode("SKILL.md") == 0, "{place}");
     }
     assert_eq!(made[".agents/skills/planner/SKILL.md"], "kept");
     let again = done(&world, &["--client", "both", "--skills", "--json"]).json();

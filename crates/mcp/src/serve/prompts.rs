@@ -2,7 +2,6 @@
 
 use marvin_agent::skills::Skills;
 use marvin_base::redact::{Redactor, Scope};
-use marvin_base::settings::nearest_of;
 use rmcp::model::{
     ErrorData, GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role,
 };
@@ -28,11 +27,8 @@ pub(super) fn get(
     redactor: &Redactor,
 ) -> Result<GetPromptResult, ErrorData> {
     let Some(known) = skills.find(&request.name) else {
-        let refused = skills.refused.iter().find(|refused| refused.name == request.name);
-        let names = skills.skills.iter().map(|known| known.skill.name.as_str());
-        let near = nearest_of(&request.name, names).map(|near| format!("did you mean `{near}`?"));
-        let why = refused.map(|refused| refused.reason.clone()).or(near).unwrap_or_default();
-        let message = format!("Unknown prompt: {}: {why}", marvin_base::truncate::line(&request.name, 80));
+        let why = skills.explain_missing(&request.name).map(|why| format!(": {why}")).unwrap_or_default();
+        let message = format!("Unknown prompt: {}{why}", marvin_base::truncate::line(&request.name, 80));
         return Err(ErrorData::invalid_params(redactor.text(&message).into_owned(), None));
     };
     let mut text = known.told_text();
