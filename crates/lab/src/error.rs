@@ -1,6 +1,7 @@
 //! Errors of running and grading tasks.
 
 use marvin_agent::SessionError;
+use marvin_agent::skills::SkillError;
 use marvin_base::Exit;
 use marvin_base::atomic::WriteError;
 use marvin_flow::drive::DriveError;
@@ -42,6 +43,12 @@ pub enum LabError {
     Memory(#[from] marvin_memory::MemoryError),
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<SkillError> for LabError {
+    fn from(error: SkillError) -> Self {
+        LabError::Skill { reason: error.to_string(), hint: error.hint().unwrap_or_default() }
+    }
 }
 
 impl From<DriveError> for LabError {

@@ -1,8 +1,10 @@
 //! The pipeline of a new skill: draft by an agent in a worktree, proof by the shell, registration.
 //!
-//! Limits: a build that was killed is not resumed. It leaves its run and its worktree behind, and nothing is registered.
+//! A build that was killed is not resumed: nothing is registered, and the next build cleans up after it ([`super::cleanup`]).
 
 use super::candidate::{self, Candidate};
+use super::cleanup::{clean_up, copy_beside, remove_worktree, worktree};
+use super::draft;
 use super::proof::{self, SkillProof};
 use crate::error::LabError;
 use crate::snapshot::put;
@@ -14,11 +16,11 @@ use marvin_agent::skills::{
 use marvin_agent::step_agents::{Job, JobResult, Rights, StepAgents};
 use marvin_agent::trace::{Listener, Trace};
 use marvin_agent::{ProjectContext, SessionError, roles::Role};
-use marvin_base::layout::Layout;
 use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::run::RunDirectory;
 use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
 use marvin_base::{Exit, clock, run, truncate};
+use marvin_flow::engine::Lock;
 use marvin_gate::{Access, Scope};
 use marvin_memory::Places;
 use marvin_memory::lessons::{Header, Lesson, Lessons};
@@ -30,11 +32,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Attempts of the agent; each is told why the one before was refused.
 const MAX_ATTEMPTS: u32 = 3;
-/// The directory of the draft in the worktree.
-const DRAFT: &str = "skill-draft";
 const MAX_EXCERPT_CHARS: usize = 4_000;
 
-/// What a new skill is for.
+/// The request for a new skill.
 #[derive(Debug, Clone)]
 pub struct SkillRequest {
     pub name: String,
@@ -47,7 +47,7 @@ pub struct SkillRequest {
     pub from_run: Option<String>,
 }
 
-/// How a build ended.
+/// The result of a build.
 #[derive(Debug, Serialize)]
 pub struct BuildReport {
     pub skill: String,
@@ -55,7 +55,7 @@ pub struct BuildReport {
     pub status: &'static str,
     pub run: String,
     pub attempts: u32,
-    /// Where the skill is, or its draft.
+    /// The directory of the skill, or of its draft.
     pub directory: PathBuf,
     #[serde(flatten)]
     pub proof: Option<SkillProof>,
@@ -77,11 +77,7 @@ impl SkillRequest {
             hint: "`marvin build-skill --help` shows an example",
         };
         if !is_name(&self.name) {
-            let error = SkillError::Name(self.name.clone());
-            return Err(LabError::Skill {
-                reason: error.to_string(),
-                hint: error.hint().unwrap_or_default(),
-            });
+            return Err(SkillError::Name(self.name.clone()).into());
         }
         for (key, text) in [
             ("--purpose", &self.purpose),
@@ -142,11 +138,11 @@ impl SkillRequest {
     fn task(&self, refused: Option<&str>, excerpt: Option<&str>) -> String {
         let mut text = format!(
             "Build the skill `{name}`.\n\nPurpose: {}\nContract: {}\nThe gap that it closes: {}\n\n\
-             Write it into `{DRAFT}/{name}/`; nothing else is kept:\n\
+             Write it into `{drafts}/{name}/`; nothing else is kept:\n\
              - `{SKILL_FILE}`, which begins with exactly this front matter, with a description of your own:\n\n{}\n\
              - code in `scripts/`, where a program does it better than a reader; long material in `references/`;\n\
              - tests in `tests/` that run on any machine without network: `tests/test_*.py` for pytest, or another runner whose line \
-             stands in the front matter as `marvin-test` below `metadata`. They run in a copy of `{DRAFT}/{name}/` alone. They must \
+             stands in the front matter as `marvin-test` below `metadata`. They run in a copy of `{drafts}/{name}/` alone. They must \
              pass with the code, and fail when everything but {SKILL_FILE} and `tests/` is taken away.\n\n\
              The shell runs the tests itself and registers the skill only if that is so.\n",
             self.purpose,
@@ -154,6 +150,7 @@ impl SkillRequest {
             self.justification,
             self.front_matter(),
             name = self.name,
+            drafts = draft::DIRECTORY,
         );
         if let Some(excerpt) = excerpt {
             text.push_str(&format!(
@@ -187,8 +184,11 @@ pub async fn build(
 ) -> Result<BuildReport, LabError> {
     let directory = request.check(project)?;
     let excerpt = request.from_run.as_deref().map(|name| excerpt(project, name)).transpose()?;
+    clean_up(project, tell).await?;
     let project = Arc::new(project.clone());
     let run = RunDirectory::create_in(&project.layout)?;
+    // Before its record: a run that is recorded and not locked was killed.
+    let _lock = Lock::take(run.path())?;
     let ledger = Ledger::open_chained(&run.trace(), Durability::Turn, project.redactor.clone());
     let trace = Trace::new(ledger.map_err(SessionError::from)?, listener);
     let mut record = RunRecord {
@@ -227,7 +227,7 @@ struct Build<'a> {
 
 impl Build<'_> {
     async fn whole(&self, directory: &Path) -> Result<BuildReport, LabError> {
-        let relative = Layout::worktree(self.run.id(), "skill", 1);
+        let relative = worktree(self.run.id());
         let context = self.project.tool_context(self.cancel.clone(), None);
         let failed = |error: marvin_tools::ToolError| LabError::Skill {
             reason: format!("cannot create a worktree: {error}"),
@@ -241,15 +241,12 @@ impl Build<'_> {
         }
         git::add_worktree(&relative.display().to_string(), &context).await.map_err(failed)?;
         let ended = self.attempts(directory, &worktree).await;
-        // Best effort: a leftover worktree is harmless.
-        let context = self.project.tool_context(CancellationToken::new(), None);
-        git::remove_worktree(&relative.display().to_string(), &context).await.ok();
+        remove_worktree(self.project, self.run.id()).await;
         ended
     }
 
     async fn attempts(&self, directory: &Path, worktree: &Path) -> Result<BuildReport, LabError> {
         let agents = StepAgents::open(self.project, self.run, self.trace, self.cancel)?;
-        let draft = worktree.join(DRAFT).join(&self.request.name);
         let (mut refused, mut last_hash): (Option<String>, Option<String>) = (None, None);
         let mut attempt = 0;
         loop {
@@ -263,19 +260,19 @@ impl Build<'_> {
             let staging =
                 staging.map_err(|error| LabError::file(Path::new("a temporary directory"), error))?;
             let staged = staging.path().join(&self.request.name);
-            let (why, proof) = match self.examine(&done, &draft, &staged).await? {
+            let (why, proof) = match self.examine(&done, worktree, &staged).await? {
                 Ok(proof) => return self.register(&staged, directory, attempt, proof),
                 Err(refused) => refused,
             };
             (self.tell)(&format!("attempt {attempt}: refused: {}", truncate::line(&why, 300)));
             self.trace.notice(format!("the draft was refused: {why}")).map_err(SessionError::from)?;
-            let hash = skills::hash(&draft).ok();
+            let hash = self.draft_hash(worktree);
             let is_over = !matches!(done.outcome.status, Status::Success | Status::Failed | Status::Partial);
             let is_same = hash == last_hash && refused.as_ref() == Some(&why);
             if attempt == MAX_ATTEMPTS || is_over || is_same {
                 let exit = if is_over { done.outcome.status.exit() } else { Exit::NotVerified };
-                let kept =
-                    candidate::keep(&self.project.layout, &self.request.name, self.run.id(), &why, &draft)?;
+                let (layout, name) = (&self.project.layout, &self.request.name);
+                let kept = candidate::keep(layout, name, self.run.id(), &why, worktree)?;
                 return Ok(self.candidate(kept, attempt, proof, exit));
             }
             (refused, last_hash) = (Some(why), hash);
@@ -286,18 +283,19 @@ impl Build<'_> {
     async fn examine(
         &self,
         done: &JobResult,
-        draft: &Path,
+        worktree: &Path,
         staged: &Path,
     ) -> Result<Result<SkillProof, (String, Option<SkillProof>)>, LabError> {
-        let copied = list_files(draft).map(|files| proof::copy(draft, &files, staged));
-        match copied {
-            Ok(copied) => copied?,
-            Err(error) if draft.exists() => return Ok(Err((error.to_string(), None))),
+        let draft = draft::path(worktree, &self.request.name);
+        match draft::files(worktree, &self.request.name) {
+            Ok(files) => proof::copy(&draft, &files, staged)?,
+            Err(error) if draft.symlink_metadata().is_ok() => return Ok(Err((error.to_string(), None))),
             Err(_) => {
                 let said = done.outcome.error.clone().unwrap_or_else(|| done.outcome.text.clone());
                 let said = truncate::line(&said, 300);
                 let why = format!(
-                    "the agent wrote no directory `{DRAFT}/{}`; the agent said: {said}",
+                    "the agent wrote no directory `{}/{}`; the agent said: {said}",
+                    draft::DIRECTORY,
                     self.request.name
                 );
                 return Ok(Err((why, None)));
@@ -318,10 +316,16 @@ impl Build<'_> {
         })
     }
 
+    /// The hash of a draft that can be read.
+    fn draft_hash(&self, worktree: &Path) -> Option<String> {
+        draft::files(worktree, &self.request.name).ok()?;
+        skills::hash(&draft::path(worktree, &self.request.name)).ok()
+    }
+
     fn job(&self, attempt: u32, worktree: &Path, refused: Option<&str>) -> Job {
         let scope = Scope {
-            name: format!("files outside of {DRAFT}/"),
-            open: vec![format!("{DRAFT}/")],
+            name: format!("files outside of {}/", draft::DIRECTORY),
+            open: vec![format!("{}/", draft::DIRECTORY)],
             closed: Vec::new(),
             reason: "Only the draft is kept.".into(),
         };
@@ -351,11 +355,13 @@ impl Build<'_> {
     ) -> Result<BuildReport, LabError> {
         let request = self.request;
         let lesson = self.teach(&proof)?;
-        let hash = skills::hash(staged).map_err(|error| LabError::Skill {
-            reason: error.to_string(),
-            hint: error.hint().unwrap_or_default(),
-        })?;
-        install(staged, directory)?;
+        let hash = skills::hash(staged)?;
+        let place = directory.parent().unwrap_or(directory);
+        let copy = copy_beside(place, self.run.id());
+        copy_staged(staged, &copy)?;
+        let place = place.canonicalize().map_err(|error| LabError::file(place, error))?;
+        let directory = place.join(&request.name);
+        // Registered first: a skill that is in its place is always one that was proved.
         let event = SkillEvent::Registered(Registration {
             hash: hash.clone(),
             run: self.run.id().to_string(),
@@ -365,9 +371,9 @@ impl Build<'_> {
             seen_red: proof.seen_red,
             lesson: lesson.clone(),
         });
-        let directory = directory.canonicalize().map_err(|error| LabError::file(directory, error))?;
         skills::append(&self.project.layout, &self.project.redactor, &request.name, Some(&directory), event)
             .map_err(SessionError::from)?;
+        std::fs::rename(&copy, &directory).map_err(|error| LabError::file(&directory, error))?;
         Ok(BuildReport {
             skill: request.name.clone(),
             status: REGISTERED,
@@ -430,22 +436,15 @@ impl Build<'_> {
     }
 }
 
-/// Copies a proved skill to its place, all or nothing.
-fn install(staged: &Path, directory: &Path) -> Result<(), LabError> {
-    let parent = directory.parent().unwrap_or(directory);
-    let temporary = parent.join(format!(".skill-{}", marvin_base::ids::short(12)));
-    let files = list_files(staged).map_err(|error| LabError::Skill {
-        reason: error.to_string(),
-        hint: error.hint().unwrap_or_default(),
-    })?;
-    let moved = proof::copy(staged, &files, &temporary).and_then(|()| {
-        std::fs::rename(&temporary, directory).map_err(|error| LabError::file(directory, error))
-    });
-    if moved.is_err() {
+/// Copies a proved skill to beside its place; nothing is left where that fails.
+fn copy_staged(staged: &Path, copy: &Path) -> Result<(), LabError> {
+    let files = list_files(staged)?;
+    let copied = proof::copy(staged, &files, copy);
+    if copied.is_err() {
         // The error that counts is the first one.
-        std::fs::remove_dir_all(&temporary).ok();
+        std::fs::remove_dir_all(copy).ok();
     }
-    moved
+    copied
 }
 
 /// Goal, end and last answer of a run, for the builder.

@@ -1,8 +1,8 @@
 //! Drafts of skills that were not registered, kept with the reason.
 
+use super::draft;
 use super::proof::copy;
 use crate::error::LabError;
-use marvin_agent::skills::list_files;
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
 use marvin_base::{atomic, clock};
@@ -26,17 +26,18 @@ pub struct Candidate {
     pub directory: PathBuf,
 }
 
-/// Keeps a draft. One that cannot be copied is kept as its reason alone.
+/// Keeps a draft of a worktree. One that cannot be copied is kept as its reason alone.
 pub(super) fn keep(
     layout: &Layout,
     skill: &str,
     run: &str,
     reason: &str,
-    draft: &Path,
+    worktree: &Path,
 ) -> Result<Candidate, LabError> {
     let place = layout.skill_candidates().join(run);
     let directory = place.join(skill);
-    copy(draft, &list_files(draft).unwrap_or_default(), &directory)?;
+    let files = draft::files(worktree, skill).unwrap_or_default();
+    copy(&draft::path(worktree, skill), &files, &directory)?;
     let candidate = Candidate {
         skill: skill.to_string(),
         run: run.to_string(),
@@ -47,6 +48,12 @@ pub(super) fn keep(
     let text = serde_json::to_string_pretty(&candidate).unwrap_or_default();
     atomic::replace(&place.join(FACTS), format!("{text}\n").as_bytes())?;
     Ok(candidate)
+}
+
+/// Whether a run has kept its draft.
+#[must_use]
+pub(super) fn is_kept(layout: &Layout, run: &str) -> bool {
+    layout.skill_candidates().join(run).join(FACTS).is_file()
 }
 
 /// The candidates of a project, newest first.

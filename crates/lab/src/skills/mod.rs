@@ -6,6 +6,8 @@
 
 mod builder;
 mod candidate;
+mod cleanup;
+mod draft;
 pub mod proof;
 
 pub use builder::{BuildReport, SkillRequest, build};

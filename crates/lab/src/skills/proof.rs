@@ -1,12 +1,13 @@
 //! Tests of a skill, run by the shell in the sandbox, in a fresh copy of the skill alone.
 //!
-//! Code is every file besides `SKILL.md`, `tests/` and the configuration of test runners; of a skill that is only text, it is `SKILL.md`. Tests that pass without the
-//! code prove nothing.
+//! Code is every file besides `SKILL.md`, `tests/` and the configuration of test runners. If a skill has no such file, `SKILL.md`
+//! takes the place of the code. Tests that pass without the code prove nothing.
 
 use crate::error::LabError;
 use crate::snapshot::put;
 use marvin_agent::skills::{SKILL_FILE, Skill, list_files};
 use marvin_agent::{ProjectContext, step_agents};
+use marvin_base::files::{self, Links};
 use marvin_base::truncate;
 use marvin_gate::decide_command;
 use marvin_tools::ToolError;
@@ -18,6 +19,8 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 const TEST_TIMEOUT_S: u64 = 300;
+/// A skill is smaller than this as a whole.
+const MAX_COPIED_BYTES: u64 = 64 * 1024 * 1024;
 /// The directory of a skill's tests.
 const TESTS: &str = "tests";
 
@@ -33,7 +36,7 @@ const RUNNER_FILES: [&str; 8] = [
     "setup.cfg",
 ];
 
-/// What the tests of a skill showed.
+/// The result of a skill's tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SkillProof {
     /// Whether they passed with the code and failed without it.
@@ -177,7 +180,8 @@ async fn run(
 pub(super) fn copy(from: &Path, files: &[PathBuf], to: &Path) -> Result<(), LabError> {
     for path in files {
         let (source, target) = (from.join(path), to.join(path));
-        let bytes = std::fs::read(&source).map_err(|error| LabError::file(&source, error))?;
+        let bytes = files::read(&source, MAX_COPIED_BYTES, Links::Refuse)
+            .map_err(|error| LabError::file(&source, error))?;
         put(&target, &bytes)?;
         let mode = source.metadata().map_err(|error| LabError::file(&source, error))?.permissions().mode();
         if mode & 0o100 != 0 {

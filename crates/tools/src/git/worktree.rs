@@ -115,12 +115,14 @@ pub async fn apply_whole(patch: &[u8], context: &ToolContext) -> Result<(), Tool
     Ok(())
 }
 
-/// Removes a worktree.
+/// Removes a worktree, also one whose creation was interrupted.
 ///
 /// # Errors
 /// When git fails.
 pub async fn remove_worktree(path: &str, context: &ToolContext) -> Result<(), ToolError> {
     let repository = Repository::open(context).await?;
-    repository.change_checked(&["worktree", "remove", "--force", path], Vec::new(), &[], context).await?;
+    repository
+        .change_checked(&["worktree", "remove", "--force", "--force", path], Vec::new(), &[], context)
+        .await?;
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! `marvin build-skill` and `marvin skills test`: what an agent writes counts when the shell has proved it.
 
 use super::{find, listed};
-use crate::support::{ProgramOutput, World, call, files_below, json_file};
+use crate::support::{
+    ProgramOutput, RunningProgram, World, call, commands_run, files_below, json_file, until,
+};
 use marvin_testing::git;
 use serde_json::{Value, json};
 
@@ -39,16 +41,29 @@ fn write(files: &[(&str, &str)]) -> Vec<Value> {
     files.iter().map(create).chain([end("SUCCESS")]).collect()
 }
 
+/// A draft that is proved.
+fn good() -> Vec<Value> {
+    write(&[("SKILL.md", &front("")), ("scripts/count.py", CODE), ("tests/test_count.py", TESTS)])
+}
+
 fn end(status: &str) -> Value {
     json!({"reply": {"json": {"status": status, "summary": "written"}}})
 }
 
 fn build(world: &World, script: &[Value], more: &[&str]) -> ProgramOutput {
+    start(world, script, more).end()
+}
+
+fn start(world: &World, script: &[Value], more: &[&str]) -> RunningProgram {
+    start_named(world, "count-words", script, more)
+}
+
+fn start_named(world: &World, name: &str, script: &[Value], more: &[&str]) -> RunningProgram {
     let script = world.script(script);
     let words = [
         "build-skill",
         "--name",
-        "count-words",
+        name,
         "--purpose",
         "count words",
         "--contract",
@@ -61,7 +76,11 @@ fn build(world: &World, script: &[Value], more: &[&str]) -> ProgramOutput {
         &script,
         "--json",
     ];
-    world.marvin(words).args(more).run()
+    world.marvin(words).args(more).start()
+}
+
+fn runs(world: &World) -> Value {
+    world.marvin(["runs", "list", "--json"]).run().exits(0).json()
 }
 
 /// Nothing is left in the project but what was there.
@@ -75,12 +94,7 @@ fn assert_untouched(world: &World) {
 #[test]
 fn a_proved_skill_is_registered_with_a_lesson() {
     let world = world();
-    let report = build(
-        &world,
-        &write(&[("SKILL.md", &front("")), ("scripts/count.py", CODE), ("tests/test_count.py", TESTS)]),
-        &[],
-    );
-    let report = report.exits(0).json();
+    let report = build(&world, &good(), &[]).exits(0).json();
     assert_eq!(
         (&report["status"], &report["passed"], &report["seen_red"]),
         (&json!("registered"), &json!(1), &json!(true))
@@ -198,4 +212,113 @@ fn what_cannot_be_built_is_refused_before_anything_runs() {
     // An agent does not build skills in the person's name.
     let words = ["build-skill", "--name", "a", "--purpose", "p", "--contract", "c", "--justification", "j"];
     world.marvin(words).env("CLAUDECODE", "1").run().exits(5);
+}
+
+/// A draft that leads out of the worktree would bring files of the person into the project.
+#[test]
+fn links_in_a_draft_are_refused() {
+    if !commands_run(&World::new()) {
+        return;
+    }
+    for (line, refused) in [
+        ("ln -s {home}/private/notes.txt skill-draft/count-words/notes.md", "`notes.md` is a link"),
+        (
+            "mv skill-draft/count-words skill-draft/old && ln -s {home}/private skill-draft/count-words",
+            "`skill-draft/count-words` is a link",
+        ),
+    ] {
+        let world = world();
+        let secret = crate::support::put(&world.home().join("private/notes.txt"), "the person's own")
+            .display()
+            .to_string();
+        let line = line.replace("{home}", &world.home().display().to_string());
+        let mut script = good();
+        script.insert(3, call("run_command", json!({"command": line})));
+        script.extend([end("SUCCESS"), end("SUCCESS")]);
+        let report = build(&world, &script, &[]).exits(3).json();
+        assert!(report["refused"].as_str().unwrap().contains(refused), "{report:#}");
+        assert_untouched(&world);
+        for file in files_below(&world.state())
+            .iter()
+            .filter(|file| file.starts_with(world.state().join("skill-record")))
+        {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            assert!(!text.contains("the person's own"), "{} has the content of {secret}", file.display());
+        }
+    }
+}
+
+#[test]
+fn the_next_build_cleans_up_after_a_killed_one() {
+    let world = world();
+    let slow = json!({"reply": {"json": {"status": "SUCCESS", "summary": "slow"}}, "delay_ms": 600_000});
+    let mut script = write(&[("SKILL.md", &front("")), ("scripts/count.py", CODE)]);
+    script.pop();
+    script.push(slow);
+    let running = start(&world, &script, &[]);
+    let worktrees = world.project().join(".marvin/worktrees");
+    until("the draft is written", || {
+        files_below(&worktrees).iter().any(|file| file.ends_with("count-words/scripts/count.py"))
+    });
+    let run = world.run();
+    assert_eq!(runs(&world)[0]["status"], "RUNNING");
+    running.signal(rustix::process::Signal::KILL);
+    running.end();
+    assert_eq!(runs(&world)[0]["status"], "BROKEN_OFF");
+    assert_eq!(git(&world.project(), &["worktree", "list"]).lines().count(), 2);
+
+    let report = build(&world, &good(), &[]).exits(0);
+    assert!(report.stderr.contains("was killed; its draft is kept as a candidate"), "{}", report.stderr);
+    assert_eq!(report.json()["status"], "registered");
+    assert_eq!(git(&world.project(), &["worktree", "list"]).lines().count(), 1);
+    assert!(files_below(&worktrees).iter().all(|file| file.ends_with(".gitignore")));
+    assert_eq!(json_file(&run.join("run.json"))["status"], "interrupted");
+    let found = listed(&world);
+    let candidate = &found["candidates"][0];
+    assert_eq!(candidate["run"], run.file_name().unwrap().to_str().unwrap());
+    assert!(candidate["reason"].as_str().unwrap().contains("was killed"), "{candidate:#}");
+    let kept = std::path::PathBuf::from(candidate["directory"].as_str().unwrap());
+    assert_eq!(std::fs::read_to_string(kept.join("scripts/count.py")).unwrap(), CODE);
+}
+
+#[test]
+fn a_build_that_is_running_is_left_alone() {
+    let world = world();
+    let slow = json!({"reply": {"json": {"status": "SUCCESS", "summary": "slow"}}, "delay_ms": 600_000});
+    let running = start_named(&world, "another", &[slow], &[]);
+    until("the worktree exists", || git(&world.project(), &["worktree", "list"]).lines().count() == 2);
+    build(&world, &good(), &[]).exits(0);
+    assert_eq!(git(&world.project(), &["worktree", "list"]).lines().count(), 2);
+    running.signal(rustix::process::Signal::INT);
+    running.end().exits(130);
+    assert_eq!(
+        git(&world.project(), &["worktree", "list"]).lines().count(),
+        1,
+        "an interrupted build cleans up itself"
+    );
+}
+
+/// However a build is killed, no skill is in place that was not registered, and the next build succeeds.
+#[test]
+fn a_killed_build_leaves_nothing_unproved() {
+    let script = good();
+    let whole = world();
+    let begun = std::time::Instant::now();
+    build(&whole, &script, &[]).exits(0);
+    let length = begun.elapsed();
+    for part in 1..=6 {
+        let world = world();
+        let running = start(&world, &script, &[]);
+        std::thread::sleep(length.mul_f64(f64::from(part) / 6.0));
+        running.signal(rustix::process::Signal::KILL);
+        running.end();
+        let found = listed(&world);
+        let skill = find(&found, "skills", "count-words");
+        if skill.is_null() {
+            build(&world, &script, &[]).exits(0);
+        } else {
+            assert!(skill["registration"].is_object(), "part {part}: {skill:#}");
+        }
+        assert!(find(&listed(&world), "skills", "count-words")["registration"].is_object(), "part {part}");
+    }
 }
