@@ -1,6 +1,7 @@
 //! Skills: found, trusted, told, loaded, reloaded, built and proved.
 
 mod build;
+mod roles;
 mod turns;
 mod variety;
 
