@@ -47,7 +47,7 @@ async fn change(
     context: &ToolContext,
 ) -> Result<ContainedRun, ToolError> {
     let words: Vec<&str> = NO_HOOKS.iter().chain(words).copied().collect();
-    repository.change(&words, Vec::new(), more, context).await
+    repository.integrate(&words, more, context).await
 }
 
 async fn checked(
@@ -130,6 +130,22 @@ pub async fn files(context: &ToolContext) -> Result<Vec<String>, ToolError> {
     files.sort();
     files.dedup();
     Ok(files)
+}
+
+/// Repositories inside the workspace that git tracks, with their commits.
+///
+/// # Errors
+/// When git fails.
+pub async fn nested_repositories(context: &ToolContext) -> Result<Vec<(String, String)>, ToolError> {
+    let repository = Repository::open(context).await?;
+    let entries = list(&repository, &["ls-files", "-z", "--cached", "--stage"], context).await?;
+    // `160000 COMMIT 0<tab>PATH`
+    let nested = entries.iter().filter_map(|entry| {
+        let (facts, path) = entry.split_once('\t')?;
+        let commit = facts.strip_prefix("160000 ")?.split(' ').next()?;
+        Some((path.to_string(), commit.to_string()))
+    });
+    Ok(nested.collect())
 }
 
 /// Paths that differ between two commits.

@@ -7,6 +7,7 @@ use marvin_base::environment::Environment;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
 use marvin_gate::JudgedCommand;
+use marvin_gate::sandbox::Policy;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -107,7 +108,31 @@ impl Repository {
         context: &ToolContext,
     ) -> Result<ContainedRun, ToolError> {
         let private = PrivateTempDir::new()?;
+        self.run_change(words, input, more, private.policy(context)?, context).await
+    }
+
+    /// Runs git for the shell itself, which brings in changes that were verified: files that steer agents, too.
+    pub(super) async fn integrate(
+        &self,
+        words: &[&str],
+        more: &[(&str, &str)],
+        context: &ToolContext,
+    ) -> Result<ContainedRun, ToolError> {
+        let private = PrivateTempDir::new()?;
         let mut policy = private.policy(context)?;
+        // Git's own files name programs and stay as they are.
+        policy.protected.retain(|path| path.components().any(|part| part.as_os_str() == ".git"));
+        self.run_change(words, Vec::new(), more, policy, context).await
+    }
+
+    async fn run_change(
+        &self,
+        words: &[&str],
+        input: Vec<u8>,
+        more: &[(&str, &str)],
+        mut policy: Policy,
+        context: &ToolContext,
+    ) -> Result<ContainedRun, ToolError> {
         if self.directories.common.as_path() != self.root.join(".git") {
             policy.writable.push(self.directories.common.clone());
             let steering =
