@@ -14,7 +14,7 @@ use crate::ticket::{self, Duty};
 use crate::verdict::{Decision, Verdict};
 use crate::workspace::Workspace;
 use marvin_base::redact::Redactor;
-use marvin_base::settings::Settings;
+use marvin_base::settings::{Settings, table};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -305,7 +305,7 @@ fn judge_path(text: &str, context: &Context<'_>, write: bool) -> Verdict {
              opens a file with the setting secrets.granted.",
         ),
         // A list of files that names it is a person's decision already.
-        Ok(path) if write && context.access.executes() => judge_steering(&path, workspace)
+        Ok(path) if write && context.access.executes() => judge_steering(&path, workspace, context)
             .unwrap_or_else(|| Verdict::allow("path.inside", "the path lies inside the working directory")),
         Ok(_) => Verdict::allow("path.inside", "the path lies inside the working directory"),
         Err(refusal) => workspace.explain(refusal).verdict(),
@@ -318,10 +318,14 @@ fn granted(context: &Context<'_>) -> secrets::GrantedFiles {
 }
 
 /// The verdict on writing a file that instructs agents or runs by itself, by its name or by where it leads.
-fn judge_steering(path: &WorkspacePath, workspace: &Workspace) -> Option<Verdict> {
+fn judge_steering(path: &WorkspacePath, workspace: &Workspace, context: &Context<'_>) -> Option<Verdict> {
     let real = workspace.resolve(path).unwrap_or_default();
+    let is_granted = is_granted_instruction(path, &real, context);
     let real: Vec<&str> = real.iter().filter_map(|part| part.to_str()).collect();
     let given: Vec<&str> = path.as_str().split('/').collect();
+    if is_granted && path::is_instruction(&given) {
+        return None;
+    }
     if path::is_instruction(&real) || path::is_instruction(&given) {
         return Some(Verdict::ask(
             "path.instructions",
@@ -337,6 +341,12 @@ fn judge_steering(path: &WorkspacePath, workspace: &Workspace) -> Option<Verdict
         Decision::Deny => Verdict::deny("path.steers", reason, how_to_fix),
         Decision::Allow | Decision::Ask => Verdict::ask("path.steers", reason, how_to_fix),
     })
+}
+
+/// Whether the person named this file for this agent. A link to it is not what was named.
+fn is_granted_instruction(path: &WorkspacePath, real: &Path, context: &Context<'_>) -> bool {
+    let granted = context.settings.list(&table::GRANTED_INSTRUCTIONS);
+    real == path.as_path() && granted.iter().any(|entry| Path::new(entry) == path.as_path())
 }
 
 fn judge_tool(name: &str, touches: Touches, context: &Context<'_>) -> Verdict {

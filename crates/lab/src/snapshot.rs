@@ -5,11 +5,13 @@ use crate::error::LabError;
 use crate::task::Task;
 use marvin_base::files::{self, Links};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Larger files, and more files of a directory, are left out.
 const MAX_SNAPSHOT_FILE_BYTES: u64 = 1024 * 1024;
 const MAX_SNAPSHOT_FILES: usize = 200;
+const MAX_COPIED_FILES: usize = 2_000;
+const MAX_COPIED_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The graded files of a workspace at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,6 +71,29 @@ pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
         std::fs::create_dir_all(directory).map_err(|error| LabError::file(directory, error))?;
     }
     std::fs::write(path, bytes).map_err(|error| LabError::file(path, error))
+}
+
+/// Copies the regular files below a directory; links are not followed, and files that are too large are left out.
+pub(crate) fn copy_files(from: &Path, to: &Path) -> Result<(), LabError> {
+    let mut directories = vec![PathBuf::new()];
+    let mut count = 0;
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(from.join(&directory)).into_iter().flatten().flatten() {
+            let inner = directory.join(entry.file_name());
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                directories.push(inner);
+            } else if kind.is_file()
+                && count < MAX_COPIED_FILES
+                && let Ok(bytes) = files::read(&from.join(&inner), MAX_COPIED_BYTES, Links::Refuse)
+                && bytes.len() as u64 <= MAX_COPIED_BYTES
+            {
+                count += 1;
+                put(&to.join(&inner), &bytes)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Visible tests that the solver changed.

@@ -3,7 +3,7 @@
 use crate::error::LabError;
 use crate::grade::{Grade, Tests, grade};
 use crate::runner::{AttemptDirectory, Bench, Runner, RunnerReport, solve, state_beside};
-use crate::snapshot::{Snapshot, changed_tests, put};
+use crate::snapshot::{Snapshot, changed_tests, copy_files};
 use crate::task::Task;
 use futures_util::StreamExt as _;
 use marvin_base::atomic;
@@ -187,10 +187,6 @@ fn row(task: &Task, runner: Runner, solved: &RunnerReport, grades: &[Grade]) -> 
     }
 }
 
-const MAX_COPIED_FILES: usize = 2_000;
-/// Larger files are left out.
-const MAX_COPIED_BYTES: u64 = 8 * 1024 * 1024;
-
 /// `grade.json` of an attempt.
 #[derive(Serialize)]
 struct GradeFile<'a> {
@@ -205,28 +201,4 @@ fn save(place: &Path, workspace: &Path, row: &Row, grades: &[Grade]) -> Result<(
     std::fs::create_dir_all(place).map_err(|error| LabError::file(place, error))?;
     let text = serde_json::to_string_pretty(&GradeFile { row, grades }).unwrap_or_default() + "\n";
     Ok(atomic::replace(&place.join("grade.json"), text.as_bytes())?)
-}
-
-/// Copies the regular files below a directory; links are not followed.
-pub(crate) fn copy_files(from: &Path, to: &Path) -> Result<(), LabError> {
-    let mut directories = vec![PathBuf::new()];
-    let mut count = 0;
-    while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(from.join(&directory)).into_iter().flatten().flatten() {
-            let inner = directory.join(entry.file_name());
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                directories.push(inner);
-            } else if kind.is_file() && count < MAX_COPIED_FILES {
-                use marvin_base::files::{Links, read};
-                if let Ok(bytes) = read(&from.join(&inner), MAX_COPIED_BYTES, Links::Refuse)
-                    && bytes.len() as u64 <= MAX_COPIED_BYTES
-                {
-                    count += 1;
-                    put(&to.join(&inner), &bytes)?;
-                }
-            }
-        }
-    }
-    Ok(())
 }

@@ -473,6 +473,8 @@ settings! {
     READONLY = "process.readonly", Switch, "false", Process, ["MARVIN_READONLY"], "This agent may not write";
     WRITABLE_FILES = "process.writable_files", List, "", Process, ["MARVIN_WRITABLE_FILES"],
         "The only files that this agent may write";
+    GRANTED_INSTRUCTIONS = "process.granted_instructions", List, "", Process, ["MARVIN_GRANTED_INSTRUCTIONS"],
+        "Files with instructions for agents that this agent may write, since the person named them";
     SUBAGENT_LOG = "process.log", Text, "", Process, ["MARVIN_SUBAGENT_LOG"], "File that records this agent's tool calls";
     LOG_FILTER = "process.log_filter", Text, "", Process, ["MARVIN_LOG"],
         "Lines of the diagnostic log: a level (error, warn, info, debug), or a list such as info,marvin_gate=debug; unset: no log";

@@ -5,10 +5,13 @@ mod hierarchical;
 
 use crate::error::LabError;
 use crate::python::Python;
-use crate::snapshot::{Snapshot, put};
+use crate::snapshot::{Snapshot, copy_files, put};
 use crate::task::Task;
 use marvin_agent::ProjectContext;
+use marvin_base::child;
 use marvin_base::environment::Environment;
+use marvin_base::files::{self, Links};
+use marvin_base::layout::Layout;
 use marvin_base::layout::state::VARIABLE;
 use marvin_base::settings::nearest_of;
 use std::path::{Path, PathBuf};
@@ -84,10 +87,31 @@ pub struct Bench {
     /// Whether the mock plays the recordings of the tasks.
     pub recordings: bool,
     pub python: Python,
+    /// A checkout whose instructions and skills the solvers work with.
+    pub checkout: Option<PathBuf>,
     pub cancel: CancellationToken,
 }
 
 impl Bench {
+    /// Finds the Python with this name, and puts it first for every program that solvers start.
+    ///
+    /// # Errors
+    /// When it does not exist, or has no pytest.
+    pub async fn open(
+        environment: Environment,
+        directory: PathBuf,
+        flags: Vec<(&'static str, String)>,
+        recordings: bool,
+        python: &str,
+        cancel: CancellationToken,
+    ) -> Result<Bench, LabError> {
+        let python = Python::find(python, &directory, &cancel).await?;
+        let mut variables = python.variables(&environment);
+        variables.insert("MARVIN_LAB".into(), "1".into());
+        child::set_for_all(variables);
+        Ok(Bench { environment, directory, flags, recordings, python, checkout: None, cancel })
+    }
+
     /// The environment of a runner, with its records beside the workspace.
     #[must_use]
     pub fn environment_of(&self, workspace: &Path) -> Environment {
@@ -217,12 +241,42 @@ fn open_project(
         }
     }
     let workspace = attempt.workspace();
+    if let Some(checkout) = &bench.checkout {
+        copy_guidance(&Layout::new(&bench.environment, Some(checkout)), workspace)?;
+    }
     let environment = bench.environment_of(workspace);
     Ok(ProjectContext::find(environment, bench.directory.clone(), Some(workspace), true, flags)?)
 }
 
+/// Copies what a project tells its agents, instructions and skills, into the workspace of a task.
+fn copy_guidance(project: &Layout, workspace: &Path) -> Result<(), LabError> {
+    let Some(root) = project.project() else { return Ok(()) };
+    let inside = root.canonicalize().map_err(|error| LabError::file(root, error))?;
+    // Nothing is copied from where a link leads out of the project.
+    let below = |path: &Path| {
+        path.canonicalize().ok().filter(|path| path.starts_with(&inside))?;
+        path.strip_prefix(root).ok().map(|path| workspace.join(path))
+    };
+    for file in project.instructions().into_iter().chain(project.common_instructions()) {
+        if let (Some(target), Ok(bytes)) =
+            (below(&file), files::read(&file, MAX_INSTRUCTIONS_BYTES, Links::Refuse))
+        {
+            put(&target, &bytes)?;
+        }
+    }
+    let skills = project.project_skills().into_iter().chain(project.client_skills().into_iter().flatten());
+    for directory in skills {
+        if let Some(target) = below(&directory) {
+            copy_files(&directory, &target)?;
+        }
+    }
+    Ok(())
+}
+
 /// States that are kept of one attempt, always with the last.
 const MAX_STATES: usize = 6;
+/// Bytes of one file of instructions.
+const MAX_INSTRUCTIONS_BYTES: u64 = 1024 * 1024;
 
 /// Captures the graded files of a workspace during an attempt.
 #[derive(Debug, Clone)]
@@ -310,6 +364,36 @@ mod tests {
         let states = watcher.states();
         assert_eq!(states.len(), MAX_STATES);
         assert_eq!(states.last().unwrap().files["lru.py"], b"x = 9");
+    }
+
+    #[test]
+    fn guidance_of_a_checkout_is_copied_without_links() {
+        let task = task::find(&["lru-cache".into()]).unwrap().remove(0);
+        let attempt = AttemptDirectory::new(&task).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let checkout = place.path().join("checkout");
+        for (name, text) in [
+            ("AGENTS.md", "be kind"),
+            (".marvin/skills/count/SKILL.md", "count"),
+            (".marvin/config.toml", "provider = 'x'"),
+            ("lru.py", "x = 1"),
+        ] {
+            put(&checkout.join(name), text.as_bytes()).unwrap();
+        }
+        put(&place.path().join("secret"), b"secret").unwrap();
+        std::os::unix::fs::symlink(place.path().join("secret"), checkout.join("CLAUDE.md")).unwrap();
+        std::os::unix::fs::symlink(place.path(), checkout.join(".marvin/skills/out")).unwrap();
+        std::os::unix::fs::symlink(place.path(), checkout.join(".agents")).unwrap();
+        let starter = std::fs::read(attempt.workspace().join("lru.py")).unwrap();
+        let environment = Environment::from_iter([("HOME", place.path().to_str().unwrap())]);
+        copy_guidance(&Layout::new(&environment, Some(&checkout)), attempt.workspace()).unwrap();
+        let read = |name: &str| std::fs::read(attempt.workspace().join(name)).ok();
+        assert_eq!(read("AGENTS.md").as_deref(), Some(&b"be kind"[..]));
+        assert_eq!(read(".marvin/skills/count/SKILL.md").as_deref(), Some(&b"count"[..]));
+        assert_eq!(read("lru.py"), Some(starter), "files of the task stay as they are");
+        for absent in ["CLAUDE.md", ".marvin/config.toml", ".marvin/skills/out/secret", ".agents/skills"] {
+            assert_eq!(read(absent), None, "{absent}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! Limits: the tests of a Rust source are everything from its first `#[cfg(test)]` on.
 
 use super::ImproveError;
+use super::plan::Plan;
 use marvin_base::files::{self, Links};
 use marvin_base::signature;
 use marvin_tools::ToolContext;
@@ -18,12 +19,16 @@ use std::path::Path;
 /// Larger files are compared by their first bytes and their size.
 const MAX_HASHED_BYTES: u64 = 64 * 1024 * 1024;
 const RUST_TESTS: &[u8] = b"#[cfg(test)]";
+/// Paths that are listed in a reason.
+const MAX_LISTED_PATHS: usize = 10;
 
 /// The files of a checkout with their hashes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FileHashes {
     files: BTreeMap<String, String>,
     oracles: BTreeMap<String, String>,
+    /// Links that lead out of the checkout or nowhere, and repositories inside it.
+    outside: BTreeSet<String>,
 }
 
 impl FileHashes {
@@ -35,7 +40,12 @@ impl FileHashes {
         let root = context.workspace()?.root().to_path_buf();
         let names = integrate::files(context).await?;
         let hashed = tokio::task::spawn_blocking(move || FileHashes::read(&root, names)).await;
-        hashed.map_err(|error| ImproveError::Internal(error.to_string()))
+        let mut hashes = hashed.map_err(|error| ImproveError::Internal(error.to_string()))?;
+        for (path, commit) in integrate::nested_repositories(context).await? {
+            hashes.outside.insert(path.clone());
+            hashes.files.insert(path, format!("repository at {commit}"));
+        }
+        Ok(hashes)
     }
 
     fn read(root: &Path, names: Vec<String>) -> FileHashes {
@@ -46,6 +56,9 @@ impl FileHashes {
             if facts.is_symlink() {
                 let target = std::fs::read_link(&path).unwrap_or_default();
                 let mark = format!("link to {}", target.display());
+                if !stays_inside(root, &path, &target) {
+                    hashes.outside.insert(name.clone());
+                }
                 hashes.add(name, &mark.clone().into_bytes(), mark);
             } else if let Ok(bytes) = files::read(&path, MAX_HASHED_BYTES, Links::Refuse) {
                 use std::os::unix::fs::PermissionsExt;
@@ -84,16 +97,41 @@ impl FileHashes {
         after.oracles.keys().filter(is_new).cloned().collect()
     }
 
+    /// The reason to refuse the changes to a later state, whatever its evaluation.
+    #[must_use]
+    pub(super) fn forbidden(&self, after: &FileHashes, plan: &Plan) -> Option<String> {
+        let changed = self.changed(after);
+        let reason = |what: &str, paths: Vec<&String>| {
+            let names: Vec<&str> = paths.iter().take(MAX_LISTED_PATHS).map(|path| path.as_str()).collect();
+            (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+        };
+        let not_included = changed.iter().filter(|path| !plan.includes(path)).collect();
+        let outside = changed.iter().filter(|path| after.outside.contains(*path)).collect();
+        let oracles = self.changed_oracles(after);
+        let oracles = oracles.iter().filter(|path| !plan.may_change(path)).collect();
+        reason("files outside of the included paths were changed", not_included)
+            .or_else(|| reason("links or repositories lead out of the checkout, or nowhere", outside))
+            .or_else(|| reason("existing tests were changed or removed", oracles))
+    }
+
     /// Oracles that were changed or removed.
     #[must_use]
-    pub(super) fn changed_oracles(&self, after: &FileHashes) -> Vec<String> {
+    fn changed_oracles(&self, after: &FileHashes) -> Vec<String> {
         let differs = |(name, mark): &(&String, &String)| after.oracles.get(*name) != Some(*mark);
         self.oracles.iter().filter(differs).map(|(name, _)| name.clone()).collect()
     }
 }
 
+/// Whether a link leads to something in the same checkout, wherever that is checked out.
+fn stays_inside(root: &Path, link: &Path, target: &Path) -> bool {
+    let (Ok(root), Ok(found)) = (root.canonicalize(), link.canonicalize()) else { return false };
+    let is_git = |rest: &Path| rest.components().next().is_some_and(|first| first.as_os_str() == ".git");
+    target.is_relative() && found.strip_prefix(&root).is_ok_and(|rest| !is_git(rest))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::plan::tests::plan;
     use super::*;
 
     fn hashes(files: &[(&str, &str)]) -> FileHashes {
@@ -131,5 +169,53 @@ mod tests {
         assert_eq!(before.added_tests(&after), ["tests/test_new.py"]);
         let cheated = hashes(&[("src/c.rs", "fn c() {}\n#[cfg(test)]\nmod tests { }\n")]);
         assert_eq!(before.changed_oracles(&cheated), ["src/c.rs", "tests/data.json", "tests/test_a.py"]);
+    }
+    #[test]
+    fn changes_elsewhere_and_of_tests_are_forbidden() {
+        let mut plan = plan("Fix the sum");
+        let before = hashes(&[("src/a.py", "1"), ("src/tests/test_a.py", "assert 1")]);
+        let forbidden = |files: &[(&str, &str)], plan: &Plan| before.forbidden(&hashes(files), plan);
+        let kept = ("src/tests/test_a.py", "assert 1");
+        assert_eq!(forbidden(&[("src/a.py", "2"), kept], &plan), None);
+        let elsewhere = forbidden(&[("src/a.py", "2"), kept, ("Makefile", "")], &plan);
+        assert!(elsewhere.unwrap().ends_with(": Makefile"));
+        let weakened = [("src/a.py", "1"), ("src/tests/test_a.py", "")];
+        assert!(forbidden(&weakened, &plan).unwrap().contains("existing tests"));
+        plan.may_change = vec!["./src/tests".into()];
+        assert_eq!(forbidden(&weakened, &plan), None);
+    }
+
+    #[test]
+    fn links_that_lead_out_are_forbidden() {
+        let root = tempfile::tempdir().unwrap();
+        let (outside, checkout) = (root.path().join("outside"), root.path().join("checkout"));
+        for file in [outside.join("x"), checkout.join("src/deep/a.py"), checkout.join(".git")] {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "x").unwrap();
+        }
+        std::os::unix::fs::symlink(".", checkout.join("src/here")).unwrap();
+        let absolute = outside.join("x").display().to_string();
+        let own = checkout.join("src/deep/a.py").display().to_string();
+        for (target, is_forbidden) in [
+            ("deep/a.py", false),
+            ("../src/deep", false),
+            ("here/here/deep/a.py", false),
+            ("../../outside/x", true),
+            ("here/../../../outside/x", true),
+            ("missing", true),
+            ("../.git", true),
+            (absolute.as_str(), true),
+            (own.as_str(), true),
+        ] {
+            let link = checkout.join("src/link");
+            std::fs::remove_file(&link).ok();
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            let names = || vec!["src/deep/a.py".to_string(), "src/here".to_string()];
+            let before = FileHashes::read(&checkout, names());
+            let after = FileHashes::read(&checkout, [names(), vec!["src/link".to_string()]].concat());
+            let reason = before.forbidden(&after, &plan("x"));
+            assert_eq!(reason.is_some(), is_forbidden, "{target}: {reason:?}");
+            assert_eq!(after.forbidden(&after, &plan("x")), None, "{target}: it was there before");
+        }
     }
 }

@@ -11,7 +11,7 @@ use marvin_memory::MemoryError;
 use marvin_tools::ToolError;
 use std::path::Path;
 
-/// Why a run cannot begin or continue.
+/// Errors that keep a run from beginning or continuing.
 #[derive(Debug, thiserror::Error)]
 pub enum ImproveError {
     #[error(transparent)]
@@ -38,6 +38,8 @@ pub enum ImproveError {
         "cannot take the merge lock: another run holds it for more than an hour\n  hint: `marvin runs` shows it"
     )]
     Locked,
+    #[error("cannot run the suite: this process solves a task of it (MARVIN_LAB is set)")]
+    InsideTask,
     #[error("{0} is not a self-improve run")]
     NotARun(String),
     #[error(transparent)]
@@ -73,6 +75,8 @@ impl ImproveError {
             | ImproveError::NoCommit
             | ImproveError::Recovery(_)
             | ImproveError::Evaluation(_) => Exit::Blocked,
+            ImproveError::InsideTask => Exit::Refused,
+            ImproveError::Lab(error) => error.exit(),
             ImproveError::Session(error) => error.exit(),
             ImproveError::Workflow(error) => error.exit(),
             _ => Exit::Failed,

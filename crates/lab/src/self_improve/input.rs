@@ -69,7 +69,7 @@ fn bounded(text: &str) -> String {
     text.get(..end).unwrap_or_default().to_string()
 }
 
-/// What the input is, without reading it.
+/// Detects the kind of the input, without reading it.
 fn detect(given: Option<&str>, goal: &str, directory: &Path) -> Input {
     let of = |kind, reference: &str| Input { kind, reference: reference.to_string(), content: String::new() };
     match given {

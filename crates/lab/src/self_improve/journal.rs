@@ -73,7 +73,7 @@ pub(super) enum Entry {
     Completed,
 }
 
-/// Why a run stopped before its end.
+/// The reason why a run stopped before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -83,7 +83,7 @@ pub enum StopReason {
     Budget,
 }
 
-/// What became of a winner.
+/// The merge of a winner, or why there was none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MergeReport {
     pub merged: bool,

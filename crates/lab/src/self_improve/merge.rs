@@ -6,11 +6,10 @@
 //! intent is written to the state directory: the next run that takes the lock completes a move that a killed process began.
 
 use super::ImproveError;
-use super::evaluation::Evaluator;
+use super::evaluator::Evaluator;
 use super::journal::{Entry, MergeReport};
 use super::progress::Progress;
-use super::run_context::RunContext;
-use super::session::forbidden;
+use super::run_context::{Batch, RunContext};
 use super::session_report::SessionReport;
 use marvin_agent::ProjectContext;
 use marvin_base::atomic;
@@ -28,9 +27,9 @@ use tokio_util::sync::CancellationToken;
 const LOCK_FILE: &str = "self_improve.lock";
 const INTENT_FILE: &str = "self_improve_merge.json";
 const MAX_INTENT_BYTES: u64 = 64 * 1024;
-/// How long a merge waits for others.
+/// The time that a merge waits for others.
 const MERGE_LOCK_TIMEOUT: Duration = Duration::from_secs(3_600);
-/// How often a merge begins again since the checkout moved meanwhile.
+/// Integrations of one winner, where the checkout moves meanwhile.
 const MAX_INTEGRATIONS: u32 = 5;
 const MAX_GOAL_CHARS: usize = 60;
 
@@ -134,18 +133,17 @@ pub(super) async fn recover(project: &ProjectContext, progress: &Progress) -> Re
 /// # Errors
 /// When git or the journal fails.
 pub(super) async fn merge(
-    shared: &RunContext,
-    batch: u32,
-    base: &str,
+    batch: &Batch<'_>,
     winner: &SessionReport,
-    evaluator: &Arc<Evaluator>,
 ) -> Result<Option<MergeReport>, ImproveError> {
+    let shared = batch.shared;
     let Some(_lock) = lock(&shared.project, &shared.stop, &shared.progress).await? else { return Ok(None) };
     recover(&shared.project, &shared.progress).await?;
     let refused = |reason: String| Ok(Some(MergeReport { reason: Some(reason), ..MergeReport::default() }));
     let context = shared.project.tool_context(CancellationToken::new(), None);
     // A process that died after the move wrote no result.
-    if let Some(intent) = shared.journal.history().batches.get(&batch).and_then(|batch| batch.merging.clone())
+    if let Some(intent) =
+        shared.journal.history().batches.get(&batch.number).and_then(|batch| batch.merging.clone())
         && integrate::is_ancestor(&intent.to, "HEAD", &context).await?
     {
         return Ok(Some(MergeReport {
@@ -168,12 +166,12 @@ pub(super) async fn merge(
             ));
         }
         let head = integrate::head(&context).await?;
-        match integrate_at(shared, batch, (base, &head), candidate, winner, evaluator).await? {
+        match integrate_at(batch, &head, candidate, winner).await? {
             Integration::Stopped => return Ok(None),
             Integration::Refused(report) => return Ok(Some(report)),
             Integration::Ready(report) => {
                 let Some(to) = report.commit.clone() else { return refused("nothing was committed".into()) };
-                if move_checkout(shared, batch, &head, &to, &report, &context).await? {
+                if move_checkout(shared, batch.number, &head, &to, &report, &context).await? {
                     return Ok(Some(report));
                 }
             }
@@ -190,22 +188,21 @@ enum Integration {
 
 /// Squashes a candidate onto the head of the checkout, apart from it, and evaluates the result.
 async fn integrate_at(
-    shared: &RunContext,
-    batch: u32,
-    (base, head): (&str, &str),
+    batch: &Batch<'_>,
+    head: &str,
     candidate: &str,
     winner: &SessionReport,
-    evaluator: &Arc<Evaluator>,
 ) -> Result<Integration, ImproveError> {
+    let shared = batch.shared;
     let cancel = &shared.stop;
     // Oracles are those of the checkout as it is now.
-    let evaluator = if head == base {
-        evaluator.clone()
+    let evaluator = if head == batch.base {
+        batch.evaluator.clone()
     } else {
-        let checkout = shared.check_out("head", batch, head).await?;
-        Arc::new(Evaluator::new(&shared.plan, &checkout, cancel).await?)
+        let checkout = shared.check_out("head", batch.number, head).await?;
+        Arc::new(Evaluator::new(&shared.plan, shared.suite.as_ref(), &checkout, cancel).await?)
     };
-    let tree = shared.check_out("merge", batch, head).await?;
+    let tree = shared.check_out("merge", batch.number, head).await?;
     let context = tree.tool_context(CancellationToken::new(), None);
     let conflicts = integrate::squash(candidate, &context).await?;
     let goal = truncate::line(&shared.plan.goal, MAX_GOAL_CHARS);
@@ -217,14 +214,17 @@ async fn integrate_at(
         return Ok(Integration::Refused(MergeReport { reason, ..report }));
     };
     let hashes = super::changes::FileHashes::take(&context).await?;
-    let changed = evaluator.hashes.changed(&hashes);
-    let problem = forbidden(&shared.plan, &changed, &evaluator.hashes.changed_oracles(&hashes));
+    let problem = evaluator.hashes.forbidden(&hashes, &shared.plan);
     let evaluation = match &problem {
         Some(_) => None,
-        None => match evaluator.evaluate_candidate(&tree, &hashes, cancel).await {
-            Some(evaluation) => Some(evaluation),
-            None => return Ok(Integration::Stopped),
-        },
+        None => {
+            let found = evaluator.evaluate_candidate(&tree, &hashes, batch.baseline, cancel).await;
+            shared.stop_if_spent()?;
+            match found.filter(|_| !cancel.is_cancelled()) {
+                Some(evaluation) => Some(evaluation),
+                None => return Ok(Integration::Stopped),
+            }
+        }
     };
     if let Some(evaluation) = evaluation.as_ref().filter(|evaluation| evaluation.ok) {
         let evaluation = Some(evaluation.clone());

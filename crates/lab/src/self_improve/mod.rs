@@ -1,16 +1,18 @@
 //! Self-improve: batches of parallel sessions work at a goal, and the best verified result is merged.
 //!
-//! A run evaluates the checkout ([`evaluation`]), lets sessions work in worktrees ([`session`], [`workflow`]), compares what they
+//! A run evaluates the checkout ([`evaluator`]), lets sessions work in worktrees ([`session`], [`workflow`]), compares what they
 //! left ([`compare`]) and merges the winner ([`merge`]). Models propose changes and nothing else: prompts, evaluations, scores and
 //! merges are the shell's, by the rules of docs/constitution.md. Everything is in a [`journal`] before it counts, so that a run
 //! that was killed anywhere is resumed to the same winner and the same tree.
 //!
-//! Limits: files that git ignores are not in the worktrees of sessions. The code under test runs in the process of its tests.
+//! Limits: files that git ignores (`.venv`, `node_modules`) are not in the worktrees of sessions. The code under test runs in the
+//! process of its tests.
 
 mod changes;
 mod compare;
 mod error;
 mod evaluation;
+mod evaluator;
 mod input;
 mod journal;
 mod merge;
@@ -21,18 +23,19 @@ mod report;
 mod run_context;
 mod session;
 mod session_report;
+mod suite_evaluation;
 mod workflow;
 
 pub use error::ImproveError;
 pub use evaluation::Evaluation;
 pub use input::Input;
 pub use journal::StopReason;
-pub use plan::{MIXED, Plan, PlanError};
+pub use plan::{EvaluationMethod, MIXED, Plan, PlanError};
 pub use progress::Progress;
-pub use report::Report;
+pub use report::{BatchReport, Energy, Report};
 pub use session_report::{SessionReport, SessionStatus};
 
-use evaluation::Evaluator;
+use evaluator::Evaluator;
 use futures_util::StreamExt;
 use journal::{BatchHistory, Entry, Journal, MergeReport};
 use marvin_agent::ProjectContext;
@@ -41,13 +44,12 @@ use marvin_base::clock;
 use marvin_base::run::RunDirectory;
 use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
 use marvin_flow::engine::Lock;
-use marvin_model::cost::CostLedger;
 use marvin_tools::git::integrate;
-use run_context::RunContext;
-use session::Batch;
+use run_context::{Batch, RunContext, cost_ledger};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use suite_evaluation::SuiteEvaluator;
 use tokio_util::sync::CancellationToken;
 
 /// A file in `.marvin` that stops all self-improve runs of a project.
@@ -138,6 +140,15 @@ pub async fn resume(
     drive(Run { project: Arc::new(project), run, journal, plan }, signal, progress).await
 }
 
+/// The report of a run as it is now; none: it is not a self-improve run.
+///
+/// # Errors
+/// When its journal is damaged.
+pub fn read_report(run: &Path) -> Result<Option<Report>, ImproveError> {
+    let history = Journal::read(run)?;
+    Ok(history.plan.is_some().then(|| Report::new(&history, run)))
+}
+
 /// An open run.
 struct Run {
     project: Arc<ProjectContext>,
@@ -150,6 +161,11 @@ struct Run {
 async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Result<Outcome, ImproveError> {
     let Run { project, run, journal, plan } = run;
     let stop = signal.child_token();
+    let suite = SuiteEvaluator::open(&plan, &project, &run, &progress, &stop).await;
+    if suite.is_err() {
+        save(&run, &project, &plan, RunStatus::Failed, None)?;
+    }
+    let suite = suite?;
     let shared = RunContext {
         plan,
         project,
@@ -159,10 +175,16 @@ async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Resul
         git: tokio::sync::Mutex::new(()),
         stop: stop.clone(),
         spent: CancellationToken::new(),
+        suite: suite.map(Arc::new),
     };
     let file = shared.project.layout.record().map(|record| record.join(STOP_FILE));
+    let is_there = move || file.as_ref().is_some_and(|file| file.exists());
+    // Before anything begins, and then again and again.
+    if is_there() {
+        stop.cancel();
+    }
     let watch = tokio::spawn(async move {
-        while !file.as_ref().is_some_and(|file| file.exists()) {
+        while !is_there() {
             tokio::time::sleep(STOP_POLL).await;
         }
         stop.cancel();
@@ -222,18 +244,11 @@ fn save(
         goal: Some(plan.goal.clone()),
         ended_at: (!status.is_open()).then(clock::now_stamp),
         tool_call_count: report.map(Report::tool_calls),
-        cost: report.and_then(|_| cost(run, project)),
+        cost: report.and_then(|_| Some(cost_ledger(run, project).ok()?.tree().ok()?.report())),
         start,
         ..RunRecord::new(RunKind::SelfImprove)
     };
     Ok(run.save(&record, &project.redactor)?)
-}
-
-/// The cost of all sessions.
-fn cost(run: &RunDirectory, project: &ProjectContext) -> Option<marvin_base::run_record::CostReport> {
-    let durability = marvin_base::ledger::Durability::System;
-    let ledger = CostLedger::open(&run.cost(), &[], None, durability, project.redactor.clone()).ok()?;
-    Some(ledger.tree().ok()?.report())
 }
 
 /// Best effort: a leftover worktree is harmless, and git prunes it.
@@ -260,12 +275,19 @@ async fn batch(shared: &RunContext, number: u32) -> Result<(), ImproveError> {
         None => integrate::head(&context).await?,
     };
     let checkout = shared.check_out("base", number, &base).await?;
-    let evaluator = Arc::new(Evaluator::new(&shared.plan, &checkout, &shared.stop).await?);
+    let evaluator = Evaluator::new(&shared.plan, shared.suite.as_ref(), &checkout, &shared.stop);
+    let evaluator = Arc::new(evaluator.await?);
     let known = match known {
         Some(known) => known,
         None => {
             shared.progress.say(&format!("batch {number}: evaluating the checkout"));
-            let Some(evaluation) = evaluator.evaluate(&checkout, &shared.stop).await else { return Ok(()) };
+            let Some(evaluation) = evaluator.evaluate_base(&checkout, &shared.stop).await else {
+                return Ok(());
+            };
+            shared.stop_if_spent()?;
+            if shared.stop.is_cancelled() {
+                return Ok(());
+            }
             if !evaluation.ran {
                 return Err(ImproveError::Evaluation(evaluation.reason.unwrap_or_default()));
             }
@@ -292,7 +314,7 @@ async fn batch(shared: &RunContext, number: u32) -> Result<(), ImproveError> {
     let merged = match winner {
         None => Some(refused("no session was verified")),
         Some(_) if !shared.plan.merge => Some(refused("report only (--no-merge)")),
-        Some(winner) => merge::merge(shared, number, &base, winner, &evaluator).await?,
+        Some(winner) => merge::merge(&batch, winner).await?,
     };
     let Some(merge) = merged else { return Ok(()) };
     let name = name.as_deref().unwrap_or("none");

@@ -32,6 +32,47 @@ const CHANGE_VERBS: [&str; 8] =
     ["fix", "improve", "implement", "add", "update", "modify", "refactor", "harden"];
 const CHANGE_PHRASE: &str = "work on";
 
+/// The word of `--evaluate` for the benchmark suite; `suite:TASK,TASK` names some of its tasks.
+const SUITE: &str = "suite";
+
+/// The means by which a checkout is evaluated.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Option<String>", into = "Option<String>")]
+pub enum EvaluationMethod {
+    /// The tests of the project.
+    #[default]
+    Tests,
+    /// A command that prints the results of tests.
+    Command(String),
+    /// Tasks of the benchmark suite; none named: all of them.
+    Suite(Vec<String>),
+}
+
+impl From<Option<String>> for EvaluationMethod {
+    fn from(text: Option<String>) -> Self {
+        let Some(text) = text else { return EvaluationMethod::Tests };
+        match text.trim().strip_prefix(SUITE) {
+            Some("") => EvaluationMethod::Suite(Vec::new()),
+            Some(rest) if rest.starts_with(':') => {
+                let names = rest.split([':', ',']).map(str::trim).filter(|name| !name.is_empty());
+                EvaluationMethod::Suite(names.map(str::to_string).collect())
+            }
+            _ => EvaluationMethod::Command(text.trim().to_string()),
+        }
+    }
+}
+
+impl From<EvaluationMethod> for Option<String> {
+    fn from(method: EvaluationMethod) -> Self {
+        match method {
+            EvaluationMethod::Tests => None,
+            EvaluationMethod::Command(line) => Some(line),
+            EvaluationMethod::Suite(tasks) if tasks.is_empty() => Some(SUITE.to_string()),
+            EvaluationMethod::Suite(tasks) => Some(format!("{SUITE}:{}", tasks.join(","))),
+        }
+    }
+}
+
 /// The settings of a run, as its journal begins with them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -43,10 +84,13 @@ pub struct Plan {
     pub merge: bool,
     /// A provider, or [`MIXED`].
     pub llm: String,
-    /// The evaluation as a shell line; none: the tests of the project.
-    pub evaluate: Option<String>,
+    #[serde(default)]
+    pub evaluate: EvaluationMethod,
     /// Files and directories that a session may change.
     pub include: Vec<String>,
+    /// Whether the person named them for this run: then they may be instructions for agents, too.
+    #[serde(default)]
+    pub is_include_given: bool,
     /// Oracles and steering files that it may change too.
     pub may_change: Vec<String>,
     /// Seconds of one session; 0: no limit.
@@ -115,20 +159,33 @@ impl Plan {
         CHANGE_VERBS.into_iter().chain([CHANGE_PHRASE]).any(|verb| goal.contains(&format!(" {verb} ")))
     }
 
+    /// The provider of agents that solve tasks of the suite: the same for all sessions.
+    #[must_use]
+    pub(super) fn suite_provider(&self) -> &str {
+        self.provider(2)
+    }
+
     /// Whether a path may be changed.
     #[must_use]
     pub fn includes(&self, path: &str) -> bool {
-        let path = std::path::Path::new(path);
-        self.include
-            .iter()
-            .chain(&self.may_change)
-            .any(|include| path.starts_with(include.trim_start_matches("./")))
+        is_below(path, &self.include) || self.may_change(path)
+    }
+
+    /// Whether an oracle or steering file may be changed.
+    #[must_use]
+    pub(super) fn may_change(&self, path: &str) -> bool {
+        is_below(path, &self.may_change)
     }
 
     #[must_use]
     pub fn planned_energy(&self) -> u64 {
         u64::from(self.batches) * u64::from(self.sessions) * planned_session_energy()
     }
+}
+
+fn is_below(path: &str, places: &[String]) -> bool {
+    let path = std::path::Path::new(path);
+    places.iter().any(|place| path.starts_with(place.trim_start_matches("./")))
 }
 
 #[must_use]
@@ -168,8 +225,9 @@ pub(super) mod tests {
             workers: 4,
             merge: true,
             llm: "mock".into(),
-            evaluate: None,
+            evaluate: EvaluationMethod::Tests,
             include: vec!["src".into(), "./docs".into()],
+            is_include_given: false,
             may_change: Vec::new(),
             deadline_s: 0,
         }
@@ -194,6 +252,23 @@ pub(super) mod tests {
         }
         assert!(PlanError::Mix(6).to_string().ends_with("--sessions 10"));
         assert_eq!(plan("x").provider(1), "mock");
+    }
+
+    #[test]
+    fn evaluations_are_read_as_they_are_written() {
+        let method = |text: &str| EvaluationMethod::from(Some(text.to_string()));
+        let suite =
+            |names: &[&str]| EvaluationMethod::Suite(names.iter().map(|name| (*name).to_string()).collect());
+        assert_eq!(EvaluationMethod::from(None), EvaluationMethod::Tests);
+        assert_eq!(method(" suite "), suite(&[]));
+        assert_eq!(method("suite: lru-cache,dedupe-sorted"), suite(&["lru-cache", "dedupe-sorted"]));
+        for line in ["pytest -q", "suite.sh", "./suite", "suites"] {
+            assert_eq!(method(line), EvaluationMethod::Command(line.into()));
+        }
+        for text in ["suite", "suite:a,b", "pytest -q"] {
+            assert_eq!(Option::<String>::from(method(text)).as_deref(), Some(text));
+        }
+        assert_eq!(Option::<String>::from(EvaluationMethod::Tests), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a run tells while it works.
+//! Progress messages of a run.
 
 use std::sync::Arc;
 

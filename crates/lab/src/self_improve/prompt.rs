@@ -1,6 +1,7 @@
 //! The entry prompt of an attempt. The same plan, session and history give the same bytes.
 
-use super::evaluation::{Evaluation, commitment};
+use super::evaluation::Evaluation;
+use super::evaluator::describe;
 use super::input::InputKind;
 use super::plan::{MAX_ATTEMPTS, Plan, planned_session_energy, strategy};
 use marvin_base::truncate;
@@ -8,7 +9,7 @@ use marvin_base::truncate;
 /// Characters of an input in a prompt; the middle of a longer one is left out.
 const MAX_INPUT_CHARS: usize = 60_000;
 
-/// What an attempt is about.
+/// The variable parts of an entry prompt.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attempt<'a> {
     pub session: &'a str,
@@ -39,7 +40,7 @@ pub(super) fn entry_prompt(plan: &Plan, attempt: Attempt<'_>) -> String {
         ),
     };
     let values: [(&str, &str); 11] = [
-        ("{evaluation}", &format!("`{}`", commitment(plan))),
+        ("{evaluation}", &describe(plan)),
         ("{energy}", &planned_session_energy().to_string()),
         ("{include}", &plan.include.join(", ")),
         ("{session}", attempt.session),

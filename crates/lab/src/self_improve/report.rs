@@ -93,7 +93,7 @@ impl BatchReport {
         }
     }
 
-    /// What became of the batch, in a line.
+    /// The winner, and whether it was merged, in a line.
     #[must_use]
     pub fn summary(&self) -> String {
         let winner = self.winner_session_id.as_deref().unwrap_or("none");
@@ -106,10 +106,6 @@ impl BatchReport {
         };
         format!("winner {winner}, {merge}")
     }
-}
-
-fn energy(session: &SessionReport) -> u64 {
-    session.model_calls + session.tool_calls
 }
 
 impl Report {
@@ -131,7 +127,7 @@ impl Report {
             run_root: run.display().to_string(),
             energy: Energy {
                 planned: settings.planned_energy(),
-                actual: batches.iter().flat_map(|batch| &batch.sessions).map(energy).sum(),
+                actual: batches.iter().flat_map(|batch| &batch.sessions).map(SessionReport::energy).sum(),
             },
             input,
             settings,
@@ -196,7 +192,7 @@ impl Report {
                     session.workflow_status.clone(),
                     session.model_calls.to_string(),
                     session.tool_calls.to_string(),
-                    energy(session).to_string(),
+                    session.energy().to_string(),
                     if files.is_empty() { "none".into() } else { files },
                 ]
             })
@@ -259,11 +255,9 @@ impl Report {
         );
         type Pick = fn(&SessionReport) -> u64;
         let figures: [(&str, &str, Pick); 4] = [
-            ("Criteria met", "of the first four of the rubric", |session| session.score.iter().take(4).sum()),
-            ("Passed tests", "in the last evaluation of a session", |session| {
-                session.score.last().copied().unwrap_or(0)
-            }),
-            ("Energy", "model calls + tool calls", energy),
+            ("Criteria met", "of the first four of the rubric", SessionReport::criteria_met),
+            ("Passed tests", "in the last evaluation of a session", SessionReport::passed_tests),
+            ("Energy", "model calls + tool calls", SessionReport::energy),
             ("Changes", "files that were changed", |session| session.changed_files.len() as u64),
         ];
         for (title, meaning, pick) in figures {

@@ -1,19 +1,35 @@
 //! The context of a run: its plan, record and worktrees, and the signals that stop it.
 
 use super::ImproveError;
+use super::evaluation::Evaluation;
+use super::evaluator::Evaluator;
 use super::journal::Journal;
 use super::plan::Plan;
 use super::progress::Progress;
 use super::session_report::SessionReport;
+use super::suite_evaluation::SuiteEvaluator;
 use marvin_agent::{ProjectContext, step_agents};
 use marvin_base::atomic;
 use marvin_base::layout::Layout;
+use marvin_base::ledger::{Durability, LedgerError};
 use marvin_base::run::RunDirectory;
+use marvin_base::settings::table;
+use marvin_model::cost::CostLedger;
+use marvin_model::price;
 use marvin_tools::git::integrate;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
+
+/// A batch: what all its sessions share.
+pub(super) struct Batch<'a> {
+    pub(super) number: u32,
+    pub(super) base: &'a str,
+    pub(super) baseline: &'a Evaluation,
+    pub(super) evaluator: &'a Arc<Evaluator>,
+    pub(super) shared: &'a RunContext,
+}
 
 /// An open run: what all its batches and sessions share.
 pub(super) struct RunContext {
@@ -28,6 +44,8 @@ pub(super) struct RunContext {
     pub(super) stop: CancellationToken,
     /// Cancelled when the budget is spent.
     pub(super) spent: CancellationToken,
+    /// The benchmark suite, where it is the evaluation.
+    pub(super) suite: Option<Arc<SuiteEvaluator>>,
 }
 
 impl RunContext {
@@ -60,6 +78,20 @@ impl RunContext {
         self.run.path().join("sessions").join(format!("session-{id}"))
     }
 
+    /// Stops the whole run: the budget is that of all sessions.
+    pub(super) fn stop_spent(&self) {
+        self.spent.cancel();
+        self.stop.cancel();
+    }
+
+    /// Stops the run where the solvers of the suite have spent its budget.
+    pub(super) fn stop_if_spent(&self) -> Result<(), ImproveError> {
+        if self.suite.is_some() && cost_ledger(&self.run, &self.project)?.is_spent()? {
+            self.stop_spent();
+        }
+        Ok(())
+    }
+
     /// Writes `session.json`, redacted.
     pub(super) fn save(&self, report: &SessionReport) -> Result<(), ImproveError> {
         let directory = self.session_directory(&report.session_id);
@@ -68,4 +100,10 @@ impl RunContext {
         self.project.redactor.value(&mut value);
         Ok(atomic::replace(&directory.join("session.json"), format!("{value:#}\n").as_bytes())?)
     }
+}
+
+/// The ledger of what all sessions and solvers of a run cost.
+pub(super) fn cost_ledger(run: &RunDirectory, project: &ProjectContext) -> Result<CostLedger, LedgerError> {
+    let limit = project.settings.amount(&table::MAX_COST).map(price::nanos);
+    CostLedger::open(&run.cost(), &[], limit, Durability::System, project.redactor.clone())
 }

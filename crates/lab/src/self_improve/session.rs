@@ -4,14 +4,15 @@
 //! neither files that git ignores nor processes that are left running have a part in the verdict. A session has a state
 //! directory of its own with the project's rules and lessons; the others' have no influence on it.
 
-use super::evaluation::{Evaluation, Evaluator};
+use super::evaluation::Evaluation;
 use super::journal::{Entry, OpenSession};
-use super::plan::{MAX_ATTEMPTS, Plan, strategy};
+use super::plan::{EvaluationMethod, MAX_ATTEMPTS, Plan, strategy};
 use super::prompt::{self, entry_prompt};
-use super::run_context::RunContext;
+use super::run_context::{Batch, RunContext};
 use super::session_report::{AttemptReport, SessionReport, SessionStatus};
 use super::workflow::{self, Ending};
 use super::{ImproveError, compare};
+use crate::snapshot::copy_files;
 use marvin_agent::ProjectContext;
 use marvin_base::atomic;
 use marvin_base::layout::Layout;
@@ -29,17 +30,6 @@ use tokio_util::sync::CancellationToken;
 
 /// The version of `session.json`.
 const VERSION: u32 = 1;
-/// Paths that are listed in a reason.
-const MAX_LISTED_PATHS: usize = 10;
-
-/// What all sessions of a batch share.
-pub(super) struct Batch<'a> {
-    pub(super) number: u32,
-    pub(super) base: &'a str,
-    pub(super) baseline: &'a Evaluation,
-    pub(super) evaluator: &'a Arc<Evaluator>,
-    pub(super) shared: &'a RunContext,
-}
 
 /// A session at work.
 struct Session<'a> {
@@ -123,13 +113,17 @@ fn open(
     if !provider.is_empty() {
         settings = settings.with(&table::PROVIDER, provider)?;
     }
+    if shared.plan.is_include_given {
+        let files = shared.plan.include.iter().map(|path| path.trim_start_matches("./"));
+        settings = settings.with(&table::GRANTED_INSTRUCTIONS, &files.collect::<Vec<_>>().join(","))?;
+    }
     if !layout.project_state().exists() {
         layout.prepare_state().map_err(|error| ImproveError::Internal(error.to_string()))?;
         let lessons = |layout: &Layout| Places::from_settings(layout, &master.settings).lessons;
         for (from, to) in
             [(master.layout.security(), layout.security()), (lessons(&master.layout), lessons(&layout))]
         {
-            crate::suite::copy_files(&from, &to)?;
+            copy_files(&from, &to)?;
         }
     }
     let workspace = Workspace::open(root, master.layout.home())
@@ -291,8 +285,7 @@ impl Session<'_> {
             }
             // The run is stopped as a whole: the budget is everybody's.
             Ending::Spent => {
-                shared.spent.cancel();
-                shared.stop.cancel();
+                shared.stop_spent();
                 return Ok(None);
             }
             Ending::Workflow(outcome) => {
@@ -338,39 +331,21 @@ impl Session<'_> {
         let context = checkout.tool_context(self.cancel.clone(), None);
         let hashes = super::changes::FileHashes::take(&context).await?;
         report.changed_files = batch.evaluator.hashes.changed(&hashes);
-        let oracles = batch.evaluator.hashes.changed_oracles(&hashes);
-        if let Some(problem) = forbidden(&shared.plan, &report.changed_files, &oracles) {
-            report.evaluation = Some(Evaluation { reason: Some(problem), ..Evaluation::default() });
+        if let Some(problem) = batch.evaluator.hashes.forbidden(&hashes, &shared.plan) {
+            report.evaluation = Some(Evaluation::failed(problem));
             return Ok(true);
         }
-        report.evaluation = batch.evaluator.evaluate_candidate(&checkout, &hashes, &self.cancel).await;
+        let (evaluator, base) = (batch.evaluator, batch.baseline);
+        report.evaluation = evaluator.evaluate_candidate(&checkout, &hashes, base, &self.cancel).await;
+        shared.stop_if_spent()?;
         let patch = integrate::patch_between(batch.base, candidate, &context).await.unwrap_or_default();
         let place = shared.session_directory(&self.report.session_id).join("changes.patch");
         atomic::replace(&place, self.project.redactor.text(&patch).as_bytes())?;
-        Ok(report.evaluation.is_some() || !shared.stop.is_cancelled())
+        Ok(!shared.stop.is_cancelled())
     }
 }
 
-/// Why a set of changes is not acceptable, whatever its evaluation.
-pub(super) fn forbidden(plan: &Plan, changed: &[String], oracles: &[String]) -> Option<String> {
-    let listed = |paths: &[&String]| {
-        let names: Vec<&str> = paths.iter().take(MAX_LISTED_PATHS).map(|path| path.as_str()).collect();
-        names.join(", ")
-    };
-    let outside: Vec<&String> = changed.iter().filter(|path| !plan.includes(path)).collect();
-    if !outside.is_empty() {
-        return Some(format!("files outside of the included paths were changed: {}", listed(&outside)));
-    }
-    let may_change = |path: &&String| {
-        plan.may_change
-            .iter()
-            .any(|allowed| Path::new(path.as_str()).starts_with(allowed.trim_start_matches("./")))
-    };
-    let touched: Vec<&String> = oracles.iter().filter(|path| !may_change(path)).collect();
-    (!touched.is_empty()).then(|| format!("existing tests were changed or removed: {}", listed(&touched)))
-}
-
-/// Why an attempt is not verified.
+/// The reason why an attempt is not verified.
 fn objection(plan: &Plan, report: &AttemptReport) -> Option<String> {
     let evaluation = report.evaluation.as_ref();
     if let Some(reason) =
@@ -384,7 +359,12 @@ fn objection(plan: &Plan, report: &AttemptReport) -> Option<String> {
     }
     match evaluation {
         Some(evaluation) if evaluation.ok => {}
-        Some(evaluation) => return Some(format!("the evaluation failed: {}", evaluation.summary())),
+        Some(evaluation) => {
+            let is_suite = matches!(plan.evaluate, EvaluationMethod::Suite(_));
+            let growth = evaluation.reason.as_ref().filter(|_| is_suite);
+            let growth = growth.map(|reason| format!(": {reason}")).unwrap_or_default();
+            return Some(format!("the evaluation failed: {}{growth}", evaluation.summary()));
+        }
         None => return Some("it was not evaluated".into()),
     }
     let unchanged = plan.asks_for_change() && report.changed_files.is_empty();
@@ -413,17 +393,5 @@ mod tests {
         assert!(reason(AttemptReport { changed_files: Vec::new(), ..good.clone() }).contains("no file"));
         let red = Evaluation { ran: true, failed: 1, ..Evaluation::default() };
         assert!(reason(AttemptReport { evaluation: Some(red), ..good.clone() }).contains("1 failed"));
-    }
-
-    #[test]
-    fn changes_elsewhere_and_of_tests_are_forbidden() {
-        let mut plan = plan("Fix the sum");
-        let paths = |names: &[&str]| names.iter().map(|name| (*name).to_string()).collect::<Vec<_>>();
-        assert_eq!(forbidden(&plan, &paths(&["src/a"]), &[]), None);
-        assert!(forbidden(&plan, &paths(&["src/a", "Makefile"]), &[]).unwrap().ends_with(": Makefile"));
-        let tests = paths(&["src/tests/test_a.py"]);
-        assert!(forbidden(&plan, &tests, &tests).unwrap().contains("existing tests"));
-        plan.may_change = paths(&["./src/tests"]);
-        assert_eq!(forbidden(&plan, &tests, &tests), None);
     }
 }

@@ -4,6 +4,9 @@ use super::evaluation::Evaluation;
 use super::workflow::StepEvaluation;
 use serde::{Deserialize, Serialize};
 
+/// Criteria of the rubric that are a yes or no; the last one is a count.
+const CRITERIA: usize = 4;
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum SessionStatus {
@@ -41,6 +44,26 @@ pub struct SessionReport {
     pub score: [u64; 5],
     /// The commit with its changes.
     pub candidate: Option<String>,
+}
+
+impl SessionReport {
+    /// Model calls and tool calls.
+    #[must_use]
+    pub fn energy(&self) -> u64 {
+        self.model_calls + self.tool_calls
+    }
+
+    /// The number of criteria that are met, of those that are a yes or no.
+    #[must_use]
+    pub fn criteria_met(&self) -> u64 {
+        self.score.iter().take(CRITERIA).sum()
+    }
+
+    /// Tests that passed in the last evaluation.
+    #[must_use]
+    pub fn passed_tests(&self) -> u64 {
+        self.score.last().copied().unwrap_or(0)
+    }
 }
 
 /// One attempt of a session.

@@ -1,7 +1,8 @@
 //! The workflow of an attempt: planned, carried out by the roles, and evaluated after every step that writes.
 
 use super::ImproveError;
-use super::evaluation::{Evaluation, Evaluator, commitment};
+use super::evaluation::Evaluation;
+use super::evaluator::{Evaluator, commitments};
 use super::plan::Plan;
 use async_trait::async_trait;
 use marvin_agent::step_agents::StepAgents;
@@ -28,7 +29,7 @@ pub struct StepEvaluation {
     pub evaluation: Evaluation,
 }
 
-/// How the workflow of an attempt ended.
+/// The end of an attempt's workflow.
 #[derive(Debug)]
 pub(super) enum Ending {
     Workflow(Box<Outcome>),
@@ -38,7 +39,7 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    /// Whether a resumed workflow cannot go on by itself.
+    /// Whether a resumed workflow cannot continue by itself.
     pub(super) fn is_stuck(&self) -> bool {
         match self {
             Ending::Workflow(outcome) => outcome.waiting.iter().any(|step| step.kind == "unknown"),
@@ -75,17 +76,16 @@ pub(super) async fn run(
     // Scripts are played in one order.
     let concurrency = usize::from(project.settings.text(&table::PROVIDER) == "mock");
     let options = Options { concurrency, sync: None, listener: Box::new(|_| {}) };
-    let steps = Arc::new(Mutex::new(Vec::new()));
-    let evaluator =
-        StepEvaluator { project: project.clone(), evaluator: evaluator.clone(), steps: steps.clone() };
+    let steps =
+        StepEvaluator { project: project.clone(), evaluator: evaluator.clone(), evaluations: Arc::default() };
     let mut directory = resumed.clone().unwrap_or_default();
     let ending = match resumed {
-        Some(path) => continue_run(project, &path, options, &evaluator, cancel).await,
+        Some(path) => continue_run(project, &path, options, &steps, cancel).await,
         None => {
             let prepared = PreparedRun::new(project, prompt, options).map_err(DriveError::from)?;
             directory = prepared.directory().path().to_path_buf();
             note(&directory)?;
-            begin(project, prepared, prompt, plan, &evaluator, cancel).await
+            begin(project, prepared, prompt, plan, &steps, cancel).await
         }
     };
     let ending = match ending {
@@ -96,7 +96,7 @@ pub(super) async fn run(
         Err(error) => Ending::Error(error.to_string()),
     };
     let (model_calls, tool_calls) = count_calls(&directory);
-    let steps = steps.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let steps = steps.evaluations.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(WorkflowResult { run: directory, ending, steps, model_calls, tool_calls })
 }
 
@@ -106,14 +106,13 @@ async fn begin(
     prepared: PreparedRun,
     prompt: &str,
     plan: &Plan,
-    evaluator: &StepEvaluator,
+    steps: &StepEvaluator,
     cancel: &CancellationToken,
 ) -> Result<Option<Outcome>, DriveError> {
     let agents = Arc::new(StepAgents::open(project, prepared.directory(), prepared.trace(), cancel)?);
     let read = |workflow: &Value| manager::read_plan(workflow, &names(), agents.project());
     let check = |workflow: &Value| read(workflow).map(|_| ());
-    let commitments = [commitment(plan)];
-    let planned = manager::plan(&agents, prompt, &commitments, &check, cancel).await?;
+    let planned = manager::plan(&agents, prompt, &commitments(plan), &check, cancel).await?;
     let workflow = match planned {
         Some(planned) => read(&planned.workflow).map_err(|error| EngineError::Internal(error.to_string()))?,
         None => {
@@ -122,33 +121,33 @@ async fn begin(
         }
     };
     let run = prepared.begin(project, workflow)?;
-    go(project, run, agents, evaluator, cancel).await.map(Some)
+    go(project, run, agents, steps, cancel).await.map(Some)
 }
 
 async fn continue_run(
     project: &Arc<ProjectContext>,
     path: &Path,
     options: Options,
-    evaluator: &StepEvaluator,
+    steps: &StepEvaluator,
     cancel: &CancellationToken,
 ) -> Result<Option<Outcome>, DriveError> {
     let run = Run::resume(project, path, options)?;
     let agents = Arc::new(StepAgents::open(project, run.directory(), &run.trace(), cancel)?);
-    go(project, run, agents, evaluator, cancel).await.map(Some)
+    go(project, run, agents, steps, cancel).await.map(Some)
 }
 
 async fn go(
     project: &Arc<ProjectContext>,
     mut run: Run,
     agents: Arc<StepAgents>,
-    evaluator: &StepEvaluator,
+    steps: &StepEvaluator,
     cancel: &CancellationToken,
 ) -> Result<Outcome, DriveError> {
     let mut workers = Workers::new();
     workers.insert("Command".into(), Arc::new(Command::new(project.clone())));
     workers.extend(roles_for(&agents, &run.workflow().metadata));
     let wrap = |inner: Arc<dyn Worker>| -> Arc<dyn Worker> {
-        Arc::new(EvaluatedWorker { inner, evaluator: evaluator.clone() })
+        Arc::new(EvaluatedWorker { inner, evaluator: steps.clone() })
     };
     let mut workers: Workers = workers.into_iter().map(|(name, worker)| (name, wrap(worker))).collect();
     workers.insert("Echo".into(), Arc::new(Echo));
@@ -174,7 +173,18 @@ fn count_calls(run: &Path) -> (u64, u64) {
 struct StepEvaluator {
     project: Arc<ProjectContext>,
     evaluator: Arc<Evaluator>,
-    steps: Arc<Mutex<Vec<StepEvaluation>>>,
+    evaluations: Arc<Mutex<Vec<StepEvaluation>>>,
+}
+
+impl StepEvaluator {
+    /// None: it was interrupted, or steps are not evaluated.
+    async fn evaluate(&self, order: &Order, cancel: &CancellationToken) -> Option<Evaluation> {
+        let evaluation = self.evaluator.evaluate_step(&self.project, cancel).await?;
+        let (step_id, attempt) = (order.step_id.clone(), order.attempt);
+        let step = StepEvaluation { step_id, attempt, evaluation: evaluation.clone() };
+        self.evaluations.lock().unwrap_or_else(PoisonError::into_inner).push(step);
+        Some(evaluation)
+    }
 }
 
 /// A worker whose work is evaluated by the shell, so that the retry rule has figures that the worker did not write.
@@ -207,10 +217,7 @@ impl Worker for EvaluatedWorker {
         if cancel.is_cancelled() || !self.inner.writes(order) {
             return report;
         }
-        let Some(evaluation) = self.evaluator.evaluator.evaluate(&self.evaluator.project, cancel).await
-        else {
-            return report;
-        };
+        let Some(evaluation) = self.evaluator.evaluate(order, cancel).await else { return report };
         let figures = [("failing_tests", evaluation.failed), ("passed_tests", evaluation.passed)];
         for (name, figure) in figures.into_iter().filter(|_| evaluation.ran) {
             report.metrics.insert(name.into(), figure.into());
@@ -218,8 +225,6 @@ impl Worker for EvaluatedWorker {
                 progress.insert(name.into(), figure.into());
             }
         }
-        let done = StepEvaluation { step_id: order.step_id.clone(), attempt: order.attempt, evaluation };
-        self.evaluator.steps.lock().unwrap_or_else(PoisonError::into_inner).push(done);
         report
     }
 }

@@ -12,7 +12,7 @@ use marvin_lab::skills::{SkillRequest, build};
 /// Let an agent write a skill with tests, and register it if they prove it
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The SkillBuilder writes a draft in a worktree. The shell runs its tests outside the agent, in the sandbox: they must pass with the skill's code and fail without it. Only then it is put into .marvin/skills and registered, with a lesson that names gap and benefit; `marvin skills trust` confirms its text. Otherwise nothing is registered (exit code 3), and the draft is kept as a candidate with the reason.\n\nExample:\n  marvin build-skill --name changelog-check --purpose 'find commits that no line of CHANGELOG.md mentions' \\\n    --contract 'in: a git range; out: one line per commit; exit code 1 if there is any' \\\n    --tools read_file,run_command --justification 'three releases lacked lines'"
+    after_help = "The SkillBuilder writes a draft in a worktree. The shell runs its tests outside the agent, in the sandbox: they must pass with the skill's code and fail without it. Only then it is put into .marvin/skills and registered, with a lesson that names gap and benefit; `marvin skills trust` confirms its text. Otherwise nothing is registered (exit code 3), and the draft is kept as a candidate with the reason.\n\nExample:\n  marvin build-skill --name changelog-check \\\n    --purpose 'find commits that no line of CHANGELOG.md mentions' \\\n    --contract 'in: a git range; out: one line per commit; exit code 1 if there is any' \\\n    --tools read_file,run_command --justification 'three releases lacked lines'"
 )]
 pub(crate) struct BuildSkillArguments {
     /// Its name: small letters, digits and hyphens

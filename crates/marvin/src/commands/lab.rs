@@ -11,11 +11,11 @@ use marvin_base::layout::Layout;
 use marvin_base::run::RunDirectory;
 use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
 use marvin_base::settings::{Settings, Sources, table};
-use marvin_base::{Exit, child, truncate};
+use marvin_base::{Exit, truncate};
 use marvin_lab::report::Report;
 use marvin_lab::runner::{Bench, Runner};
 use marvin_lab::suite::{self, Plan, Row};
-use marvin_lab::{LabError, Python, task};
+use marvin_lab::{LabError, task};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -313,12 +313,8 @@ fn drive(
     let repeat = plan.repeat;
     let driven = async move {
         let cancel = cancel_on_signal();
-        let python = Python::find(&named, &here, &cancel).await?;
-        let mut variables = python.variables(&environment);
-        variables.insert("MARVIN_LAB".into(), "1".into());
-        child::set_for_all(variables);
-        let version = python.version.clone();
-        let bench = Bench { environment, directory: here, flags, recordings, python, cancel };
+        let bench = Bench::open(environment, here, flags, recordings, &named, cancel).await?;
+        let version = bench.python.version.clone();
         let (rows, interrupted) = suite::run(&plan, &bench, |row| {
             if !quiet {
                 output::talk(&describe(row));

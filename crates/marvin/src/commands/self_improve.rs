@@ -11,7 +11,7 @@ use marvin_base::Exit;
 use marvin_base::settings::table;
 use marvin_flow::engine;
 use marvin_lab::self_improve::{
-    self, ImproveError, Input, MIXED, Outcome, Plan, Progress, Report, StopReason,
+    self, EvaluationMethod, ImproveError, Input, MIXED, Outcome, Plan, Progress, Report, StopReason,
 };
 use marvin_model::choose;
 use serde::Serialize;
@@ -31,8 +31,10 @@ ambiguous, or the checkout is not clean; 6 the budget is spent; 130 stopped.
 Examples:
   marvin self-improve --goal 'Fix the rounding of prices' --max-cost 5
   marvin self-improve --goal 'Add a parser for dates' --evaluate 'pytest -q' --include src,tests
-  marvin self-improve --goal 'Harden the parser as https://example.com/notes says' --llm mixed --sessions 10
-  marvin self-improve --goal 'Improve the error messages' --no-merge --batches 2 --json | jq .batches";
+  marvin self-improve --goal 'Harden the parser as https://example.com/notes says' \\
+    --llm mixed --sessions 10
+  marvin self-improve --goal 'Improve AGENTS.md' --include AGENTS.md --evaluate suite --max-cost 20
+  marvin self-improve --goal 'Improve the messages' --no-merge --batches 2 --json | jq .batches";
 
 /// Improve this checkout in parallel sessions, and merge the best verified result
 #[derive(Debug, Args)]
@@ -65,7 +67,7 @@ pub(crate) struct SelfImproveArguments {
     /// A script for the mock provider (JSONL); every attempt plays it from its beginning
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// The command that evaluates a checkout (default: the tests of the project)
+    /// The command that evaluates a checkout; suite or suite:TASK,TASK: the benchmark suite (default: the tests of the project)
     #[arg(long, value_name = "COMMAND")]
     evaluate: Option<String>,
     /// Files and directories that sessions may change (default: the setting self_improve.include)
@@ -111,8 +113,8 @@ pub(crate) fn run(arguments: &SelfImproveArguments) -> Result<Exit, Failure> {
         (&table::DEADLINE, text(arguments.deadline)),
     ]);
     let project = context(find_project(arguments.working_dir.as_deref())?.as_deref(), true, flags)?;
-    let evaluate = arguments.evaluate.as_deref().map(|line| line.trim().to_string());
-    if let Some(line) = &evaluate {
+    let evaluate = EvaluationMethod::from(arguments.evaluate.clone());
+    if let EvaluationMethod::Command(line) = &evaluate {
         engine::parse_commitments(&[format!("shell:{line}")])
             .map_err(|error| Failure::usage(format!("--evaluate: {error}")))?;
     }
@@ -132,6 +134,7 @@ pub(crate) fn run(arguments: &SelfImproveArguments) -> Result<Exit, Failure> {
         llm: if arguments.llm.as_deref() == Some(MIXED) { MIXED.into() } else { provider },
         evaluate,
         include,
+        is_include_given: !arguments.include.is_empty(),
         may_change: named(&arguments.may_change),
         deadline_s: project.settings.seconds(&table::DEADLINE).as_secs(),
     };

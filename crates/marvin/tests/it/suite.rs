@@ -14,7 +14,7 @@ fn skipped() -> Option<String> {
 }
 
 /// The Python interpreter with pytest.
-fn python() -> Option<String> {
+pub(crate) fn python() -> Option<String> {
     if !commands_run(&World::new()) {
         return None;
     }

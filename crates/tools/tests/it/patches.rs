@@ -193,6 +193,24 @@ async fn deleting_and_moving_are_judged_as_writing() {
         .await;
 }
 
+#[tokio::test]
+async fn instructions_are_written_only_where_the_person_named_them() {
+    let variables = [("MARVIN_GRANTED_INSTRUCTIONS", "AGENTS.md,.claude/settings.json")];
+    let fixture = Fixture::with(Mode::Coding, &Access::Full, &variables);
+    fixture.write("AGENTS.md", "rules\n");
+    std::os::unix::fs::symlink("AGENTS.md", fixture.root.join("alias.md")).unwrap();
+    let write = |path: &str| json!({"path": path, "old_str": "rules", "new_str": "better rules"});
+    let linked = fixture.call("apply_patch", write("alias.md")).await;
+    assert_eq!(linked.verdict.rule, "path.link");
+    fixture.good("apply_patch", write("AGENTS.md")).await;
+    assert_eq!(fixture.read("AGENTS.md"), "better rules\n");
+    // What runs by itself is not a text, and other instructions were not named.
+    for (path, rule) in [(".claude/settings.json", "path.steers"), ("src/AGENTS.md", "path.instructions")] {
+        let called = fixture.call("create_file", json!({"path": path, "content": "{}"})).await;
+        assert_eq!((called.verdict.decision, called.verdict.rule.as_str()), (Decision::Ask, rule), "{path}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -2,6 +2,7 @@
 
 mod adversaries;
 mod kills;
+mod suite;
 
 use crate::support::{ProgramOutput, World, call, commands_run, json_file, put, until};
 use marvin_testing::git;
@@ -18,7 +19,7 @@ for file in tests/test_*.sh; do . "$file"; done
 echo "1..$n"
 exit $bad
 "#;
-const FIXED: &str = "echo $(($1 + $2))\n";
+pub(super) const FIXED: &str = "echo $(($1 + $2))\n";
 
 /// A repository whose sum is wrong, and a test that says so.
 const FILES: [(&str, &str); 6] = [
@@ -326,6 +327,83 @@ fn stop_signals_end_the_work_and_it_is_resumed() {
             assert_eq!(world.read("src/sum.sh"), FIXED);
         }
     }
+}
+
+#[test]
+fn a_spent_budget_stops_the_run_and_more_resumes_it() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository(&world);
+    let before = head(&world.project());
+    // A token of input costs a dollar.
+    let prices = "[[price]]\nprovider = \"mock\"\ninput = 1000000.0\noutput = 0.0\n";
+    put(&world.user().join("prices.toml"), prices);
+    let mut entries = script(&[("1-1", vec![write("src/sum.sh", FIXED)]), ("1-2", vec![])]);
+    for entry in &mut entries {
+        entry["reply"]["usage"] = json!({"input": 2, "output": 0});
+    }
+    let ended = improve(&world, &entries, &["--sessions", "2", "--max-cost", "3"]).exits(6);
+    let report = ended.json();
+    assert_eq!(
+        (&report["status"], &report["stop_reason"]),
+        (&json!("STOPPED"), &json!("budget")),
+        "{report:#}"
+    );
+    let run = run_of(&report);
+    assert!(journal(&run).trim_end().lines().last().unwrap().contains("\"budget\""));
+    assert_eq!((head(&world.project()), world.read("src/sum.sh").contains('-')), (before, true));
+    let listed = world.marvin(["runs", "list", "--json"]).run().exits(0).json();
+    assert_eq!(listed[0]["status"], "BUDGET_SPENT", "{listed:#}");
+    // The same limit stops it again before anything is spent; a higher one lets it end.
+    let resume = |limit: &str| {
+        let words = ["resume-run", "--run-path", &run.display().to_string(), "--max-cost", limit, "--json"];
+        world.marvin(words).env("MARVIN_VERIFY_ROUNDS", "0").run()
+    };
+    assert_eq!(resume("3").exits(6).json()["stop_reason"], "budget");
+    let report = resume("1000").exits(0).json();
+    assert_eq!((&report["status"], &report["batches"][0]["merged"]), (&json!("COMPLETED"), &json!(true)));
+    assert_eq!(world.read("src/sum.sh"), FIXED);
+}
+
+#[test]
+fn nothing_begins_while_the_stop_file_exists() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository(&world);
+    world.write(".marvin/stop-self-improve", "");
+    let ended = improve(&world, &script(&[("1-1", vec![write("src/sum.sh", FIXED)])]), &["--sessions", "1"]);
+    let report = ended.exits(130).json();
+    assert_eq!((&report["stop_reason"], &report["energy"]["actual"]), (&json!("stop_file"), &json!(0)));
+    assert!(world.read("src/sum.sh").contains('-'), "nothing was changed");
+}
+
+#[test]
+fn runs_show_gives_sessions_and_energy() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository(&world);
+    let sessions = [("1-1", vec![]), ("1-2", vec![write("src/sum.sh", FIXED)])];
+    let report = improve(&world, &script(&sessions), &["--sessions", "2"]).exits(0).json();
+    let shown = world.marvin(["runs", "show"]).run().exits(0);
+    let energy = &report["energy"];
+    for part in [
+        "what         self-improve: Fix the sum\n",
+        "batches      1: winner 1-2, merged as ",
+        "sessions     1-1: ",
+        "1-2: verified; 4 criteria met, 2 tests passed, energy ",
+        &format!("energy       {} planned, {} used\n", energy["planned"], energy["actual"]),
+        "/reports\n",
+    ] {
+        assert!(shown.text().contains(part), "{part}\n{}", shown.text());
+    }
+    let shown = world.marvin(["runs", "show", "--json"]).run().exits(0).json();
+    assert_eq!(shown["self_improve"]["batches"][0]["winner_session_id"], "1-2");
 }
 
 fn journal(run: &Path) -> String {

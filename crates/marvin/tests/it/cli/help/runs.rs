@@ -260,7 +260,7 @@ fn benchmark() {
       marvin run-task --task-id single-flight --runner hierarchical --provider anthropic --max-cost 1
       marvin run-task --task-id stats-summary --runner baseline --script mine.jsonl --keep
     ");
-    assert_snapshot!(help("self-improve"), @"
+    assert_snapshot!(help("self-improve"), @r"
     Improve this checkout in parallel sessions, and merge the best verified result
 
     Usage: marvin self-improve [OPTIONS] --goal <TEXT>
@@ -278,8 +278,8 @@ fn benchmark() {
           --model <MODEL>          The model
           --script <FILE>          A script for the mock provider (JSONL); every attempt plays it from
                                    its beginning
-          --evaluate <COMMAND>     The command that evaluates a checkout (default: the tests of the
-                                   project)
+          --evaluate <COMMAND>     The command that evaluates a checkout; suite or suite:TASK,TASK: the
+                                   benchmark suite (default: the tests of the project)
           --include <PATHS>        Files and directories that sessions may change (default: the setting
                                    self_improve.include)
           --may-change <PATHS>     Tests and files that steer them that sessions may change
@@ -304,10 +304,10 @@ fn benchmark() {
     Examples:
       marvin self-improve --goal 'Fix the rounding of prices' --max-cost 5
       marvin self-improve --goal 'Add a parser for dates' --evaluate 'pytest -q' --include src,tests
-      marvin self-improve --goal 'Harden the parser as https://example.com/notes says' --llm mixed
-      --sessions 10
-      marvin self-improve --goal 'Improve the error messages' --no-merge --batches 2 --json | jq
-      .batches
+      marvin self-improve --goal 'Harden the parser as https://example.com/notes says' \
+        --llm mixed --sessions 10
+      marvin self-improve --goal 'Improve AGENTS.md' --include AGENTS.md --evaluate suite --max-cost 20
+      marvin self-improve --goal 'Improve the messages' --no-merge --batches 2 --json | jq .batches
     ");
     assert_snapshot!(help("run-suite"), @r"
     Run the benchmark suite and write reports: JSON, Markdown, and a page with plots

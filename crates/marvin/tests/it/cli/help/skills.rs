@@ -141,8 +141,8 @@ fn skills() {
     candidate with the reason.
 
     Example:
-      marvin build-skill --name changelog-check --purpose 'find commits that no line of CHANGELOG.md
-      mentions' \
+      marvin build-skill --name changelog-check \
+        --purpose 'find commits that no line of CHANGELOG.md mentions' \
         --contract 'in: a git range; out: one line per commit; exit code 1 if there is any' \
         --tools read_file,run_command --justification 'three releases lacked lines'
     ");
