@@ -67,7 +67,7 @@ export function keyed(known, list, key, make) {
 }
 
 /** Words for a state, with a sign: the colour says nothing that the words do not. */
-const GOOD = new Set(["success", "succeeded", "allow", "passed", "done", "active", "verified", "yes"]);
+const GOOD = new Set(["success", "succeeded", "allow", "passed", "done", "active", "verified", "yes", "completed", "winner"]);
 const BAD = new Set(["failed", "failure", "deny", "not_verified", "could_not_run", "broken_off", "budget_spent", "refused"]);
 const WARN = new Set(["ask", "blocked", "partial", "waiting", "pending", "retry_pending", "interrupted", "needs_input"]);
 

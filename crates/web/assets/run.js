@@ -96,6 +96,19 @@ function workflow(flow) {
       flow.retries.map((one) => [tag(one.allowed ? "allow" : "refused"), `${one.step_id}, after attempt ${one.attempt}`, one.strategy ?? "", h("span", {}, ticked(one.reason, nodes)), one.lesson ?? ""]), "Retries")]];
 }
 
+/** Sessions of a self-improve run: what they came to, and their figures side by side. */
+function improve(one) {
+  if (!one) return [];
+  const sessions = one.batches.flatMap((batch) => batch.sessions);
+  const heads = [{ name: "Status" }, { name: "Session", fixed: true }, { name: "Strategy", long: true }, { name: "Attempts", number: true }, { name: "Verification", long: true }, { name: "Changed files", long: true }];
+  const row = (session) => [tag(session.is_winner ? "WINNER" : session.status), `${session.session_id} ${session.provider}`, session.strategy, session.attempts, h("span", {}, nodes(session.reason)), h("span", {}, nodes(session.changed_files.join(", ")))];
+  const figures = [["Criteria met, of 4", "criteria"], ["Passed tests", "passed_tests"], ["Energy: model calls and tool calls", "energy"], ["Changed files", "changes"]];
+  const plot = ([title, key]) => [h("h3", {}, title), bars(`${title}, by session`, sessions.map((session) => ({ name: `session ${session.session_id}`, value: session[key], label: String(session[key]) })))];
+  return [h("h2", {}, "Sessions"),
+    facts([["Energy", `${one.energy.planned} planned, ${one.energy.actual} used`], ...one.batches.flatMap((batch) => [[`Batch ${batch.batch}`, h("span", {}, nodes(batch.result))], ["Baseline", h("span", {}, nodes(batch.baseline))]])]),
+    sessions.length ? [table(heads, sessions.map(row), "Sessions"), figures.map(plot)] : notice("No session has begun yet.")];
+}
+
 export async function run(page, id) {
   const path = `/api/runs/${encodeURIComponent(id)}`;
   const [head, record, files] = [h("div", {}), h("div", {}), h("div", {})];
@@ -112,6 +125,7 @@ export async function run(page, id) {
       facts([["Goal", (one.workflow?.goal || fact.goal) && h("span", {}, nodes(String(one.workflow?.goal || fact.goal).slice(0, 2000)))], ["Kind", one.kind], ["Model", fact.model], ["Started", when(fact.startedAt)], ["Took", one.seconds === null ? "" : `${one.seconds.toFixed(1)} s`],
         ["Directory", one.run_path], ["Sandbox", fact.sandbox], ["Verified", one.verification?.status]]),
       workflow(one.workflow),
+      improve(one.self_improve),
       fact.result && [h("h2", {}, "Answer"), h("div", { class: "card body md" }, render(String(fact.result)))],
       tools.length > 0 && [h("h2", {}, "Tools"), table([{ name: "Tool" }, { name: "Calls", number: true }, { name: "Failed", number: true }, { name: "Refused", number: true }], tools.map(([name, tool]) => [h("span", {}, nodes(name)), tool.calls, tool.failures, tool.refused]), "Tools")],
       one.refused.length > 0 && [h("h2", {}, "Asked about or refused"), table([{ name: "Verdict" }, { name: "Tool" }, { name: "What", long: true }, { name: "Why", long: true }], one.refused.map((no) => [tag(no.decision), no.tool, h("code", {}, nodes(no.what.slice(0, 300))), h("span", {}, ticked(no.reason, nodes))]), "Refused")],

@@ -286,6 +286,59 @@ scene("e2 runs follow their run", async () => {
   await world.end();
 });
 
+scene("the sessions of a self-improve run", async () => {
+  const world = new World("improve");
+  const runner = 'n=0; bad=0\ncheck() { n=$((n+1)); if [ "$2" = "$3" ]; then echo "ok $n - $1"; else echo "not ok $n - $1"; bad=1; fi; }\nfor file in tests/test_*.sh; do . "$file"; done\necho "1..$n"\nexit $bad\n';
+  const files = { "src/sum.sh": "echo $(($1 - $2))\n", "tests/run.sh": runner, "tests/test_sum.sh": 'check sum "$(bash src/sum.sh 2 3)" 5\n' };
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(world.project, name, ".."), { recursive: true });
+    writeFileSync(join(world.project, name), text);
+  }
+  const git = (...words) => spawnSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...words], { cwd: world.project, env: world.env });
+  git("init", "-q", "-b", "main");
+  git("add", "src", "tests");
+  git("commit", "-q", "-m", "first");
+  const fixed = "echo $(($1 + $2))";
+  const session = (id, calls) => [
+    { when: { role: "Planner", contains: `Session: ${id}\n` }, reply: { json: { status: "SUCCESS", summary: "a plan", workflow: { steps: [{ id: `work-${id}`, worker: "Implementer", description: "Make it right" }] } } } },
+    ...calls.map((call) => ({ when: { step: `work-${id}` }, reply: { tool_calls: [call] } })),
+    { when: { step: `work-${id}` }, reply: { json: { status: "SUCCESS", summary: "Done!" } }, repeat: true }];
+  const fix = { name: "apply_patch", arguments: { path: "src/sum.sh", old_str: "echo $(($1 - $2))", new_str: fixed } };
+  const note = { name: "create_file", arguments: { path: "docs/notes.md", content: "<img src=x onerror=alert(1)>\n" } };
+  const script = [...session("1-1", []), ...session("1-2", [fix]), ...session("1-3", [fix, note]), { reply: { json: { status: "SUCCESS", summary: "All of it is done." } }, repeat: true }];
+  const tape = join(world.root, "improve.jsonl");
+  writeFileSync(tape, script.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  world.env.MARVIN_VERIFY_ROUNDS = "0";
+  const report = JSON.parse(world.marvin("self-improve", "--goal", "Fix the sum <b>now</b>", "--evaluate", "bash tests/run.sh", "--sessions", "3", "--llm", "mock", "--script", tape, "--json"));
+  const page = await open((await world.serve([{ reply: { text: "hi" } }])).link);
+  await page.locator("#box").waitFor();
+  await page.evaluate(() => { location.hash = "#/runs"; });
+  await page.locator("tbody tr").filter({ hasText: "Fix the sum" }).locator("a").click();
+  await page.getByRole("heading", { name: "Sessions" }).waitFor();
+  const rows = page.getByRole("table", { name: "Sessions" }).locator("tbody tr");
+  assert.equal(await rows.count(), 3);
+  assert.match(await rows.filter({ hasText: "1-2" }).innerText(), /✓ winner/);
+  assert.match(await rows.filter({ hasText: "1-1" }).innerText(), /failed/);
+  const sessions = report.batches[0].sessions;
+  assert.deepEqual(sessions.map((one) => one.changed_files.length), [0, 1, 2]);
+  const criteria = (one) => one.score.slice(0, 4).reduce((sum, met) => sum + met);
+  for (const [title, pick] of [["Criteria met, of 4", criteria], ["Passed tests", (one) => one.score[4]], ["Changed files", (one) => one.changed_files.length]]) {
+    const plot = page.getByRole("group", { name: `${title}, by session` });
+    assert.deepEqual((await plot.locator(".value").allInnerTexts()).map(Number), sessions.map(pick), title);
+  }
+  const energy = page.getByRole("group", { name: "Energy: model calls and tool calls, by session" });
+  const used = (await energy.locator(".value").allInnerTexts()).map(Number);
+  assert.equal(used.reduce((sum, one) => sum + one), report.energy.actual);
+  await page.getByText(`${report.energy.planned} planned, ${report.energy.actual} used`).waitFor();
+  await picture(page, "self-improve");
+  await page.getByRole("group", { name: "Changed files, by session" }).scrollIntoViewIfNeeded();
+  await picture(page, "self-improve-plots");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await picture(page, "self-improve-narrow");
+  await page.context().close();
+  await world.end();
+});
+
 scene("cancel, and one that waits", async (world) => {
   const { page } = world;
   await say(page, "take your time");

@@ -6,6 +6,7 @@ mod chat;
 mod files;
 mod memory;
 mod runs;
+mod self_improve;
 mod send;
 mod stream;
 mod workspace;

@@ -1,11 +1,12 @@
 //! Runs: the list, one run, its timeline, its trace.
 
 use super::files::{self, RunFile};
+use super::self_improve::{self, ImproveDetails};
 use crate::answer::{Answer, Refusal, json, redacted};
 use marvin_agent::ProjectContext;
 use marvin_base::files::Links;
 use marvin_base::ids;
-use marvin_base::run_record::{self, RunRecord};
+use marvin_base::run_record::{self, RunKind, RunRecord};
 use marvin_flow::draw::Picture;
 use marvin_flow::view::{self, Retry, RunRow, View};
 use marvin_hooks::inspect::{self, Cost, GateRefusal, Problem, Tool};
@@ -57,6 +58,7 @@ struct RunDetails<'a> {
     lessons_told: &'a BTreeMap<String, u64>,
     problems: &'a [Problem],
     workflow: Option<WorkflowDetails<'a>>,
+    self_improve: Option<ImproveDetails>,
     files: Vec<RunFile>,
 }
 
@@ -169,10 +171,15 @@ pub(super) fn show(context: &ProjectContext, run: &str) -> Answer {
         true => Some(read_workflow(context, &path)?),
         false => None,
     };
+    let improve = match inspection.record.manner {
+        RunKind::SelfImprove => self_improve::read(&path)?,
+        _ => None,
+    };
     let held = marvin_flow::engine::holder(&path).is_some();
     let kind = match (&view, inspection.is_of_hooks()) {
         (Some(_), _) => "workflow",
         (None, true) => "hooks",
+        (None, false) if improve.is_some() => "self-improve",
         (None, false) => "session",
     };
     let details = RunDetails {
@@ -192,6 +199,7 @@ pub(super) fn show(context: &ProjectContext, run: &str) -> Answer {
         lessons_told: &inspection.lessons_told,
         problems: &inspection.problems,
         workflow: view.as_ref().map(workflow),
+        self_improve: improve,
         files: files::list(&path),
     };
     redacted(context, &details)

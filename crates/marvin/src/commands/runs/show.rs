@@ -6,14 +6,15 @@ use crate::failure::Failure;
 use crate::output;
 use crate::project::run_directories;
 use clap::Args;
-use marvin_base::run_record::RunStatus;
+use marvin_base::run_record::{RunKind, RunStatus};
 use marvin_base::trace_event::HookVerification;
 use marvin_base::{Exit, truncate};
 use marvin_hooks::inspect::{self, Inspection};
-use serde::Deserialize;
+use marvin_lab::self_improve::{self, BatchReport, Report, SessionReport};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Items of a kind that are shown one by one; the rest is counted.
 const MAX_LISTED_ITEMS: usize = 12;
@@ -44,11 +45,26 @@ pub(crate) fn run(arguments: &ShowRunArguments) -> Result<Exit, Failure> {
         return show_workflow::show(&path, arguments.timeline, arguments.json);
     }
     let inspection = inspect::read(&path);
+    let improvement = match inspection.record.manner {
+        RunKind::SelfImprove => self_improve::read_report(&path)?,
+        _ => None,
+    };
     if arguments.json {
-        return output::json(&inspection);
+        return output::json(&ShownRun { inspection: &inspection, self_improve: improvement.as_ref() });
     }
-    let text = if arguments.timeline { timeline(&inspection) } else { summary(&inspection) };
+    let text = match arguments.timeline {
+        true => timeline(&inspection),
+        false => summary(&inspection, improvement.as_ref()),
+    };
     output::line(&output::visible(&text))
+}
+
+#[derive(Serialize)]
+struct ShownRun<'a> {
+    #[serde(flatten)]
+    inspection: &'a Inspection,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    self_improve: Option<&'a Report>,
 }
 
 /// The events of a run, one per line.
@@ -88,10 +104,11 @@ fn detail(event: &Value) -> String {
     format!("{name}{outcome} {arguments}")
 }
 
-fn summary(run: &Inspection) -> String {
+fn summary(run: &Inspection, improvement: Option<&Report>) -> String {
     let mut rows: Vec<(&str, Vec<String>)> = vec![("run", vec![run.path.display().to_string()])];
     rows.push(("what", vec![what(run)]));
     rows.push(("when", vec![when(run)]));
+    rows.extend(improvement.into_iter().flat_map(improvement_rows));
     let packs = run.packs().into_iter().map(|(name, version)| match version {
         Some(version) => format!("{name} {version}"),
         None => name,
@@ -157,6 +174,29 @@ fn summary(run: &Inspection) -> String {
     shown
 }
 
+/// Batches, sessions and energy of a self-improve run, and where its reports are.
+fn improvement_rows(report: &Report) -> [(&'static str, Vec<String>); 4] {
+    let batch = |batch: &BatchReport| format!("{}: {}", batch.batch_index, batch.summary());
+    let session = |session: &SessionReport| {
+        let (changes, energy) = (session.changed_files.len(), session.energy());
+        format!(
+            "{}: {}; {} criteria met, {} tests passed, energy {energy}, {changes} files changed",
+            session.session_id,
+            truncate::line(&session.verification_reason, 120),
+            session.criteria_met(),
+            session.passed_tests(),
+        )
+    };
+    let energy = format!("{} planned, {} used", report.energy.planned, report.energy.actual);
+    let reports = Path::new(&report.run_root).join("reports");
+    [
+        ("batches", report.batches.iter().map(batch).collect()),
+        ("sessions", some(report.batches.iter().flat_map(|batch| &batch.sessions).map(session))),
+        ("energy", vec![energy]),
+        ("reports", vec![reports.display().to_string()]),
+    ]
+}
+
 /// The cost of each model, and of all.
 fn costs(run: &Inspection) -> Vec<String> {
     let line = |name: &str, cost: &inspect::Cost| {
@@ -191,7 +231,11 @@ fn what(run: &Inspection) -> String {
     let goal =
         run.record.goal.as_ref().map(|goal| format!(": {}", truncate::line(goal, 120))).unwrap_or_default();
     let model = run.record.turn.as_ref().map(|turn| format!(" with {}", turn.model)).unwrap_or_default();
-    format!("a run of Marvin's own{model}{goal}")
+    let kind = match run.record.manner {
+        RunKind::SelfImprove => "self-improve",
+        _ => "a run of Marvin's own",
+    };
+    format!("{kind}{model}{goal}")
 }
 
 fn when(run: &Inspection) -> String {

@@ -1,7 +1,8 @@
 //! Every answer of every route matches its schema in `/openapi.json`.
 
 use super::client::WebFrontEnd;
-use crate::support::{World, call, put, say};
+use crate::self_improve;
+use crate::support::{World, call, commands_run, put, say};
 use serde_json::{Value, json};
 
 /// Sends a request, checks the answer against the description, and returns it.
@@ -35,6 +36,48 @@ fn fits(
         assert!(jsonschema::validator_for(wanted).unwrap().is_valid(body), "{method} {path}: {body}");
     }
     value
+}
+
+#[test]
+fn a_self_improve_run_is_described_by_its_sessions() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    self_improve::repository(&world);
+    let fix = vec![self_improve::write("src/sum.sh", self_improve::FIXED)];
+    let script = self_improve::script(&[("1-1", vec![]), ("1-2", fix)]);
+    let report = self_improve::improve(&world, &script, &["--sessions", "2"]).exits(0).json();
+    let server = WebFrontEnd::start(&world, &[]);
+    let described = server.open("GET", "/openapi.json").json();
+    let get = |path: &str, route: &str| fits(&server, &described, "get", path, route, None);
+    let runs = get("/api/runs", "/api/runs");
+    let listed = &runs["runs"][0];
+    assert_eq!((&listed["manner"], &listed["goal"]), (&json!("self-improve"), &json!("Fix the sum")));
+    let id = listed["run_id"].as_str().unwrap();
+    let run = get(&format!("/api/runs/{id}"), "/api/runs/{run}");
+    let shown = &run["self_improve"];
+    assert_eq!((&run["kind"], &shown["energy"]), (&json!("self-improve"), &report["energy"]), "{run:#}");
+    let sessions = &shown["batches"][0]["sessions"];
+    let figures = |at: usize| {
+        ["session_id", "is_winner", "criteria", "passed_tests", "changes"]
+            .map(|key| sessions[at][key].clone())
+    };
+    assert_eq!(json!(figures(1)), json!(["1-2", true, 4, 2, 1]), "{shown:#}");
+    let score = report["batches"][0]["sessions"][0]["score"].as_array().unwrap();
+    let criteria: u64 = score.iter().take(4).filter_map(Value::as_u64).sum();
+    assert_eq!(json!(figures(0)), json!(["1-1", false, criteria, 1, 0]), "{shown:#}");
+    let expected = &report["batches"][0]["sessions"][1];
+    let energy = expected["model_calls"].as_u64().unwrap() + expected["tool_calls"].as_u64().unwrap();
+    assert_eq!(sessions[1]["energy"], energy);
+    let files: Vec<&str> =
+        run["files"].as_array().unwrap().iter().filter_map(|one| one["path"].as_str()).collect();
+    for ending in ["html", "json", "md"] {
+        let path = format!("reports/self_improve.{ending}");
+        assert!(files.contains(&path.as_str()), "{files:?}");
+        let file = get(&format!("/api/runs/{id}/file?path={path}"), "/api/runs/{run}/file");
+        assert!(file["text"].as_str().unwrap().contains("Fix the sum"), "{path}");
+    }
 }
 
 #[test]
