@@ -96,7 +96,7 @@ fn write(directory: &Path) -> anyhow::Result<usize> {
         let name = format!("skill-{number:04}");
         let text = format!(
             "---\nname: {name}\ndescription: >-\n  Does the work number {number}. Use it when the task says so, with an example below.\nlicense: MIT\nmetadata:\n  version: \"1.{number}\"\n  author: bench\n---\n\n# Work {number}\n\n{}",
-            "1. Do one thing, then the next, and look at what came of it.\n".repeat(40)
+            "1. Do one thing, then the next, and check the result.\n".repeat(40)
         );
         let files = [
             ("SKILL.md", text),
