@@ -13,7 +13,7 @@ use marvin_memory::lessons::{Lesson, Query};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +32,8 @@ struct Hand {
     most: AtomicUsize,
     writers: AtomicUsize,
     most_writers: AtomicUsize,
+    /// It left the end of every attempt under its key.
+    remembers: AtomicBool,
 }
 
 #[async_trait]
@@ -46,6 +48,16 @@ impl Worker for Hand {
 
     fn gives_facts(&self) -> bool {
         true
+    }
+
+    fn recall(&self, order: &Order) -> Option<Report> {
+        if !self.remembers.load(Ordering::SeqCst) {
+            return None;
+        }
+        let mut report = Report::new(order, Status::Success, "done before");
+        report.outputs.insert("got".into(), order.key.clone().into());
+        report.artifacts.extend(order.inputs.get("leaves").and_then(Value::as_str).map(str::to_string));
+        Some(report)
     }
 
     async fn work(&self, order: &Order, cancel: &CancellationToken) -> Report {
@@ -422,6 +434,68 @@ async fn a_stopped_run_is_resumed() {
     let attempts: Vec<(String, u32)> =
         place.hand.asked.lock().unwrap().iter().map(|one| (one.0.clone(), one.1)).collect();
     assert!(attempts.iter().all(|one| one.1 == 1), "the same attempt each time: {attempts:?}");
+}
+
+#[tokio::test]
+async fn an_end_under_the_key_is_used_after_a_crash() {
+    let place = Place::new();
+    let workflow = Workflow::builder("w")
+        .step(hand("once").input("wait_ms", 60_000).input("once", true))
+        .step(hand("left").input("wait_ms", 60_000).input("leaves", "a.txt"))
+        .step(hand("gone").input("wait_ms", 60_000).input("leaves", "b.txt").max_attempts(1))
+        .step(hand("end").after("once").after("left").input("n", json!({"from": "once.outputs.got"})))
+        .build()
+        .unwrap();
+    let cancel = CancellationToken::new();
+    let run = Run::begin(&place.project(), workflow, Place::options(4)).unwrap();
+    let stop = cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        stop.cancel();
+    });
+    let path = run.go(place.workers(), Box::new(place.slate.clone()), cancel).await.unwrap().run_path;
+    let (_, _, folded) = Record::look(&path).unwrap();
+    assert_eq!(folded.status[..3], [StepStatus::Running; 3]);
+    let key = folded.tried[&0].running.clone().unwrap().key;
+    std::fs::write(place.directory.path().join("a.txt"), "left").unwrap();
+    place.hand.remembers.store(true, Ordering::SeqCst);
+    let outcome = place.resume(&path).await;
+    assert_eq!(outcome.counts, [("FAILED", 1), ("SUCCEEDED", 3)].into());
+    assert!(outcome.failed[0].1.contains("artifact-missing"), "{:?}", outcome.failed);
+    let state = Place::state(&outcome);
+    assert_eq!(state["state"]["steps"]["end"]["outputs"]["got"], json!(key));
+    assert_eq!(state["state"]["steps"]["left"]["attempts"][0]["artifacts"], json!(["a.txt"]));
+    let asked: Vec<String> = place.hand.asked.lock().unwrap().iter().map(|one| one.0.clone()).collect();
+    assert_eq!(asked.iter().filter(|step| *step != "end").count(), 3, "none was done again: {asked:?}");
+    assert!(Record::look(&path).unwrap().0.artifacts().unwrap().iter().any(|(step, ..)| *step == 1));
+}
+
+#[tokio::test]
+async fn a_call_id_is_given_once() {
+    let place = Place::new();
+    let writer = |n: u32| hand(&format!("w{n}")).input("writes", true);
+    let reader = |n: u32| hand(&format!("r{n}")).after("ok");
+    let workflow = Workflow::builder("w")
+        .steps((0..4).map(writer))
+        .step(StepBuilder::new("ok", "approve"))
+        .steps((0..4).map(reader))
+        .build()
+        .unwrap();
+    let path = place.run(workflow, 8).await.run_path;
+    record_decision(&path, "ok", &PersonDecision::Approve { yes: true, reason: String::new() }, &ann())
+        .unwrap();
+    assert_eq!(place.resume(&path).await.status, WorkflowStatus::Succeeded);
+    let mut calls = Vec::new();
+    Record::look(&path)
+        .unwrap()
+        .0
+        .each(&mut |row| {
+            if row.status == StepStatus::Running {
+                calls.push(crate::record::Data::parse(row.data).call_id);
+            }
+        })
+        .unwrap();
+    assert_eq!(calls, (1..=8).map(|n| format!("call-{n}")).collect::<Vec<_>>());
 }
 
 #[tokio::test]

@@ -164,7 +164,9 @@ impl Machine {
 
     /// Completes the echo steps that can begin; steps that they unblock wait for the next advance.
     fn complete_echoes(&mut self) {
-        for step in std::mem::take(&mut self.state.echoes) {
+        let echoes = std::mem::take(&mut self.state.echoes);
+        self.effects.reserve(echoes.len());
+        for step in echoes {
             if self.status(step) != StepStatus::New {
                 continue;
             }
