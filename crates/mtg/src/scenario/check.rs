@@ -11,7 +11,8 @@ use crate::state::ObjectKind;
 use serde_json::{Map, Value};
 
 fn parse_zone(name: &str) -> Result<Zone, ScenarioError> {
-    serde_json::from_value(Value::String(name.to_string())).map_err(|_| ScenarioError::UnknownWord(name.to_string()))
+    serde_json::from_value(Value::String(name.to_string()))
+        .map_err(|_| ScenarioError::UnknownWord(name.to_string()))
 }
 
 fn player_name(player: PlayerId) -> Value {
@@ -32,7 +33,12 @@ impl ScenarioRun {
         if found == expected {
             return Ok(());
         }
-        let what = [Some(assertion.assert.as_str()), assertion.player.as_deref(), assertion.card.as_deref(), assertion.zone.as_deref()];
+        let what = [
+            Some(assertion.assert.as_str()),
+            assertion.player.as_deref(),
+            assertion.card.as_deref(),
+            assertion.zone.as_deref(),
+        ];
         Err(ScenarioError::Mismatch {
             what: what.into_iter().flatten().collect::<Vec<_>>().join(" "),
             expected: expected.to_string(),
@@ -46,7 +52,8 @@ impl ScenarioRun {
 
     fn asserted_object(&self, assertion: &Assertion) -> Result<ObjectId, ScenarioError> {
         let name = assertion.card.clone().or_else(|| assertion.name.clone()).unwrap_or_default();
-        let player = assertion.player.as_deref().or(assertion.controller.as_deref()).map(parse_player).transpose()?;
+        let player =
+            assertion.player.as_deref().or(assertion.controller.as_deref()).map(parse_player).transpose()?;
         self.battlefield_object(&Value::String(name), player)
     }
 
@@ -99,14 +106,20 @@ impl ScenarioRun {
             "game_over" => Value::Bool(self.engine.outcome().is_some()),
             "winner" => match self.engine.outcome() {
                 None => Value::Null,
-                Some(outcome) => outcome.winner.map_or_else(|| Value::String("draw".to_string()), player_name),
+                Some(outcome) => {
+                    outcome.winner.map_or_else(|| Value::String("draw".to_string()), player_name)
+                }
             },
             "active" | "active_player" => player_name(state.active),
             "priority" => self.engine.decision().map_or(Value::Null, |decision| player_name(decision.player)),
             "turn" => Value::from(state.turn),
             "step" => {
                 let wanted = assertion.expected.as_ref().and_then(Value::as_str).unwrap_or_default();
-                if parse_step(wanted)? == state.step { Value::String(wanted.to_string()) } else { Value::Null }
+                if parse_step(wanted)? == state.step {
+                    Value::String(wanted.to_string())
+                } else {
+                    Value::Null
+                }
             }
             _ => self.observe_object(assertion)?,
         })
@@ -124,7 +137,9 @@ impl ScenarioRun {
             "toughness" => Value::from(own.toughness),
             "damage" => Value::from(object.damage),
             "tapped" => Value::Bool(object.tapped),
-            "counters" => Value::from(object.counter(parse_counter(assertion.kind.as_deref().unwrap_or("+1/+1"))?)),
+            "counters" => {
+                Value::from(object.counter(parse_counter(assertion.kind.as_deref().unwrap_or("+1/+1"))?))
+            }
             "loyalty" => Value::from(object.counter(crate::ability::CounterKind::Loyalty)),
             "controller" => player_name(own.controller),
             "owner" => player_name(object.owner),
@@ -141,7 +156,9 @@ impl ScenarioRun {
                 let wanted = assertion.keyword.clone().or_else(|| assertion.kind.clone()).unwrap_or_default();
                 Value::Bool(self.has_keyword_named(id, &wanted))
             }
-            "has_type" => Value::Bool(self.has_type_named(id, assertion.card_type.as_deref().unwrap_or_default())),
+            "has_type" => {
+                Value::Bool(self.has_type_named(id, assertion.card_type.as_deref().unwrap_or_default()))
+            }
             "color" | "has_color" => {
                 let wanted = assertion.color.as_deref().or(assertion.kind.as_deref()).unwrap_or_default();
                 let color = Color::ALL.iter().copied().find(|color| {
@@ -149,7 +166,9 @@ impl ScenarioRun {
                 });
                 Value::Bool(color.is_some_and(|color| own.colors.contains(color)))
             }
-            "colors" => Value::from(own.colors.iter().map(|color| color.letter().to_string()).collect::<Vec<_>>()),
+            "colors" => {
+                Value::from(own.colors.iter().map(|color| color.letter().to_string()).collect::<Vec<_>>())
+            }
             other => return Err(ScenarioError::UnknownWord(other.to_string())),
         })
     }

@@ -31,7 +31,8 @@ impl CardSource for PoolSource {
         let unknown = || ScenarioError::UnknownCard(name.to_string());
         let pool = crate::cards::Pool::shipped().map_err(|_| unknown())?;
         let facts = pool.find(name).ok_or_else(unknown)?;
-        crate::cards::compile(facts).map_err(|decline| ScenarioError::Declined(name.to_string(), format!("{decline:?}")))
+        crate::cards::compile(facts)
+            .map_err(|decline| ScenarioError::Declined(name.to_string(), format!("{decline:?}")))
     }
 }
 

@@ -37,13 +37,21 @@ pub(super) struct ScenarioRun {
 fn aliases(kind: DecisionKind) -> &'static [&'static str] {
     match kind {
         DecisionKind::May => &["may", "optional", "optional_cost", "optional_effect"],
-        DecisionKind::PayCost => &["pay_cost", "pay", "may_pay", "optional_cost", "may", "pay_unless", "unless_pay"],
-        DecisionKind::PayWard => &["pay_ward", "ward", "pay", "pay_cost", "pay_unless", "counter_unless_pay", "unless_pay"],
+        DecisionKind::PayCost => {
+            &["pay_cost", "pay", "may_pay", "optional_cost", "may", "pay_unless", "unless_pay"]
+        }
+        DecisionKind::PayWard => {
+            &["pay_ward", "ward", "pay", "pay_cost", "pay_unless", "counter_unless_pay", "unless_pay"]
+        }
         DecisionKind::TriggerTargets => &["trigger_targets", "targets", "trigger_target", "target"],
         DecisionKind::TriggerModes => &["trigger_modes", "modes", "mode"],
         DecisionKind::TriggerOrder => &["trigger_order", "order", "order_triggers"],
-        DecisionKind::Choose => &["choose", "choice", "choose_object", "choose_permanent", "choose_card", "enchant", "attach"],
-        DecisionKind::ChooseOption => &["choose_option", "choose", "option", "mode", "modes", "mana", "color"],
+        DecisionKind::Choose => {
+            &["choose", "choice", "choose_object", "choose_permanent", "choose_card", "enchant", "attach"]
+        }
+        DecisionKind::ChooseOption => {
+            &["choose_option", "choose", "option", "mode", "modes", "mana", "color"]
+        }
         DecisionKind::LookAtTop => &["look_at_top", "look", "choose", "dig"],
         DecisionKind::Color => &["color", "choose_color"],
         DecisionKind::CreatureType => &["creature_type", "type", "choose_type"],
@@ -92,7 +100,9 @@ impl ScenarioRun {
             self.act(position, action)?;
         }
         // Questions that are still open have answers in the script, or end the position.
-        self.drive(|engine| engine.decision().is_none_or(|decision| decision.kind == DecisionKind::Priority))?;
+        self.drive(|engine| {
+            engine.decision().is_none_or(|decision| decision.kind == DecisionKind::Priority)
+        })?;
         for assertion in &scenario.expect {
             self.check(assertion)?;
         }
@@ -123,7 +133,9 @@ impl ScenarioRun {
             let mut trial = self.clone();
             return match trial.try_action(position, player, inner) {
                 Ok(()) => Err(ScenarioError::Accepted(position)),
-                Err(ScenarioError::Declined(..) | ScenarioError::UnknownCard(_) | ScenarioError::Stuck) => Err(ScenarioError::Stuck),
+                Err(ScenarioError::Declined(..) | ScenarioError::UnknownCard(_) | ScenarioError::Stuck) => {
+                    Err(ScenarioError::Stuck)
+                }
                 Err(_) => Ok(()),
             };
         }
@@ -141,7 +153,12 @@ impl ScenarioRun {
     }
 
     /// Performs an action of a player, or says why it is refused.
-    fn try_action(&mut self, position: usize, player: PlayerId, action: &ScriptAction) -> Result<(), ScenarioError> {
+    fn try_action(
+        &mut self,
+        position: usize,
+        player: PlayerId,
+        action: &ScriptAction,
+    ) -> Result<(), ScenarioError> {
         let refused = |refusal: Refusal| ScenarioError::Refused(position, refusal.to_string());
         if let Some(attack) = &action.attack {
             return self.declare_attack(position, player, attack);
@@ -212,7 +229,8 @@ impl ScenarioRun {
                 None => self.least_answer(&decision),
             }
         };
-        let refused = |refusal: Refusal| ScenarioError::Refused(0, format!("{}: {refusal}", kind_name(decision.kind)));
+        let refused =
+            |refusal: Refusal| ScenarioError::Refused(0, format!("{}: {refusal}", kind_name(decision.kind)));
         self.engine.submit(decision.player, decision.number, answer).map_err(refused)?;
         Ok(())
     }
@@ -275,11 +293,14 @@ impl ScenarioRun {
                 let labels = decision.options.iter().any(|option| matches!(option, Choosable::Label(_)));
                 labels.then(|| (Answer::Options(vec![u32::from(!*yes)]), None))
             }
-            Value::Object(map) if matches!(decision.kind, DecisionKind::DamageAssignment | DecisionKind::Division) => {
+            Value::Object(map)
+                if matches!(decision.kind, DecisionKind::DamageAssignment | DecisionKind::Division) =>
+            {
                 let mut amounts = vec![0; decision.options.len()];
                 for (name, amount) in map {
                     let position = self.option_named(decision, &Value::String(name.clone()), &[])?;
-                    *amounts.get_mut(usize::try_from(position).ok()?)? = i32::try_from(amount.as_i64()?).ok()?;
+                    *amounts.get_mut(usize::try_from(position).ok()?)? =
+                        i32::try_from(amount.as_i64()?).ok()?;
                 }
                 Some((Answer::Division(amounts), None))
             }
@@ -295,7 +316,10 @@ impl ScenarioRun {
                 if decision.options.iter().any(|option| matches!(option, Choosable::Index(_))) {
                     let number = u32::try_from(number).ok()?;
                     let last = u32::try_from(decision.options.len()).ok()?;
-                    return Some((Answer::Options(vec![if number >= last { number - 1 } else { number }]), None));
+                    return Some((
+                        Answer::Options(vec![if number >= last { number - 1 } else { number }]),
+                        None,
+                    ));
                 }
                 Some((Answer::Options((0..u32::try_from(number).ok()?).collect()), None))
             }
@@ -321,12 +345,12 @@ impl ScenarioRun {
             return u32::try_from(number).ok();
         }
         let free = |position: usize| u32::try_from(position).is_ok_and(|position| !taken.contains(&position));
-        let matching = decision.options.iter().enumerate().filter(|(position, _)| free(*position)).find(|(position, option)| {
-            match option {
+        let matching = decision.options.iter().enumerate().filter(|(position, _)| free(*position)).find(
+            |(position, option)| match option {
                 Choosable::Entity(entity) => self.entity_matches(*entity, value),
-                Choosable::Color(color) => value
-                    .as_str()
-                    .is_some_and(|name| name == color.letter().to_string() || name.eq_ignore_ascii_case(color.name())),
+                Choosable::Color(color) => value.as_str().is_some_and(|name| {
+                    name == color.letter().to_string() || name.eq_ignore_ascii_case(color.name())
+                }),
                 Choosable::Subtype(subtype) => value.as_str().is_some_and(|name| name == subtype.name()),
                 Choosable::Label(label) => {
                     serde_json::to_value(label).is_ok_and(|own| own == *value)
@@ -337,8 +361,8 @@ impl ScenarioRun {
                     .get(*position)
                     .is_some_and(|source| self.entity_matches(Entity::Object(*source), value)),
                 Choosable::Number(_) => false,
-            }
-        });
+            },
+        );
         matching.and_then(|(position, _)| u32::try_from(position).ok())
     }
 
@@ -361,7 +385,8 @@ impl ScenarioRun {
                 let controller = map.get("controller").and_then(Value::as_str).map(parse_player);
                 name.is_some_and(|name| self.entity_matches(entity, name))
                     && controller.is_none_or(|player| player == Ok(self.engine.view().controller(id)))
-                    && (!map.contains_key("token") || self.engine.state().object(id).kind == ObjectKind::Token)
+                    && (!map.contains_key("token")
+                        || self.engine.state().object(id).kind == ObjectKind::Token)
                     && (!map.contains_key("stack") || self.engine.state().object(id).zone == Zone::Stack)
             }
             _ => false,
@@ -464,16 +489,18 @@ impl ScenarioRun {
         self.drive(|engine| {
             let state = engine.state();
             let moved = state.turn != turn || state.step != step;
-            moved || engine.decision().is_some_and(|decision| {
-                decision.kind == DecisionKind::Priority && decision.player == player
-            })
+            moved
+                || engine.decision().is_some_and(|decision| {
+                    decision.kind == DecisionKind::Priority && decision.player == player
+                })
         })?;
         if self.engine.outcome().is_some() {
             return Ok(());
         }
-        let has = self.engine.decision().is_some_and(|decision| {
-            decision.kind == DecisionKind::Priority && decision.player == player
-        });
+        let has = self
+            .engine
+            .decision()
+            .is_some_and(|decision| decision.kind == DecisionKind::Priority && decision.player == player);
         if has { Ok(()) } else { Err(ScenarioError::NoTurn(position, player.0.to_string())) }
     }
 
@@ -496,12 +523,19 @@ impl ScenarioRun {
         self.engine.decision().filter(|decision| fits(decision)).cloned().ok_or(ScenarioError::Stuck)
     }
 
-    fn check_choices(&self, position: usize, player: PlayerId, choices: &[Value], kind: &str) -> Result<(), ScenarioError> {
+    fn check_choices(
+        &self,
+        position: usize,
+        player: PlayerId,
+        choices: &[Value],
+        kind: &str,
+    ) -> Result<(), ScenarioError> {
         let mut trial = self.clone();
         let decision = trial.seek_decision(player, kind)?;
         for choice in choices {
-            let (answer, _) =
-                trial.convert(&decision, choice).ok_or_else(|| ScenarioError::NoObject(choice.to_string()))?;
+            let (answer, _) = trial
+                .convert(&decision, choice)
+                .ok_or_else(|| ScenarioError::NoObject(choice.to_string()))?;
             trial
                 .engine
                 .check_answer(&decision, &answer)
@@ -510,17 +544,30 @@ impl ScenarioRun {
         Ok(())
     }
 
-    fn declare_attack(&mut self, position: usize, player: PlayerId, attack: &Value) -> Result<(), ScenarioError> {
+    fn declare_attack(
+        &mut self,
+        position: usize,
+        player: PlayerId,
+        attack: &Value,
+    ) -> Result<(), ScenarioError> {
         let turn = self.engine.state().turn;
         self.drive(|engine| {
-            let asked = engine.decision().is_some_and(|decision| decision.kind == DecisionKind::DeclareAttackers);
+            let asked =
+                engine.decision().is_some_and(|decision| decision.kind == DecisionKind::DeclareAttackers);
             asked || engine.state().turn != turn || engine.state().step >= TurnStep::DeclareAttackers
         })?;
         let entries = entries(attack);
-        let Some(decision) =
-            self.engine.decision().filter(|decision| decision.kind == DecisionKind::DeclareAttackers).cloned()
+        let Some(decision) = self
+            .engine
+            .decision()
+            .filter(|decision| decision.kind == DecisionKind::DeclareAttackers)
+            .cloned()
         else {
-            return if entries.is_empty() { Ok(()) } else { Err(ScenarioError::Refused(position, "no creature can attack".to_string())) };
+            return if entries.is_empty() {
+                Ok(())
+            } else {
+                Err(ScenarioError::Refused(position, "no creature can attack".to_string()))
+            };
         };
         let mut declared = Vec::new();
         for entry in entries {
@@ -536,23 +583,34 @@ impl ScenarioRun {
         Ok(())
     }
 
-    fn declare_block(&mut self, position: usize, player: PlayerId, block: &Value) -> Result<(), ScenarioError> {
+    fn declare_block(
+        &mut self,
+        position: usize,
+        player: PlayerId,
+        block: &Value,
+    ) -> Result<(), ScenarioError> {
         let turn = self.engine.state().turn;
         self.drive(|engine| {
-            let asked = engine.decision().is_some_and(|decision| decision.kind == DecisionKind::DeclareBlockers);
+            let asked =
+                engine.decision().is_some_and(|decision| decision.kind == DecisionKind::DeclareBlockers);
             asked || engine.state().turn != turn || engine.state().step >= TurnStep::DeclareBlockers
         })?;
         let entries = entries(block);
         let Some(decision) =
             self.engine.decision().filter(|decision| decision.kind == DecisionKind::DeclareBlockers).cloned()
         else {
-            return if entries.is_empty() { Ok(()) } else { Err(ScenarioError::Refused(position, "no creature can block".to_string())) };
+            return if entries.is_empty() {
+                Ok(())
+            } else {
+                Err(ScenarioError::Refused(position, "no creature can block".to_string()))
+            };
         };
         let mut declared = Vec::new();
         for entry in entries {
             let none = || ScenarioError::NoObject(entry.to_string());
             let blocker = self.battlefield_object(entry.get("blocker").ok_or_else(none)?, Some(player))?;
-            let attacker = self.battlefield_object(entry.get("attacker").ok_or_else(none)?, Some(player.opponent()))?;
+            let attacker =
+                self.battlefield_object(entry.get("attacker").ok_or_else(none)?, Some(player.opponent()))?;
             declared.push((blocker, attacker));
         }
         let refused = |refusal: Refusal| ScenarioError::Refused(position, refusal.to_string());
@@ -561,7 +619,11 @@ impl ScenarioRun {
     }
 
     /// A permanent by name, of this player if there is one.
-    pub(super) fn battlefield_object(&self, value: &Value, player: Option<PlayerId>) -> Result<ObjectId, ScenarioError> {
+    pub(super) fn battlefield_object(
+        &self,
+        value: &Value,
+        player: Option<PlayerId>,
+    ) -> Result<ObjectId, ScenarioError> {
         let view = self.engine.view();
         let named = || {
             let all = self.engine.state().battlefield.iter().copied();
@@ -610,7 +672,12 @@ impl ScenarioRun {
         Ok(Payment { objects, convoke, mana: None })
     }
 
-    fn build_cast(&self, player: PlayerId, name: &str, action: &ScriptAction) -> Result<Action, ScenarioError> {
+    fn build_cast(
+        &self,
+        player: PlayerId,
+        name: &str,
+        action: &ScriptAction,
+    ) -> Result<Action, ScenarioError> {
         let zone = match action.from.as_deref() {
             Some("graveyard") => Zone::Graveyard,
             Some("exile") => Zone::Exile,
@@ -620,7 +687,9 @@ impl ScenarioRun {
         let card = self.card_in(player, name, zone)?;
         let way = match action.alternative.as_deref() {
             None => CastWay::Normal,
-            Some(word) => serde_json::from_value(Value::String(word.to_string())).unwrap_or(CastWay::Alternative),
+            Some(word) => {
+                serde_json::from_value(Value::String(word.to_string())).unwrap_or(CastWay::Alternative)
+            }
         };
         let modes = self.modes(action);
         let kicked = match &action.kicked {
@@ -650,7 +719,9 @@ impl ScenarioRun {
     fn modes(&self, action: &ScriptAction) -> Vec<u8> {
         let number = |value: &Value| value.as_u64().and_then(|number| u8::try_from(number).ok());
         match action.modes.as_ref().or(action.mode.as_ref()) {
-            Some(Value::Array(list)) => list.iter().filter_map(number).map(|mode| mode.saturating_sub(1)).collect(),
+            Some(Value::Array(list)) => {
+                list.iter().filter_map(number).map(|mode| mode.saturating_sub(1)).collect()
+            }
             Some(value) => number(value).map(|mode| mode.saturating_sub(1)).into_iter().collect(),
             None => Vec::new(),
         }
@@ -706,14 +777,20 @@ impl ScenarioRun {
         context: &Context,
     ) -> Result<Entity, ScenarioError> {
         let legal = self.engine.legal_targets(spec, context);
-        let fits = |entity: &&Entity| !choice.entities.contains(entity) && self.entity_matches(**entity, value);
+        let fits =
+            |entity: &&Entity| !choice.entities.contains(entity) && self.entity_matches(**entity, value);
         match legal.iter().find(fits) {
             Some(entity) => Ok(*entity),
             None => self.find_entity(value, Some(spec.zone)),
         }
     }
 
-    fn division(&self, action: &ScriptAction, choice: &TargetChoice, total: i32) -> smallvec::SmallVec<[i32; 1]> {
+    fn division(
+        &self,
+        action: &ScriptAction,
+        choice: &TargetChoice,
+        total: i32,
+    ) -> smallvec::SmallVec<[i32; 1]> {
         let given = action.division.as_ref().or(action.divide.as_ref());
         let amount = |entity: &Entity, position: usize| match given {
             Some(Value::Array(list)) => list.get(position).and_then(Value::as_i64),
@@ -735,7 +812,12 @@ impl ScenarioRun {
         parts
     }
 
-    fn build_activation(&self, player: PlayerId, name: &str, action: &ScriptAction) -> Result<Action, ScenarioError> {
+    fn build_activation(
+        &self,
+        player: PlayerId,
+        name: &str,
+        action: &ScriptAction,
+    ) -> Result<Action, ScenarioError> {
         let source = match action.from.as_deref() {
             Some("hand") => self.card_in(player, name, Zone::Hand)?,
             Some("graveyard") => self.card_in(player, name, Zone::Graveyard)?,
@@ -774,7 +856,10 @@ impl ScenarioRun {
         let text = match wanted {
             Some(Value::Number(index)) => {
                 let index = usize::try_from(index.as_u64().unwrap_or(0)).unwrap_or(0);
-                return activated.get(index).copied().ok_or_else(|| ScenarioError::NoAbility(index.to_string()));
+                return activated
+                    .get(index)
+                    .copied()
+                    .ok_or_else(|| ScenarioError::NoAbility(index.to_string()));
             }
             Some(Value::String(text)) => text.to_lowercase(),
             _ => String::new(),

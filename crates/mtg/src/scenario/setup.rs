@@ -60,7 +60,12 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn add(&mut self, card: &CardEntry, player: PlayerId, zone: Zone) -> Result<Vec<ObjectId>, ScenarioError> {
+    fn add(
+        &mut self,
+        card: &CardEntry,
+        player: PlayerId,
+        zone: Zone,
+    ) -> Result<Vec<ObjectId>, ScenarioError> {
         let face = self.cards.find_card(&card.card)?;
         let face_id = self.state.faces.intern(&face);
         let mut made = Vec::new();
@@ -125,7 +130,8 @@ impl Loader<'_> {
             (Some(library), _) => self.add_library(library, player)?,
             (None, Some(deck)) => self.add_library(&deck.to_vec(), player)?,
             (None, None) => {
-                let filler = CardEntry { card: "Wastes".to_string(), n: Some(FILLER_CARDS), ..CardEntry::default() };
+                let filler =
+                    CardEntry { card: "Wastes".to_string(), n: Some(FILLER_CARDS), ..CardEntry::default() };
                 let filler = match self.cards.find_card(&filler.card) {
                     Ok(_) => filler,
                     Err(_) => CardEntry { card: "Plains".to_string(), ..filler },
