@@ -29,8 +29,8 @@ impl MTGEngine {
             return Ok(());
         }
         if self.state.step == TurnStep::Cleanup && self.state.stack.is_empty() && self.state.passes == 0 {
-            // Nobody gets priority in a cleanup step unless something happened (514.3); see `run_cleanup`.
-            self.state.tasks.push(Task::EndStep);
+            // What happened in the cleanup step is settled: another cleanup step follows (514.3a).
+            self.state.tasks.push(Task::BeginStep(TurnStep::Cleanup));
             return Ok(());
         }
         self.state.decisions += 1;
@@ -332,7 +332,6 @@ impl MTGEngine {
         // If something triggers or a state-based action happens, players get priority and another
         // cleanup step follows (514.3a).
         if self.check_state_based()? || !self.state.triggers.is_empty() {
-            self.state.tasks.push(Task::BeginStep(TurnStep::Cleanup));
             self.state.tasks.push(Task::Priority);
             return Ok(());
         }

@@ -37,3 +37,10 @@ fn shared_scenarios_pass() {
     eprintln!("{} of {} scenarios pass", results.len() - failed, results.len());
     assert_eq!(failed, 0);
 }
+
+#[test]
+fn own_scenarios_pass() {
+    let results = run_file(include_str!("scenarios.json"));
+    assert!(results.len() >= 60);
+    assert_eq!(report(&results), 0);
+}

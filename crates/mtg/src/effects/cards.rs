@@ -69,7 +69,7 @@ impl MTGEngine {
                 let cards: Vec<ObjectId> =
                     self.state.player(player).library.iter().rev().take(amount).copied().collect();
                 let range = (self.view().amount(min, context), self.view().amount(max, context));
-                self.look_at(player, &cards, filter, range, to, *rest, context)
+                self.look_at(player, &cards, filter, range, (to, *rest), context)
             }
             Effect::RevealUntil { who, filter, to, rest } => {
                 let player = self.player_of(who, context);
@@ -80,7 +80,7 @@ impl MTGEngine {
                         break;
                     }
                 }
-                self.look_at(player, &cards, filter, (1, 1), to, *rest, context)
+                self.look_at(player, &cards, filter, (1, 1), (to, *rest), context)
             }
             Effect::Search { .. } => self.search(effect, context),
             Effect::Shuffle { who } => {
@@ -219,8 +219,7 @@ impl MTGEngine {
         cards: &[ObjectId],
         filter: &Filter,
         range: (i32, i32),
-        to: &Destination,
-        rest: RestOfCards,
+        (to, rest): (&Destination, RestOfCards),
         context: &Context,
     ) -> Flow<Done> {
         let able: Vec<ObjectId> =

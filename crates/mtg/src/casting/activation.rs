@@ -1,0 +1,178 @@
+//! Activated abilities: announcement and cost (602).
+
+use super::*;
+
+impl MTGEngine {
+    /// The activated ability of an object, if the player may activate it from where it is.
+    pub(crate) fn find_activated(
+        &self,
+        player: PlayerId,
+        source: ObjectId,
+        reference: AbilityRef,
+    ) -> Result<&ActivatedAbility, Refusal> {
+        let object = self.state.object(source);
+        if object.is_gone() {
+            return Err(Refusal::new("400.7", RefusalReason::NoSuchObject));
+        }
+        let own = self.view().characteristics(source);
+        let Some(Ability::Activated(ability)) =
+            self.ability(reference).filter(|_| own.abilities.contains(&reference))
+        else {
+            return Err(Refusal::new("602.1", RefusalReason::NoSuchAbility));
+        };
+        let controls = self.view().controller(source) == player || ability.any_player;
+        if ability.zone != object.zone || !controls {
+            return Err(Refusal::new("602.2", RefusalReason::NoSuchAbility));
+        }
+        Ok(ability)
+    }
+
+    /// Checks an activation and finds its payment.
+    pub(crate) fn plan_activation(
+        &self,
+        player: PlayerId,
+        action: &ActivateAction,
+        sources: &[ManaSource],
+    ) -> Result<CastPlan, Refusal> {
+        let ability = self.find_activated(player, action.source, action.ability)?;
+        let mut context = Context::new(action.source, player);
+        context.x = i32::try_from(action.x).unwrap_or(i32::MAX);
+        self.check_activation(player, action, ability, &context)?;
+        check_modes(&ability.body, &action.modes)?;
+        let specs = target_specs(&ability.body, &action.modes);
+        self.check_targets(&specs, &action.targets, &context)?;
+        context.targets = action.targets.iter().cloned().collect();
+        while context.targets.len() < specs.len() {
+            context.targets.push(crate::context::TargetChoice::default());
+        }
+        let mut need = ManaNeed::of(&ability.cost.mana, action.x);
+        need.generic += self.generic_parts(&ability.cost, &context);
+        self.change_ability_cost(player, action.source, &mut need);
+        let mut cost = CostPlan::default();
+        self.plan_parts(&ability.cost, &context, &action.payment.objects, &mut cost.parts)?;
+        // A permanent that taps itself for the cost cannot also be tapped for mana.
+        let busy = |source: &&ManaSource| source.id == action.source;
+        let taps = ability.cost.parts.iter().any(|part| {
+            matches!(part, crate::ability::CostPart::Tap | crate::ability::CostPart::SacrificeThis)
+        });
+        let tapped: Vec<ObjectId> = cost
+            .parts
+            .iter()
+            .flat_map(|part| match part {
+                crate::costs::PaidPart::Move(ids, Zone::Battlefield, _) => ids.clone(),
+                _ => Vec::new(),
+            })
+            .collect();
+        let free: Vec<ManaSource> = sources
+            .iter()
+            .filter(|source| !(taps && busy(source)) && !tapped.contains(&source.id))
+            .cloned()
+            .collect();
+        cost.mana = self
+            .plan_mana(player, &need, &free, &[], &[])
+            .ok_or_else(|| Refusal::new("602.2b", RefusalReason::CannotPayMana))?;
+        Ok(CastPlan { cost, context })
+    }
+
+    pub(super) fn check_activation(
+        &self,
+        player: PlayerId,
+        action: &ActivateAction,
+        ability: &ActivatedAbility,
+        context: &Context,
+    ) -> Result<(), Refusal> {
+        if (ability.sorcery_speed || ability.cost.is_loyalty()) && !self.is_sorcery_time(player) {
+            return Err(Refusal::new("602.5d", RefusalReason::SorceryTiming));
+        }
+        if let Some(condition) = &ability.condition
+            && !self.view().condition(condition, context)
+        {
+            return Err(Refusal::new("602.5b", RefusalReason::ConditionFails));
+        }
+        let object = self.state.object(action.source);
+        let used = object.uses.iter().find(|used| used.0 == action.ability).map_or(0, |used| used.1);
+        if ability.per_turn.is_some_and(|limit| used >= limit) {
+            return Err(Refusal::new("602.5b", RefusalReason::UsedUp));
+        }
+        let forbidden = self.projection().rules.iter().any(|(who, rule, source)| match rule {
+            PlayerRule::CantActivate(filter) => {
+                *who == player
+                    && self.view().object_matches(filter, action.source, &Context::new(*source, player))
+            }
+            _ => false,
+        });
+        if forbidden || self.view().characteristics(action.source).has_rule(RuleFlag::CantActivate) {
+            return Err(Refusal::new("602.5", RefusalReason::Forbidden));
+        }
+        Ok(())
+    }
+
+    pub(super) fn change_ability_cost(&self, player: PlayerId, source: ObjectId, need: &mut ManaNeed) {
+        if !self.projection().has_class(AbilityClass::CostChange) {
+            return;
+        }
+        let view = self.view();
+        for id in &self.state.battlefield {
+            for reference in &view.characteristics(*id).abilities {
+                let Some(Ability::CostChange(change)) = self.ability(*reference) else { continue };
+                let context = Context::new(*id, view.controller(*id));
+                if !change.abilities
+                    || !view.matches(&change.who, Entity::Player(player), &context)
+                    || !view.object_matches(&change.spells, source, &context)
+                {
+                    continue;
+                }
+                match &change.change {
+                    CostChangeAmount::More(amount) => {
+                        need.generic += u32::try_from(view.amount(amount, &context)).unwrap_or(0);
+                    }
+                    CostChangeAmount::Less(amount) => {
+                        let less = u32::try_from(view.amount(amount, &context)).unwrap_or(0);
+                        need.generic = need.generic.saturating_sub(less);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    pub(super) fn carry_out_activation(&mut self, player: PlayerId, action: &ActivateAction, plan: CastPlan) {
+        let Some(Ability::Activated(ability)) = self.ability(action.ability) else { return };
+        let is_mana = ability.is_mana_ability();
+        let effects = ability.body.effects.clone();
+        let face = self.view().object(action.source).shown_face();
+        // The source may leave as a cost; the ability knows it as it last was.
+        self.take_snapshot(action.source);
+        let paid = self.pay(player, &plan.cost);
+        self.note_use(action.source, action.ability, 1);
+        let mut context = plan.context;
+        context.paid = paid.into_iter().collect();
+        if is_mana {
+            // Mana abilities do not use the stack (605.3b).
+            context.accepted = false;
+            let record = EventRecord::new(EventKind::TappedForMana).subject(action.source).player(player);
+            let before = self.shared_projection();
+            self.collect_triggers(&before, &[record]);
+            self.add_mana_now(&effects, &context, action.mana);
+            let others = effects
+                .into_iter()
+                .filter(|instruction| !matches!(instruction.effect, crate::ability::Effect::AddMana { .. }));
+            let queue: Vec<_> = others.rev_operations();
+            if !queue.is_empty() {
+                self.defer(crate::task::Frame { context, queue });
+            }
+            return;
+        }
+        let object = self.state.add_object(ObjectKind::Ability, face, player, Zone::Stack);
+        if let Some(own) = self.state.object_mut(object) {
+            own.controller = player;
+        }
+        let modes = action.modes.iter().copied().collect();
+        self.state.stack.push(StackItem { object, ability: Some(action.ability), modes, context });
+        self.touch();
+        let record = EventRecord::new(EventKind::Activation).subject(action.source).player(player);
+        let before = self.shared_projection();
+        self.collect_triggers(&before, &[record]);
+        self.record_targeting(object);
+    }
+}

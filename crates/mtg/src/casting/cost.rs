@@ -1,0 +1,175 @@
+//! Total cost of a spell (601.2f).
+
+use super::*;
+
+impl MTGEngine {
+    /// Total cost (601.2f) and its payment.
+    pub(super) fn plan_cast_cost(
+        &self,
+        player: PlayerId,
+        cast: &CastAction,
+        face: &CardFace,
+        base: &Cost,
+        context: &Context,
+        sources: &[ManaSource],
+    ) -> Result<CostPlan, Refusal> {
+        let mut need = ManaNeed::of(&base.mana, cast.x);
+        let mut parts = Cost { mana: ManaCost::default(), parts: base.parts.clone() };
+        let mut add = |cost: &Cost| {
+            need.add(&cost.mana, cast.x);
+            parts.parts.extend(cost.parts.iter().cloned());
+        };
+        for ability in &face.abilities {
+            match ability {
+                Ability::AdditionalCost(choices) => {
+                    let chosen = choices.get(usize::from(cast.additional)).or(choices.first());
+                    if let Some(cost) = chosen {
+                        add(cost);
+                    }
+                }
+                Ability::KeywordAbility(keyword) => match &**keyword {
+                    KeywordAbility::Kicker { cost, multi } => {
+                        if cast.kicked > 1 && !multi {
+                            return Err(Refusal::new("702.33d", RefusalReason::NoSuchWay));
+                        }
+                        (0..cast.kicked).for_each(|_| add(cost));
+                    }
+                    KeywordAbility::Buyback(cost) if cast.buyback => add(cost),
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        let has = |pick: &dyn Fn(&KeywordAbility) -> Option<()>| find_keyword_ability(face, pick).is_some();
+        let kicker = has(&|keyword| matches!(keyword, KeywordAbility::Kicker { .. }).then_some(()));
+        let buyback = has(&|keyword| matches!(keyword, KeywordAbility::Buyback(_)).then_some(()));
+        if (cast.kicked > 0 && !kicker) || (cast.buyback && !buyback) {
+            return Err(Refusal::new("601.2b", RefusalReason::NoSuchWay));
+        }
+        need.generic += self.generic_parts(&parts, context);
+        self.change_cost(player, cast.card, face, &mut need, context);
+        let mut plan = CostPlan::default();
+        self.plan_parts(&parts, context, &cast.payment.objects, &mut plan.parts)?;
+        let (convoke, delve) = self.helpers(player, cast, face);
+        plan.mana = self
+            .plan_mana(player, &need, sources, &convoke, &delve)
+            .ok_or_else(|| Refusal::new("601.2h", RefusalReason::CannotPayMana))?;
+        Ok(plan)
+    }
+
+    /// Creatures for convoke, artifacts for improvise, cards for delve.
+    pub(super) fn helpers(
+        &self,
+        player: PlayerId,
+        cast: &CastAction,
+        face: &CardFace,
+    ) -> (Vec<ObjectId>, Vec<ObjectId>) {
+        let view = self.view();
+        let mut taps = Vec::new();
+        let convoke = has_printed_keyword(face, Keyword::Convoke);
+        let improvise = has_printed_keyword(face, Keyword::Improvise);
+        if convoke || improvise {
+            let able = self.state.battlefield.iter().copied().filter(|id| {
+                let own = view.characteristics(*id);
+                own.controller == player
+                    && !self.state.object(*id).tapped
+                    && ((convoke && own.is_creature()) || (improvise && own.is(CardType::Artifact)))
+            });
+            match &cast.payment.convoke {
+                Some(named) => taps.extend(able.filter(|id| named.contains(id))),
+                None => taps.extend(able),
+            }
+        }
+        let mut cards = Vec::new();
+        if has_printed_keyword(face, Keyword::Delve) {
+            cards.extend(self.state.player(player).graveyard.iter().copied().filter(|id| *id != cast.card));
+        }
+        (taps, cards)
+    }
+
+    /// Increases, then reductions (601.2f).
+    pub(super) fn change_cost(
+        &self,
+        player: PlayerId,
+        card: ObjectId,
+        face: &CardFace,
+        need: &mut ManaNeed,
+        context: &Context,
+    ) {
+        let view = self.view();
+        let mut less = 0u32;
+        let mut affinity = 0u32;
+        let mut less_mana: Vec<ManaCost> = Vec::new();
+        let mut apply = |change: &crate::ability::CostChange, inner: &Context| {
+            let whose = view.matches(&change.who, Entity::Player(player), inner);
+            let holds = change.condition.as_ref().is_none_or(|condition| view.condition(condition, inner));
+            if change.abilities
+                || !whose
+                || !holds
+                || !view.object_matches(&spell_filter(&change.spells), card, inner)
+            {
+                return;
+            }
+            match &change.change {
+                CostChangeAmount::More(amount) => {
+                    need.generic += u32::try_from(view.amount(amount, inner)).unwrap_or(0);
+                }
+                CostChangeAmount::MoreMana(mana) => need.add(mana, 0),
+                CostChangeAmount::Less(amount) => {
+                    less += u32::try_from(view.amount(amount, inner)).unwrap_or(0)
+                }
+                CostChangeAmount::LessMana(mana) => less_mana.push(mana.clone()),
+                CostChangeAmount::Free => *need = ManaNeed::default(),
+            }
+        };
+        if self.projection().has_class(AbilityClass::CostChange) {
+            for id in &self.state.battlefield {
+                let own = view.characteristics(*id);
+                if !own.has_class(AbilityClass::CostChange) {
+                    continue;
+                }
+                for reference in &own.abilities {
+                    if let Some(Ability::CostChange(change)) = self.ability(*reference) {
+                        apply(change, &Context::new(*id, own.controller));
+                    }
+                }
+            }
+        }
+        for ability in &face.abilities {
+            match ability {
+                Ability::CostChange(change) if mentions_this(&change.spells) => apply(change, context),
+                Ability::KeywordAbility(keyword) => {
+                    if let KeywordAbility::Affinity(filter) = &**keyword {
+                        let own = filter.clone().and(Filter::yours());
+                        let count = view.select(&crate::ability::Selector::permanents(own), context).len();
+                        affinity += u32::try_from(count).unwrap_or(0);
+                    }
+                }
+                _ => {}
+            }
+        }
+        for mana in &less_mana {
+            need.remove(mana);
+        }
+        need.generic = need.generic.saturating_sub(less + affinity);
+    }
+}
+
+/// Filters of cost changes say "spell"; the card is not one yet when the cost is determined.
+pub(super) fn spell_filter(filter: &Filter) -> Cow<'_, Filter> {
+    match filter {
+        Filter::Spell => Cow::Owned(Filter::Any),
+        Filter::All(parts) if parts.contains(&Filter::Spell) => {
+            Cow::Owned(Filter::All(parts.iter().filter(|part| **part != Filter::Spell).cloned().collect()))
+        }
+        other => Cow::Borrowed(other),
+    }
+}
+
+pub(super) fn mentions_this(filter: &Filter) -> bool {
+    match filter {
+        Filter::This => true,
+        Filter::All(parts) => parts.iter().any(mentions_this),
+        _ => false,
+    }
+}

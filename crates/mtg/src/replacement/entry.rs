@@ -1,0 +1,252 @@
+//! How objects enter: copies, choices, counters (614.12, 707.9).
+
+use super::*;
+
+impl MTGEngine {
+    /// What changes how an object enters.
+    pub(super) fn apply_entry(
+        &mut self,
+        mut moving: MoveEvent,
+        action: &ReplacementAction,
+        candidate: &Candidate,
+        settlement: &mut Settlement,
+    ) -> Flow<Option<MoveEvent>> {
+        let context = &candidate.context;
+        let player = moving.controller.unwrap_or(self.state.object(moving.object).owner);
+        match action {
+            ReplacementAction::EnterTapped => moving.tapped = true,
+            ReplacementAction::EnterWithKeyword(keyword) => moving.keywords.push(*keyword),
+            ReplacementAction::EnterWithCounters { kind, amount } => {
+                let amount = self.view().amount(amount, context);
+                if amount > 0 {
+                    moving.counters.push((*kind, amount));
+                }
+            }
+            ReplacementAction::EnterUnder(selector) => {
+                moving.controller = self.view().select_player(selector, context);
+            }
+            ReplacementAction::EnterAsCopy { of, except } => {
+                self.choose_copy(&mut moving, of, except, candidate)?;
+            }
+            ReplacementAction::EnterChoosing(kind) => {
+                let values = self.choose_value(player, kind, moving.object)?;
+                moving.chosen.color = values.color.or(moving.chosen.color);
+                moving.chosen.subtype = values.subtype.or(moving.chosen.subtype);
+                moving.chosen.player = values.player.or(moving.chosen.player);
+                moving.chosen.number += values.number;
+            }
+            ReplacementAction::EnterUnlessPaid { cost, action } => {
+                let payable = self.can_pay_simple(player, cost, moving.object);
+                let labels = [OptionLabel::Pay, OptionLabel::DoNotPay];
+                if payable && self.choose_label(player, DecisionKind::PayCost, Some(moving.object), labels)? {
+                    settlement.payments.push((player, cost.clone(), moving.object));
+                } else {
+                    return self.apply_entry(moving, action, candidate, settlement);
+                }
+            }
+            ReplacementAction::Choice(actions) => {
+                let mut decision = Decision::new(player, DecisionKind::ChooseOption).source(moving.object);
+                decision.options = (0u8..).take(actions.len()).map(Choosable::Index).collect();
+                let chosen = self.choose_options(decision)?;
+                if let Some(Choosable::Index(index)) = chosen.first()
+                    && let Some(action) = actions.get(usize::from(*index))
+                {
+                    return self.apply_entry(moving, action, candidate, settlement);
+                }
+            }
+            ReplacementAction::Prevent(None) => return Ok(None),
+            _ => {}
+        }
+        Ok(Some(moving))
+    }
+
+    pub(super) fn choose_copy(
+        &mut self,
+        moving: &mut MoveEvent,
+        of: &Selector,
+        except: &[Change],
+        candidate: &Candidate,
+    ) -> Flow<()> {
+        let player = moving.controller.unwrap_or(self.state.object(moving.object).owner);
+        let options = self.view().select(of, &candidate.context);
+        let least = usize::from(!candidate.replacement.optional);
+        let decision =
+            Decision::new(player, DecisionKind::Copy).source(moving.object).range(least, 1).entities(options);
+        if let Some(chosen) = self.choose_objects(decision)?.first() {
+            moving.copy_of = Some(self.copied_face(*chosen, except, &candidate.context));
+        }
+        Ok(())
+    }
+
+    /// Face with the copiable values of an object, with exceptions (707.9).
+    pub(crate) fn copied_face(&mut self, of: ObjectId, except: &[Change], context: &Context) -> FaceId {
+        let face_id = self.view().object(of).shown_face();
+        if except.is_empty() {
+            return face_id;
+        }
+        let Some(face) = self.state.faces.get(face_id) else { return face_id };
+        let mut copy = face.face.clone();
+        for change in except {
+            self.except_change(&mut copy, change, context);
+        }
+        self.state.faces.intern(&copy)
+    }
+
+    pub(super) fn except_change(&self, copy: &mut CardFace, change: &Change, context: &Context) {
+        match change {
+            Change::SetPower(amount) => copy.power = Some(self.view().amount(amount, context)),
+            Change::SetToughness(amount) => copy.toughness = Some(self.view().amount(amount, context)),
+            Change::SetColors(colors) => copy.colors = *colors,
+            Change::AddColors(colors) => copy.colors = copy.colors.union(*colors),
+            Change::AddTypes(types) => types.iter().for_each(|card_type| copy.types.insert(*card_type)),
+            Change::AddSubtypes(subtypes) => copy.subtypes.extend(subtypes.iter().copied()),
+            Change::SetSubtypes(subtypes) => copy.subtypes = subtypes.clone(),
+            Change::AddSupertype(supertype) => copy.supertypes.insert(*supertype),
+            Change::RemoveSupertype(supertype) => copy.supertypes.remove(*supertype),
+            Change::AddKeyword(keyword) => copy.abilities.push(Ability::Keyword(*keyword)),
+            Change::AddAbility(ability) => copy.abilities.push((**ability).clone()),
+            Change::SetName(name) => copy.name.clone_from(name),
+            _ => {}
+        }
+    }
+
+    /// Asks for a colour, type, player or number.
+    pub(crate) fn choose_value(
+        &mut self,
+        player: PlayerId,
+        kind: &ChoiceKind,
+        source: ObjectId,
+    ) -> Flow<crate::state::ChosenValues> {
+        let (decision, options): (DecisionKind, Vec<Choosable>) = match kind {
+            ChoiceKind::Color => {
+                (DecisionKind::Color, Color::ALL.iter().copied().map(Choosable::Color).collect())
+            }
+            ChoiceKind::CreatureType => (
+                DecisionKind::CreatureType,
+                Subtype::all(SubtypeKind::Creature).map(Choosable::Subtype).collect(),
+            ),
+            ChoiceKind::BasicLandType => {
+                let basic =
+                    Subtype::all(SubtypeKind::Land).filter(|land| crate::faces::land_mana(*land).is_some());
+                (DecisionKind::BasicLandType, basic.map(Choosable::Subtype).collect())
+            }
+            ChoiceKind::Player => (
+                DecisionKind::Player,
+                PlayerId::BOTH.iter().map(|id| Choosable::Entity((*id).into())).collect(),
+            ),
+            ChoiceKind::Opponent => (DecisionKind::Player, vec![Choosable::Entity(player.opponent().into())]),
+            ChoiceKind::Number { min, max } => (
+                DecisionKind::Number,
+                (*min..=*max).map(|value| Choosable::Number(i32::from(value))).collect(),
+            ),
+            ChoiceKind::CardType => {
+                let all = (0i32..).take(CardType::ALL.len()).map(Choosable::Number);
+                (DecisionKind::Number, all.collect())
+            }
+            ChoiceKind::CardName => {
+                let all = (0i32..).take(self.state.faces.len()).map(Choosable::Number);
+                (DecisionKind::Number, all.collect())
+            }
+        };
+        let mut asked = Decision::new(player, decision).source(source);
+        asked.options = options;
+        let mut values = crate::state::ChosenValues::default();
+        match self.choose_options(asked)?.first() {
+            Some(Choosable::Color(color)) => values.color = Some(*color),
+            Some(Choosable::Subtype(subtype)) => values.subtype = Some(*subtype),
+            Some(Choosable::Entity(Entity::Player(player))) => values.player = Some(*player),
+            Some(Choosable::Number(number)) => values.number = *number,
+            _ => {}
+        }
+        Ok(values)
+    }
+
+    /// Number of counters after effects like "twice that many", for counters with which it enters.
+    pub(super) fn replaced_counters(
+        &self,
+        object: ObjectId,
+        player: PlayerId,
+        kind: CounterKind,
+        amount: i32,
+    ) -> i32 {
+        let mut amount = amount;
+        if !self.projection().has_class(AbilityClass::Replacement) {
+            return amount;
+        }
+        for id in &self.state.battlefield {
+            for reference in &self.view().characteristics(*id).abilities {
+                let Some(Ability::Replacement(replacement)) = self.ability(*reference) else { continue };
+                let ReplacementPattern::Counters { what, kind: wanted } = &replacement.pattern else {
+                    continue;
+                };
+                // The permanent will be under its controller, so the filter is read as if it were there.
+                let mut context = self.context_of(*id);
+                context.iterated = Some(object.into());
+                let own = self.view().controller(*id) == player;
+                if wanted.is_some_and(|wanted| wanted != kind)
+                    || !own
+                    || !self.will_match(what, object, player, &context)
+                {
+                    continue;
+                }
+                match &replacement.action {
+                    ReplacementAction::Multiply(factor) => amount *= i32::from(*factor),
+                    ReplacementAction::Add(more) => amount += self.view().amount(more, &context),
+                    _ => {}
+                }
+            }
+        }
+        amount
+    }
+
+    /// Whether an object that is about to enter will match a filter under its controller.
+    pub(super) fn will_match(
+        &self,
+        filter: &Filter,
+        object: ObjectId,
+        player: PlayerId,
+        context: &Context,
+    ) -> bool {
+        match filter {
+            Filter::All(parts) => parts.iter().all(|part| self.will_match(part, object, player, context)),
+            Filter::AnyOf(parts) => parts.iter().any(|part| self.will_match(part, object, player, context)),
+            Filter::Controller(selector) => {
+                self.view().select(selector, context).contains(&Entity::Player(player))
+            }
+            Filter::Permanent => true,
+            other => self.view().object_matches(other, object, context),
+        }
+    }
+
+    /// Pays life, which is all that costs of entering ask for besides mana.
+    pub(super) fn pay_simple(&mut self, player: PlayerId, cost: &Cost, source: ObjectId) {
+        let context = Context::new(source, player);
+        let mut records = Vec::new();
+        for part in &cost.parts {
+            if let CostPart::PayLife(amount) = part {
+                let amount = self.view().amount(amount, &context);
+                self.commit_loss(player, amount, &mut records);
+            }
+        }
+        if !cost.mana.is_empty() {
+            self.pay_mana_automatically(player, &cost.mana, source);
+        }
+    }
+
+    pub(super) fn can_pay_simple(&self, player: PlayerId, cost: &Cost, source: ObjectId) -> bool {
+        let context = Context::new(source, player);
+        let life = cost.parts.iter().all(|part| match part {
+            CostPart::PayLife(amount) => {
+                self.state.player(player).life >= self.view().amount(amount, &context)
+            }
+            CostPart::Reveal { filter, .. } => self
+                .state
+                .player(player)
+                .hand
+                .iter()
+                .any(|card| self.view().object_matches(filter, *card, &context)),
+            _ => false,
+        });
+        life && (cost.mana.is_empty() || self.can_pay_mana(player, &cost.mana, 0))
+    }
+}

@@ -1,0 +1,267 @@
+//! Actions of scripts as actions of the engine.
+
+use super::*;
+
+impl ScenarioRun {
+    pub(super) fn build_action(
+        &self,
+        player: PlayerId,
+        action: &ScriptAction,
+    ) -> Result<Action, ScenarioError> {
+        if action.concede == Some(true) {
+            return Ok(Action::Concede);
+        }
+        if action.pass == Some(true) {
+            return Ok(Action::Pass);
+        }
+        if let Some(name) = &action.play_land {
+            return Ok(Action::PlayLand { card: self.card_in(player, name, Zone::Hand)? });
+        }
+        if let Some(name) = &action.cast {
+            return self.build_cast(player, name, action);
+        }
+        if let Some(name) = &action.activate {
+            return self.build_activation(player, name, action);
+        }
+        Err(ScenarioError::UnknownWord("action".to_string()))
+    }
+
+    pub(super) fn card_in(
+        &self,
+        player: PlayerId,
+        name: &str,
+        zone: Zone,
+    ) -> Result<ObjectId, ScenarioError> {
+        let state = self.engine.state();
+        let own = state.zone_objects(zone).into_iter().filter(|id| state.object(*id).owner == player);
+        let mut named = own.filter(|id| self.engine.view().name(*id) == split_number(name).0);
+        named.next().ok_or_else(|| ScenarioError::NoObject(name.to_string()))
+    }
+
+    pub(super) fn payment(&self, action: &ScriptAction) -> Result<Payment, ScenarioError> {
+        let mut objects = self.find_objects(action.sacrifice.as_ref(), Zone::Battlefield)?;
+        objects.extend(self.find_objects(action.tap.as_ref(), Zone::Battlefield)?);
+        objects.extend(self.find_objects(action.return_to_hand.as_ref(), Zone::Battlefield)?);
+        objects.extend(self.find_objects(action.discard.as_ref(), Zone::Hand)?);
+        objects.extend(self.find_objects(action.exile.as_ref(), Zone::Graveyard)?);
+        let convoke = match &action.convoke {
+            Some(named) => Some(self.find_objects(Some(named), Zone::Battlefield)?),
+            None => None,
+        };
+        Ok(Payment { objects, convoke, mana: None })
+    }
+
+    pub(super) fn build_cast(
+        &self,
+        player: PlayerId,
+        name: &str,
+        action: &ScriptAction,
+    ) -> Result<Action, ScenarioError> {
+        let zone = match action.from.as_deref() {
+            Some("graveyard") => Zone::Graveyard,
+            Some("exile") => Zone::Exile,
+            Some("library") => Zone::Library,
+            _ => Zone::Hand,
+        };
+        let card = self.card_in(player, name, zone)?;
+        let way = match action.alternative.as_deref() {
+            None => CastWay::Normal,
+            Some(word) => {
+                serde_json::from_value(Value::String(word.to_string())).unwrap_or(CastWay::Alternative)
+            }
+        };
+        let modes = self.modes(action);
+        let kicked = match &action.kicked {
+            Some(Value::Bool(kicked)) => u8::from(*kicked),
+            Some(Value::Number(times)) => u8::try_from(times.as_u64().unwrap_or(0)).unwrap_or(0),
+            _ => 0,
+        };
+        let mut context = Context::new(card, player);
+        context.x = i32::try_from(action.x.unwrap_or(0)).unwrap_or(0);
+        context.kicked = kicked;
+        let face = self.engine.view().face(card).ok_or_else(|| ScenarioError::NoObject(name.to_string()))?;
+        let body = spell_body(&face.face);
+        let targets = self.targets(&target_specs(&body, &modes), action, &context)?;
+        Ok(Action::Cast(CastAction {
+            card,
+            way,
+            modes,
+            targets,
+            x: action.x.unwrap_or(0),
+            kicked,
+            buyback: action.buyback.unwrap_or(false),
+            additional: 0,
+            payment: self.payment(action)?,
+        }))
+    }
+
+    pub(super) fn modes(&self, action: &ScriptAction) -> Vec<u8> {
+        let number = |value: &Value| value.as_u64().and_then(|number| u8::try_from(number).ok());
+        match action.modes.as_ref().or(action.mode.as_ref()) {
+            Some(Value::Array(list)) => {
+                list.iter().filter_map(number).map(|mode| mode.saturating_sub(1)).collect()
+            }
+            Some(value) => number(value).map(|mode| mode.saturating_sub(1)).into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Spreads named targets over slots; without names, the first legal ones are taken.
+    pub(super) fn targets(
+        &self,
+        specs: &[&crate::ability::TargetSpec],
+        action: &ScriptAction,
+        context: &Context,
+    ) -> Result<Vec<TargetChoice>, ScenarioError> {
+        let mut choices = Vec::new();
+        let named = action.targets.clone().unwrap_or_default();
+        let mut left: VecDeque<Value> = named.into_iter().collect();
+        let mut inner = context.clone();
+        for (slot, spec) in specs.iter().enumerate() {
+            let (min, max) = self.engine.target_range(spec, &inner);
+            let mut choice = TargetChoice::default();
+            if action.targets.is_none() {
+                let legal = self.engine.legal_targets(spec, &inner);
+                choice.entities = legal.into_iter().take(min).collect();
+            } else {
+                let later: usize =
+                    specs.iter().skip(slot + 1).map(|spec| self.engine.target_range(spec, &inner).0).sum();
+                let take = max.min(left.len().saturating_sub(later));
+                for _ in 0..take {
+                    let Some(value) = left.pop_front() else { break };
+                    let values = match value {
+                        Value::Array(list) => list,
+                        single => vec![single],
+                    };
+                    for value in values {
+                        choice.entities.push(self.target(spec, &value, &choice, &inner)?);
+                    }
+                }
+            }
+            if let Some(total) = &spec.divided {
+                choice.division = self.division(action, &choice, self.engine.view().amount(total, &inner));
+            }
+            inner.targets.push(choice.clone());
+            choices.push(choice);
+        }
+        Ok(choices)
+    }
+
+    /// The named target; a legal one is preferred where several have the name.
+    pub(super) fn target(
+        &self,
+        spec: &crate::ability::TargetSpec,
+        value: &Value,
+        choice: &TargetChoice,
+        context: &Context,
+    ) -> Result<Entity, ScenarioError> {
+        let legal = self.engine.legal_targets(spec, context);
+        let fits =
+            |entity: &&Entity| !choice.entities.contains(entity) && self.entity_matches(**entity, value);
+        match legal.iter().find(fits) {
+            Some(entity) => Ok(*entity),
+            None => self.find_entity(value, Some(spec.zone)),
+        }
+    }
+
+    pub(super) fn division(
+        &self,
+        action: &ScriptAction,
+        choice: &TargetChoice,
+        total: i32,
+    ) -> smallvec::SmallVec<[i32; 1]> {
+        let given = action.division.as_ref().or(action.divide.as_ref());
+        let amount = |entity: &Entity, position: usize| match given {
+            Some(Value::Array(list)) => list.get(position).and_then(Value::as_i64),
+            Some(Value::Object(map)) => map
+                .iter()
+                .find(|(name, _)| self.entity_matches(*entity, &Value::String((*name).clone())))
+                .and_then(|(_, amount)| amount.as_i64()),
+            _ => None,
+        };
+        let count = i32::try_from(choice.entities.len()).unwrap_or(1).max(1);
+        let mut rest = total;
+        let mut parts = smallvec::SmallVec::new();
+        for (position, entity) in choice.entities.iter().enumerate() {
+            let equal = if position + 1 == choice.entities.len() { rest } else { total / count };
+            let part = amount(entity, position).map_or(equal, |part| i32::try_from(part).unwrap_or(0));
+            rest -= part;
+            parts.push(part);
+        }
+        parts
+    }
+
+    pub(super) fn build_activation(
+        &self,
+        player: PlayerId,
+        name: &str,
+        action: &ScriptAction,
+    ) -> Result<Action, ScenarioError> {
+        let source = match action.from.as_deref() {
+            Some("hand") => self.card_in(player, name, Zone::Hand)?,
+            Some("graveyard") => self.card_in(player, name, Zone::Graveyard)?,
+            _ => self
+                .battlefield_object(&Value::String(name.to_string()), Some(player))
+                .or_else(|_| self.card_in(player, name, Zone::Hand))
+                .or_else(|_| self.card_in(player, name, Zone::Graveyard))?,
+        };
+        let ability = self.ability_named(source, action.ability.as_ref())?;
+        let Some(Ability::Activated(own)) = self.engine.ability(ability) else {
+            return Err(ScenarioError::NoAbility(name.to_string()));
+        };
+        let mut context = Context::new(source, player);
+        context.x = i32::try_from(action.x.unwrap_or(0)).unwrap_or(0);
+        let modes = self.modes(action);
+        let targets = self.targets(&target_specs(&own.body, &modes), action, &context)?;
+        Ok(Action::Activate(ActivateAction {
+            source,
+            ability,
+            modes,
+            targets,
+            x: action.x.unwrap_or(0),
+            mana: 0,
+            payment: self.payment(action)?,
+        }))
+    }
+
+    /// The activated ability whose text or cost a script names.
+    pub(super) fn ability_named(
+        &self,
+        source: ObjectId,
+        wanted: Option<&Value>,
+    ) -> Result<AbilityRef, ScenarioError> {
+        let all = &self.engine.view().characteristics(source).abilities;
+        let activated: Vec<AbilityRef> = all
+            .iter()
+            .copied()
+            .filter(|reference| matches!(self.engine.ability(*reference), Some(Ability::Activated(_))))
+            .collect();
+        let text = match wanted {
+            Some(Value::Number(index)) => {
+                let index = usize::try_from(index.as_u64().unwrap_or(0)).unwrap_or(0);
+                return activated
+                    .get(index)
+                    .copied()
+                    .ok_or_else(|| ScenarioError::NoAbility(index.to_string()));
+            }
+            Some(Value::String(text)) => text.to_lowercase(),
+            _ => String::new(),
+        };
+        let fits = |reference: &&AbilityRef| {
+            let Some(Ability::Activated(ability)) = self.engine.ability(**reference) else { return false };
+            let loyalty = ability.cost.parts.iter().any(|part| match part {
+                CostPart::Loyalty(change) => format!("{change:+}") == text || (*change == 0 && text == "0"),
+                CostPart::LoyaltyX => text == "-x",
+                _ => false,
+            });
+            loyalty || ability.text.to_lowercase().contains(&text)
+        };
+        match activated.iter().find(fits) {
+            Some(found) => Ok(*found),
+            None => match activated.as_slice() {
+                [only] => Ok(*only),
+                _ => Err(ScenarioError::NoAbility(text)),
+            },
+        }
+    }
+}

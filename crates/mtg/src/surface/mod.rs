@@ -1,0 +1,371 @@
+//! The action surface: what a player can do now, and the questions in the shape of the contract.
+//!
+//! Every listed action is complete and is accepted; the list is made by the planner that also carries
+//! it out. Targets are listed as combinations, at most [`MAX_COMBINATIONS`] for each card and mode.
+
+mod schema;
+
+pub use schema::{
+    ActionSchema, ActionType, ActivateChoice, AttackSchema, BlockSchema, BlockerChoice, CardChoice,
+    CastChoice, Choices, DecisionSchema, ManaChoice,
+};
+
+use crate::ability::{Ability, Body, KeywordAbility, TargetSpec, Zone};
+use crate::action::{Action, ActivateAction, CastAction, Payment};
+use crate::card::CardType;
+use crate::casting::spell_body;
+use crate::characteristics::AbilityClass;
+use crate::context::{Context, TargetChoice};
+use crate::decision::{Choosable, DecisionKind};
+use crate::engine::MTGEngine;
+use crate::faces::find_keyword_ability;
+use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
+use crate::mana::ManaSource;
+use crate::state::CastWay;
+use crate::targets::target_specs;
+use serde::Serialize;
+use smallvec::smallvec;
+
+/// Combinations of targets that are listed for one way to play a card.
+pub const MAX_COMBINATIONS: usize = 24;
+
+/// Greatest X that is listed.
+const MAX_LISTED_X: u32 = 20;
+
+/// Ways to cast a card besides the normal one.
+const OTHER_WAYS: [CastWay; 8] = [
+    CastWay::Free,
+    CastWay::Flashback,
+    CastWay::Alternative,
+    CastWay::Evoke,
+    CastWay::Dash,
+    CastWay::Escape,
+    CastWay::Surge,
+    CastWay::Spectacle,
+];
+
+/// Action with a short id and a label that says what it does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CompactAction {
+    pub id: String,
+    pub label: String,
+    #[serde(skip)]
+    pub action: Action,
+}
+
+impl MTGEngine {
+    fn has_priority(&self, player: PlayerId) -> bool {
+        self.decision()
+            .is_some_and(|decision| decision.kind == DecisionKind::Priority && decision.player == player)
+    }
+
+    /// Every action that the player can take with priority; passing comes first.
+    #[must_use]
+    pub fn list_actions(&self, player: PlayerId) -> Vec<Action> {
+        if !self.has_priority(player) {
+            return Vec::new();
+        }
+        let mut actions = vec![Action::Pass];
+        let sources = self.mana_sources(player);
+        for card in self.playable_cards(player) {
+            if self.check_land(player, card).is_ok() {
+                actions.push(Action::PlayLand { card });
+            }
+            self.list_casts(player, card, &sources, &mut actions);
+        }
+        self.list_activations(player, &sources, &mut actions);
+        actions
+    }
+
+    fn playable_cards(&self, player: PlayerId) -> Vec<ObjectId> {
+        let own = self.state.player(player);
+        let mut cards = own.hand.clone();
+        cards.extend(&own.graveyard);
+        cards.extend(own.library.last());
+        cards.extend(self.state.grants.iter().filter(|grant| grant.player == player).map(|grant| grant.card));
+        cards
+    }
+
+    fn list_casts(
+        &self,
+        player: PlayerId,
+        card: ObjectId,
+        sources: &[ManaSource],
+        actions: &mut Vec<Action>,
+    ) {
+        let object = self.state.object(card);
+        let Some(face) = self.state.faces.get(object.face) else { return };
+        if face.face.has_type(CardType::Land) {
+            return;
+        }
+        let ways: &[CastWay] =
+            if object.zone == Zone::Hand && !has_other_ways(&face.face) { &[] } else { &OTHER_WAYS };
+        for way in [CastWay::Normal].iter().chain(ways) {
+            let plain = CastAction {
+                card,
+                way: *way,
+                modes: Vec::new(),
+                targets: Vec::new(),
+                x: 0,
+                kicked: 0,
+                buyback: false,
+                additional: 0,
+                payment: Payment::default(),
+            };
+            if self.check_castable(player, &plain).is_err() {
+                continue;
+            }
+            let body = spell_body(&face.face);
+            let kicker = find_keyword_ability(&face.face, |keyword| match keyword {
+                KeywordAbility::Kicker { .. } => Some(1u8),
+                _ => None,
+            });
+            let has_x = face.face.mana_cost.as_ref().is_some_and(|cost| cost.x_count() > 0);
+            for modes in mode_choices(&body) {
+                for kicked in 0..=kicker.unwrap_or(0) {
+                    let base = CastAction { modes: modes.clone(), kicked, ..plain.clone() };
+                    self.list_cast_targets(player, &base, &body, has_x, sources, actions);
+                }
+            }
+        }
+    }
+
+    fn list_cast_targets(
+        &self,
+        player: PlayerId,
+        base: &CastAction,
+        body: &Body,
+        has_x: bool,
+        sources: &[ManaSource],
+        actions: &mut Vec<Action>,
+    ) {
+        let specs = target_specs(body, &base.modes);
+        for x in 0..=(if has_x { MAX_LISTED_X } else { 0 }) {
+            let mut context = Context::new(base.card, player);
+            context.x = i32::try_from(x).unwrap_or(0);
+            context.kicked = base.kicked;
+            let mut any = false;
+            for targets in self.target_combinations(&specs, &context) {
+                let cast = CastAction { targets, x, ..base.clone() };
+                // Whether the cost can be paid does not depend on the targets.
+                if any || self.plan_cast(player, &cast, sources).is_ok() {
+                    any = true;
+                    actions.push(Action::Cast(cast));
+                } else {
+                    break;
+                }
+            }
+            if !any {
+                break;
+            }
+        }
+    }
+
+    /// Combinations of targets: all single choices, for several targets the first ones.
+    fn target_combinations(&self, specs: &[&TargetSpec], context: &Context) -> Vec<Vec<TargetChoice>> {
+        let mut all: Vec<Vec<TargetChoice>> = vec![Vec::new()];
+        for spec in specs {
+            let legal = self.legal_targets(spec, context);
+            let (min, max) = self.target_range(spec, context);
+            if legal.len() < min {
+                return Vec::new();
+            }
+            let mut choices: Vec<TargetChoice> = Vec::new();
+            if min == 0 {
+                choices.push(TargetChoice::default());
+            }
+            if min <= 1 && max >= 1 {
+                choices.extend(
+                    legal
+                        .iter()
+                        .map(|target| TargetChoice { entities: smallvec![*target], division: smallvec![] }),
+                );
+            }
+            if max > 1 && legal.len() > 1 {
+                let count = max.min(legal.len());
+                choices.push(TargetChoice {
+                    entities: legal.iter().take(count).copied().collect(),
+                    division: smallvec![],
+                });
+            }
+            if let Some(total) = &spec.divided {
+                let total = self.view().amount(total, context);
+                choices.iter_mut().for_each(|choice| divide(choice, total));
+                choices.retain(|choice| choice.division.iter().all(|part| *part >= 1));
+            }
+            let mut next = Vec::new();
+            for earlier in &all {
+                for choice in &choices {
+                    let taken = spec.distinct_from.iter().any(|slot| {
+                        earlier.get(usize::from(*slot)).is_some_and(|other| {
+                            other.entities.iter().any(|entity| choice.entities.contains(entity))
+                        })
+                    });
+                    if !taken && next.len() < MAX_COMBINATIONS {
+                        let mut combination = earlier.clone();
+                        combination.push(choice.clone());
+                        next.push(combination);
+                    }
+                }
+            }
+            all = next;
+        }
+        all
+    }
+
+    fn list_activations(&self, player: PlayerId, sources: &[ManaSource], actions: &mut Vec<Action>) {
+        let view = self.view();
+        let own = self.state.player(player);
+        let permanents = self
+            .state
+            .battlefield
+            .iter()
+            .copied()
+            .filter(|id| view.characteristics(*id).has_class(AbilityClass::Activated));
+        let cards = own
+            .hand
+            .iter()
+            .chain(&own.graveyard)
+            .copied()
+            .filter(|id| view.characteristics(*id).has_class(AbilityClass::Activated));
+        for source in permanents.chain(cards) {
+            for reference in &view.characteristics(source).abilities {
+                let Ok(ability) = self.find_activated(player, source, *reference) else { continue };
+                if ability.is_mana_ability() {
+                    continue;
+                }
+                for modes in mode_choices(&ability.body) {
+                    self.list_activation(player, source, *reference, modes, sources, actions);
+                }
+            }
+        }
+    }
+
+    fn list_activation(
+        &self,
+        player: PlayerId,
+        source: ObjectId,
+        reference: AbilityRef,
+        modes: Vec<u8>,
+        sources: &[ManaSource],
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(Ability::Activated(ability)) = self.ability(reference) else { return };
+        let specs = target_specs(&ability.body, &modes);
+        let context = Context::new(source, player);
+        for targets in self.target_combinations(&specs, &context) {
+            let action = ActivateAction {
+                source,
+                ability: reference,
+                modes: modes.clone(),
+                targets,
+                x: 0,
+                mana: 0,
+                payment: Payment::default(),
+            };
+            if self.plan_activation(player, &action, sources).is_err() {
+                break;
+            }
+            actions.push(Action::Activate(action));
+        }
+    }
+
+    /// Actions with short ids and labels.
+    #[must_use]
+    pub fn compact_actions(&self, player: PlayerId) -> Vec<CompactAction> {
+        let actions = self.list_actions(player);
+        let label = |(number, action): (usize, Action)| CompactAction {
+            id: format!("a{number}"),
+            label: self.label(&action),
+            action,
+        };
+        actions.into_iter().enumerate().map(label).collect()
+    }
+
+    /// Whether a player has nothing to do but pass.
+    #[must_use]
+    pub fn can_only_pass(&self, player: PlayerId) -> bool {
+        self.list_actions(player).len() <= 1
+    }
+
+    fn entity_label(&self, entity: Entity) -> String {
+        match entity {
+            Entity::Player(player) => format!("player {}", player.0),
+            Entity::Object(id) => self.view().name(id).to_string(),
+        }
+    }
+
+    /// What an action does, in a few words.
+    #[must_use]
+    pub fn label(&self, action: &Action) -> String {
+        let targets = |choices: &[TargetChoice]| {
+            let names: Vec<String> = choices
+                .iter()
+                .flat_map(|choice| choice.entities.iter())
+                .map(|entity| self.entity_label(*entity))
+                .collect();
+            if names.is_empty() { String::new() } else { format!(" on {}", names.join(", ")) }
+        };
+        match action {
+            Action::Pass => "pass".to_string(),
+            Action::Concede => "concede".to_string(),
+            Action::PlayLand { card } => format!("play {}", self.view().name(*card)),
+            Action::Cast(cast) => {
+                let kicked = if cast.kicked > 0 { " kicked" } else { "" };
+                let x = if cast.x > 0 { format!(" X={}", cast.x) } else { String::new() };
+                format!("cast {}{kicked}{x}{}", self.view().name(cast.card), targets(&cast.targets))
+            }
+            Action::Activate(activate) => {
+                let text = match self.ability(activate.ability) {
+                    Some(Ability::Activated(ability)) => ability.text.as_str(),
+                    _ => "",
+                };
+                format!(
+                    "activate {}: {text}{}",
+                    self.view().name(activate.source),
+                    targets(&activate.targets)
+                )
+            }
+        }
+    }
+}
+
+fn has_other_ways(face: &crate::card::CardFace) -> bool {
+    face.abilities.iter().any(|ability| match ability {
+        Ability::AlternativeCost { .. } => true,
+        Ability::KeywordAbility(keyword) => matches!(
+            **keyword,
+            KeywordAbility::Evoke(_)
+                | KeywordAbility::Dash(_)
+                | KeywordAbility::Surge(_)
+                | KeywordAbility::Spectacle(_)
+        ),
+        _ => false,
+    })
+}
+
+/// Legal sets of modes: each single mode, or the first ones if more are needed.
+fn mode_choices(body: &Body) -> Vec<Vec<u8>> {
+    let Some(modes) = &body.modes else { return vec![Vec::new()] };
+    let count = u8::try_from(modes.choices.len()).unwrap_or(u8::MAX);
+    match modes.min {
+        0 | 1 => (0..count).map(|mode| vec![mode]).collect(),
+        several => (0..count)
+            .filter(|first| first + several <= count)
+            .map(|first| (first..first + several).collect())
+            .collect(),
+    }
+}
+
+/// Divides a total evenly; the first target gets the rest.
+fn divide(choice: &mut TargetChoice, total: i32) {
+    let count = i32::try_from(choice.entities.len()).unwrap_or(1);
+    if count == 0 {
+        return;
+    }
+    let part = total / count;
+    choice.division = choice.entities.iter().map(|_| part).collect();
+    if let Some(first) = choice.division.first_mut() {
+        *first += total - part * count;
+    }
+}
