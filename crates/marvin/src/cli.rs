@@ -6,7 +6,7 @@ use crate::arguments::ProjectArguments;
 use crate::commands::turn::TurnArguments;
 use crate::commands::{
     bug_report, build_skill, chat, chat_ui, commitments, completions, config, daemon, doc, doctor, gate,
-    hook, init, lab, lessons, mcp, memory, model_server, packs, pipeline, prompt, replay, runs, schema,
+    hook, init, lab, lessons, mcp, memory, model_server, mtg, packs, pipeline, prompt, replay, runs, schema,
     self_improve, servitors, skills, tk, tools, turn, workflow,
 };
 use crate::failure::Failure;
@@ -117,6 +117,8 @@ enum Command {
     #[command(name = "self-improve")]
     SelfImprove(self_improve::SelfImproveArguments),
     Replay(replay::ReplayArguments),
+    #[command(subcommand)]
+    Mtg(mtg::MtgCommand),
     Schema(schema::SchemaArguments),
     Completions(completions::CompletionsArguments),
     /// Print the man page
@@ -171,6 +173,7 @@ impl Command {
             Command::StopRun(arguments) => runs::stop::run(&arguments),
             Command::InspectRun(arguments) => runs::show::run(&arguments),
             Command::Pipeline(command) => pipeline::run(command),
+            Command::Mtg(command) => mtg::run(command),
             Command::ListTasks(arguments) => lab::list(&arguments),
             Command::RunTask(arguments) => lab::run_task(&arguments),
             Command::RunSuite(arguments) => lab::run_suite(&arguments),
