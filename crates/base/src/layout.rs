@@ -189,6 +189,12 @@ impl Layout {
         self.user.join("prices.toml")
     }
 
+    /// The card pack that was imported for the rules engine of Magic.
+    #[must_use]
+    pub fn card_pack(&self) -> PathBuf {
+        self.user.join("mtg").join("cards.jsonl.gz")
+    }
+
     #[must_use]
     pub fn usage(&self) -> PathBuf {
         self.user.join("usage.json")

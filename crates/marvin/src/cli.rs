@@ -6,8 +6,8 @@ use crate::arguments::ProjectArguments;
 use crate::commands::turn::TurnArguments;
 use crate::commands::{
     alarms, bug_report, build_skill, calendar, chat, chat_ui, commitments, completions, config, daemon, doc,
-    doctor, gate, hook, init, lab, lessons, mcp, memory, model_server, ntfy, packs, pipeline, prompt, replay,
-    runs, schema, self_improve, servitors, skills, tk, tools, turn, workflow,
+    doctor, gate, hook, init, lab, lessons, mcp, memory, model_server, mtg, ntfy, packs, pipeline, prompt,
+    replay, runs, schema, self_improve, servitors, skills, tk, tools, turn, workflow,
 };
 use crate::failure::Failure;
 use crate::{logging, migration, output};
@@ -123,6 +123,8 @@ enum Command {
     #[command(name = "self-improve")]
     SelfImprove(self_improve::SelfImproveArguments),
     Replay(replay::ReplayArguments),
+    #[command(subcommand)]
+    Mtg(mtg::MtgCommand),
     Schema(schema::SchemaArguments),
     Completions(completions::CompletionsArguments),
     /// Print the man page
@@ -181,6 +183,7 @@ impl Command {
             Command::StopRun(arguments) => runs::stop::run(&arguments),
             Command::InspectRun(arguments) => runs::show::run(&arguments),
             Command::Pipeline(command) => pipeline::run(command),
+            Command::Mtg(command) => mtg::run(command),
             Command::ListTasks(arguments) => lab::list(&arguments),
             Command::RunTask(arguments) => lab::run_task(&arguments),
             Command::RunSuite(arguments) => lab::run_suite(&arguments),

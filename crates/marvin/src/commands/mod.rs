@@ -20,6 +20,7 @@ pub(crate) mod lessons;
 pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod model_server;
+pub(crate) mod mtg;
 pub(crate) mod ntfy;
 pub(crate) mod packs;
 pub(crate) mod pipeline;

@@ -166,12 +166,14 @@ impl Phrase for Activated {
     type Value = Ability;
 
     fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+        let start = input.input;
         let cost = CostPhrase.parse(input)?;
+        let cost_text = start.strip_suffix(input.input).unwrap_or(start);
         word(input, ": ")?;
         input.state.mention(&Selector::This);
         let body = BodyPhrase.parse(input)?;
         let mut ability = ActivatedAbility {
-            zone: activation_zone(&cost, &body),
+            zone: activation_zone(cost_text, &cost, &body),
             cost,
             body,
             sorcery_speed: false,
@@ -238,9 +240,12 @@ fn print_limits(ability: &ActivatedAbility, out: &mut Printer<'_>) -> bool {
     is_limited && (!ability.any_player || out.word(ANY_PLAYER))
 }
 
-/// The zone from which an ability is activated: the graveyard, if it acts on its source there.
-fn activation_zone(cost: &Cost, body: &Body) -> Zone {
-    let is_grave = cost.parts.contains(&CostPart::ExileThis) || returns_itself(&body.effects);
+/// The zone from which an ability is activated: that in which its cost or its effect needs the source.
+fn activation_zone(cost_text: &str, cost: &Cost, body: &Body) -> Zone {
+    if cost.parts.contains(&CostPart::DiscardThis) {
+        return Zone::Hand;
+    }
+    let is_grave = cost_text.ends_with("exile ~ from your graveyard") || returns_itself(&body.effects);
     if is_grave { Zone::Graveyard } else { Zone::Battlefield }
 }
 

@@ -399,9 +399,26 @@ rules! {
         ["you"] => { Selector::You };
         [(what: AnyObjects)] => { what };
         [(who: Player)] => { who };
-        ["itself"] => { Selector::Target(0) };
+        [(what: Itself)] => { what };
         ["each of " (what: super::object::Objects)] => { what };
         [(union: DamagedPair)] => { union };
+    }
+}
+
+/// "Itself": the object that deals the damage.
+#[derive(Debug, Clone, Copy)]
+struct Itself;
+
+impl Phrase for Itself {
+    type Value = Selector;
+
+    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+        word(input, "itself")?;
+        input.state.it.clone().ok_or(EmptyError)
+    }
+
+    fn print(&self, value: &Selector, out: &mut Printer<'_>) -> bool {
+        out.context.it.as_ref() == Some(value) && out.word("itself")
     }
 }
 

@@ -95,7 +95,7 @@ impl Phrase for Gift {
     type Value = Change;
 
     fn parse(&self, input: &mut Input<'_>) -> Parsed<Change> {
-        if let Ok(keyword) = attempt(input, |input| KeywordName.parse(input)) {
+        if let Ok(keyword) = attempt(input, super::keyword::parse_plain) {
             return Ok(Change::AddKeyword(keyword));
         }
         if let Ok(ability) = attempt(input, |input| KeywordGift.parse(input)) {
@@ -374,6 +374,7 @@ rules! {
         ["doesn't untap during its controller's untap step"] => { Restriction::DoesntUntap };
         ["doesn't untap during your untap step"] => { Restriction::DoesntUntap };
         ["don't untap during their controllers' untap steps"] => { Restriction::DoesntUntap };
+        ["can't be countered"] => { Restriction::CantBeCountered };
         ["can't be regenerated"] => { Restriction::CantBeRegenerated };
         ["can't be the target of " (filter: Quality)] => { Restriction::CantBeTargeted(filter) };
         ["can't be enchanted"] => { Restriction::CantBeEnchanted };

@@ -324,6 +324,10 @@ fn parse_more(input: &mut Input<'_>, before: Option<&Instruction>) -> Parsed<Ins
             let to = super::action::Damaged.parse(input)?;
             Ok(finish(Effect::DealDamage { source: source.clone(), amount, to }, &mut input.state))
         }
+        Some(Effect::CreateToken { who, .. }) => {
+            let (amount, token) = super::token::Tokens.parse(input)?;
+            Ok(finish(Effect::CreateToken { who: who.clone(), token, amount }, &mut input.state))
+        }
         Some(Effect::PutCounters { .. }) => {
             let (kind, amount) = super::cost::Counters.parse(input)?;
             word(input, " on ")?;
@@ -341,6 +345,9 @@ fn print_more(before: &Effect, value: &Effect, out: &mut Printer<'_>) -> bool {
                 && super::words::Number.print(amount, out)
                 && out.word(" damage to ")
                 && super::action::Damaged.print(to, out)
+        }
+        (Effect::CreateToken { who, .. }, Effect::CreateToken { who: second, token, amount }) => {
+            who == second && super::token::Tokens.print(&(amount.clone(), token.clone()), out)
         }
         (Effect::PutCounters { .. }, Effect::PutCounters { what, kind, amount }) => {
             super::cost::Counters.print(&(*kind, amount.clone()), out)

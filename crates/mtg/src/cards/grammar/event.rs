@@ -164,6 +164,9 @@ rules! {
         [(who: YOU) " cycle a card"] => { EventPattern::Cycle { who, what: Filter::Any } };
         [(who: YOU) " cycle another card"] => { EventPattern::Cycle { who, what: Filter::Other } };
         [(who: YOU) " cycle or discard a card"] => { EventPattern::Discard { who, what: Filter::Card } };
+        [(who: YOU) " attack"] => { EventPattern::AttacksWith { who, what: Filter::creature(), at_least: 1 } } <= { EventPattern::AttacksWith { who, what, at_least: 1 } if *what == Filter::creature() };
+        [(who: YOU) " attack with two or more " (what: EventObjects)] => { EventPattern::AttacksWith { who, what, at_least: 2 } };
+        [(who: YOU) " attack with three or more " (what: EventObjects)] => { EventPattern::AttacksWith { who, what, at_least: 3 } };
         [(who: YOU) " scry"] => { EventPattern::Scry { who } };
         [(who: YOU) " surveil"] => { EventPattern::Surveil { who } };
         [(who: YOU) " sacrifice " (what: Article)] => { EventPattern::Sacrifice { who, what } };

@@ -41,9 +41,7 @@ impl Phrase for KeywordLine {
 }
 
 fn parse_item(input: &mut Input<'_>) -> Parsed<Vec<Ability>> {
-    if let Ok(keyword) = attempt(input, |input| KeywordName.parse(input))
-        && !input.input.starts_with(" from ")
-    {
+    if let Ok(keyword) = attempt(input, parse_plain) {
         return Ok(vec![Ability::Keyword(keyword)]);
     }
     let first = attempt(input, |input| LongKeyword.parse(input)).or_else(|_| KeywordGift.parse(input))?;
@@ -53,6 +51,12 @@ fn parse_item(input: &mut Input<'_>) -> Parsed<Vec<Ability>> {
         abilities.push(Ability::KeywordAbility(Box::new(KeywordAbility::Protection(filter))));
     }
     Ok(abilities)
+}
+
+/// A keyword without a parameter; "hexproof from black" has one.
+pub(crate) fn parse_plain(input: &mut Input<'_>) -> Parsed<crate::ability::Keyword> {
+    let keyword = KeywordName.parse(input)?;
+    if input.input.starts_with(" from ") { Err(EmptyError) } else { Ok(keyword) }
 }
 
 fn print_item(ability: &Ability, out: &mut Printer<'_>) -> bool {

@@ -16,12 +16,13 @@ rules! {
         [(effect: Bolster)] => { effect };
         [(effect: Support)] => { effect };
         ["after this main phase, there is an additional combat phase followed by an additional main phase"] => { Effect::ExtraCombat { with_main: true } };
-        ["a creature dealt damage this way can't be regenerated this turn"] => { unregenerated() } <= { effect if *effect == unregenerated() };
+        [(effect: Unregenerated)] => { effect };
         ["you may play an additional land this turn"] => { additional_land() } <= { effect if *effect == additional_land() };
         ["switch " (what: super::object::Possessive) "power and toughness until end of turn"] => { Effect::Continuous { affected: what, changes: vec![Change::SwitchPowerToughness], until: Duration::EndOfTurn } }
             <= { Effect::Continuous { affected: what, changes, until: Duration::EndOfTurn } if matches!(changes.as_slice(), [Change::SwitchPowerToughness]) };
         ["end the turn"] => { Effect::EndTurn };
         [(effect: Copying)] => { effect };
+        [(effect: Emblem)] => { effect };
     }
 }
 
@@ -39,6 +40,24 @@ fn unregenerated() -> Effect {
         affected: Selector::Matching { from: Box::new(Selector::Target(0)), filter: Filter::creature() },
         changes: vec![Change::Restriction(Restriction::CantBeRegenerated)],
         until: Duration::EndOfTurn,
+    }
+}
+
+/// "A creature dealt damage this way can't be regenerated this turn", after damage to the only target.
+#[derive(Debug, Clone, Copy)]
+struct Unregenerated;
+
+impl Phrase for Unregenerated {
+    type Value = Effect;
+
+    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+        word(input, "a creature dealt damage this way can't be regenerated this turn")?;
+        if input.state.it == Some(Selector::Target(0)) { Ok(unregenerated()) } else { Err(EmptyError) }
+    }
+
+    fn print(&self, value: &Effect, out: &mut Printer<'_>) -> bool {
+        *value == unregenerated()
+            && out.word("a creature dealt damage this way can't be regenerated this turn")
     }
 }
 
@@ -63,6 +82,26 @@ impl Phrase for Copying {
             return false;
         };
         out.word("copy ") && Object.print(what, out) && out.word(NEW_TARGETS)
+    }
+}
+
+/// "You get an emblem with "..."".
+#[derive(Debug, Clone, Copy)]
+struct Emblem;
+
+impl Phrase for Emblem {
+    type Value = Effect;
+
+    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+        word(input, "you get an emblem with ")?;
+        let ability = super::ability::Quoted.parse(input)?;
+        Ok(Effect::Emblem { who: Selector::You, abilities: vec![ability] })
+    }
+
+    fn print(&self, value: &Effect, out: &mut Printer<'_>) -> bool {
+        let Effect::Emblem { who: Selector::You, abilities } = value else { return false };
+        let [ability] = abilities.as_slice() else { return false };
+        out.word("you get an emblem with ") && super::ability::Quoted.print(ability, out)
     }
 }
 

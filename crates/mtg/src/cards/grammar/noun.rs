@@ -306,10 +306,12 @@ fn parse_alternative(input: &mut Input<'_>) -> Parsed<(Vec<Filter>, bool, bool)>
             break;
         }
         let text = peek_word(&trial);
+        // A possessive ends the noun: "target creature's power".
+        let text = text.strip_suffix("'s").filter(|stem| find_noun(stem).is_some()).unwrap_or(text);
         let Some((filter, one, many)) = find_noun(text).filter(|_| is_singular) else { break };
         skip(&mut trial, text);
         *input = trial;
-        let ends = is_trailing(&filter);
+        let ends = is_trailing(&filter) && !(filter == Filter::Permanent && input.input.starts_with(" card"));
         words.push(filter);
         (is_singular, is_plural) = (one, many);
         if ends {
@@ -464,7 +466,6 @@ rules! {
         ["that targets " (what: Boxed(Article))] => { Filter::HasTarget(what) };
         ["that targets ~"] => { Filter::HasTarget(Box::new(Filter::This)) } <= { Filter::HasTarget(what) if **what == Filter::This };
         ["attached to " (what: Boxed(Object))] => { Filter::AttachedTo(what) };
-        ["named ~"] => { Filter::This };
     }
 }
 

@@ -168,10 +168,12 @@ impl Phrase for Objects {
             let it = input.state.it.clone();
             return use_reference(input, it);
         }
-        let selector = attempt(input, parse_several_targets).or_else(|_| {
-            has_word(input, "all ");
-            PLURAL.parse(input).map(Noun::everything)
-        })?;
+        let selector = attempt(input, parse_several_targets)
+            .or_else(|_| attempt(input, parse_several_chosen))
+            .or_else(|_| {
+                has_word(input, "all ");
+                PLURAL.parse(input).map(Noun::everything)
+            })?;
         input.state.mention(&selector);
         Ok(selector)
     }
@@ -182,6 +184,17 @@ impl Phrase for Objects {
         }
         let is_printed = match value {
             Selector::Target(_) => print_several_targets(value, out),
+            Selector::Choice { from, min: Amount::Fixed(0), max, chooser } if **chooser == Selector::You => {
+                match from.as_ref() {
+                    Selector::All { zone, filter } => {
+                        out.word("up to ")
+                            && NumberWord.print(max, out)
+                            && out.word(" ")
+                            && PLURAL.print(&Noun::in_zone(filter, *zone), out)
+                    }
+                    _ => false,
+                }
+            }
             Selector::All { zone, filter } => {
                 let noun = Noun::in_zone(filter, *zone);
                 out.attempt(|out| PLURAL.print(&noun, out))
@@ -366,6 +379,20 @@ fn parse_several_targets(input: &mut Input<'_>) -> Parsed<Selector> {
     add_target(input, spec)
 }
 
+/// "Up to two lands": chosen on resolution.
+fn parse_several_chosen(input: &mut Input<'_>) -> Parsed<Selector> {
+    word(input, "up to ")?;
+    let max = NumberWord.parse(input)?;
+    word(input, " ")?;
+    let noun = PLURAL.parse(input)?;
+    Ok(Selector::Choice {
+        from: Box::new(noun.everything()),
+        min: Amount::Fixed(0),
+        max,
+        chooser: Box::new(Selector::You),
+    })
+}
+
 pub(crate) fn print_several_targets(value: &Selector, out: &mut Printer<'_>) -> bool {
     let Some(spec) = next_target(value, out) else { return false };
     out.context.mentioned += 1;
@@ -407,7 +434,8 @@ impl Phrase for Possessive {
     fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
         if let Some(wording) = PRONOUN_POSSESSIVES.iter().find(|wording| input.input.starts_with(**wording)) {
             skip(input, wording);
-            let it = input.state.it.clone();
+            let that = input.state.that.clone().filter(|_| wording.starts_with("that "));
+            let it = that.or_else(|| input.state.it.clone());
             return use_reference(input, it);
         }
         if has_word(input, "~'s ") {
@@ -423,7 +451,12 @@ impl Phrase for Possessive {
     }
 
     fn print(&self, value: &Selector, out: &mut Printer<'_>) -> bool {
-        if out.context.it.as_ref() == Some(value) && out.one_of(&PRONOUN_POSSESSIVES) {
+        let is_pointing = out.has_next("that ");
+        let meant = match &out.context.that {
+            Some(that) if is_pointing => Some(that),
+            _ => out.context.it.as_ref(),
+        };
+        if meant == Some(value) && out.one_of(&PRONOUN_POSSESSIVES) {
             return true;
         }
         match value {

@@ -10,7 +10,7 @@ use super::noun::{Noun, PLURAL};
 use super::object::{Object, Objects};
 use crate::ability::{
     Ability, Amount, Change, ChoiceKind, Condition, CounterKind, Filter, Replacement, ReplacementAction,
-    ReplacementPattern, Selector, StaticAbility, Zone,
+    ReplacementPattern, Restriction, Selector, StaticAbility, Zone,
 };
 use winnow::error::EmptyError;
 
@@ -96,6 +96,10 @@ impl Phrase for Continuous {
                 },
             ],
         )?;
+        // Of the card itself it is an ability of its own, which works on the stack.
+        if affected == Selector::This && changes == [Change::Restriction(Restriction::CantBeCountered)] {
+            return Err(EmptyError);
+        }
         if !input.state.targets.is_empty() || matches!(affected, Selector::Choice { .. }) {
             return Err(EmptyError);
         }
