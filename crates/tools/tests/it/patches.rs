@@ -207,7 +207,7 @@ async fn instructions_are_written_only_where_the_person_named_them() {
     // What runs by itself is not a text, and other instructions were not named.
     for (path, rule) in [(".claude/settings.json", "path.steers"), ("src/AGENTS.md", "path.instructions")] {
         let called = fixture.call("create_file", json!({"path": path, "content": "{}"})).await;
-        assert_eq!((called.verdict.decision, called.verdict.rule.as_str()), (Decision::Ask, rule), "{path}");
+        assert_eq!((called.verdict.decision, called.verdict.rule.as_str()), (Decision::Deny, rule), "{path}");
     }
 }
 
