@@ -35,21 +35,21 @@ fn events_are_added_listed_removed_and_moved() {
     run(&["calendar", "add", "Choir", "2030-11-05T19:00", "--repeat", "freq=weekly;count=2"]);
     let view = run(&["calendar", "view", "11", "2030"]);
     assert_eq!(
-        view,
-        "\
-           November 2030
- Mon  Tue  Wed  Thu  Fri  Sat  Sun
-                       1    2    3
-  4    5*   6    7    8    9   10
- 11   12*  13   14   15   16   17
- 18   19   20*  21   22*  23*  24
- 25   26   27   28   29   30
-
-2030-11-05 19:00–20:00  Choir (every week, 2 times)
-2030-11-12 19:00–20:00  Choir (every week, 2 times)
-2030-11-20 15:00–16:00  Dentist (Main St 5)
-2030-11-22 to 2030-11-23 all day  Dentist, again
-"
+        view.lines().collect::<Vec<_>>(),
+        [
+            "           November 2030",
+            " Mon  Tue  Wed  Thu  Fri  Sat  Sun",
+            "                       1    2    3",
+            "  4    5*   6    7    8    9   10",
+            " 11   12*  13   14   15   16   17",
+            " 18   19   20*  21   22*  23*  24",
+            " 25   26   27   28   29   30",
+            "",
+            "2030-11-05 19:00–20:00  Choir (every week, 2 times)",
+            "2030-11-12 19:00–20:00  Choir (every week, 2 times)",
+            "2030-11-20 15:00–16:00  Dentist (Main St 5)",
+            "2030-11-22 to 2030-11-23 all day  Dentist, again",
+        ]
     );
     let exported = world.root().join("out.ics").display().to_string();
     run(&["calendar", "export", &exported]);
