@@ -1,6 +1,7 @@
 //! Help of every command and subcommand.
 
 mod agents;
+mod assistant;
 mod gate;
 mod lessons;
 mod memory;
@@ -15,8 +16,9 @@ use crate::support::World;
 use std::collections::BTreeSet;
 
 /// The modules with the snapshots, which name the commands that they cover.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     include_str!("agents.rs"),
+    include_str!("assistant.rs"),
     include_str!("gate.rs"),
     include_str!("lessons.rs"),
     include_str!("memory.rs"),
