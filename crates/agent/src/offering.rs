@@ -719,10 +719,10 @@ mod tests {
         let (_, all) = whole_chat();
         let mut many = all.clone();
         while many.len() < 1_000 {
-            many.extend(
-                all.iter()
-                    .map(|spec| ToolSpec { name: format!("{}_{}", spec.name, many.len()), ..spec.clone() }),
-            );
+            let number = many.len();
+            let renamed =
+                |spec: &ToolSpec| ToolSpec { name: format!("{}_{number}", spec.name), ..spec.clone() };
+            many.extend(all.iter().map(renamed));
         }
         let offering = Offering::new(&Settings::defaults().unwrap(), false, []);
         let asked = [Message::user("Is there a good ramen place near me, and will it rain?")];
