@@ -4,7 +4,7 @@
 //! depend on the order of the table.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -26,11 +26,11 @@ pub struct Subtype(u16);
 
 struct SubtypeTable {
     rows: Vec<(&'static str, SubtypeKind)>,
-    by_name: HashMap<&'static str, u16>,
+    by_name: BTreeMap<&'static str, u16>,
 }
 
 static TABLE: LazyLock<SubtypeTable> = LazyLock::new(|| {
-    let mut table = SubtypeTable { rows: Vec::new(), by_name: HashMap::new() };
+    let mut table = SubtypeTable { rows: Vec::new(), by_name: BTreeMap::new() };
     for line in include_str!("../../data/subtypes.txt").lines() {
         let Some((kind, name)) = line.split_once(' ') else { continue };
         let kind = match kind {

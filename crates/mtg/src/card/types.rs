@@ -56,12 +56,12 @@ macro_rules! named_set {
             }
 
             #[must_use]
-            pub fn is_empty(&self) -> bool {
+            pub const fn is_empty(&self) -> bool {
                 self.0 == 0
             }
 
             #[must_use]
-            pub fn len(self) -> u32 {
+            pub fn count(self) -> u32 {
                 self.0.count_ones()
             }
 

@@ -141,8 +141,6 @@ impl MTGEngine {
         let is_mana = ability.is_mana_ability();
         let effects = ability.body.effects.clone();
         let face = self.view().object(action.source).shown_face();
-        // The source may leave as a cost; the ability knows it as it last was.
-        self.take_snapshot(action.source);
         let paid = self.pay(player, &plan.cost);
         self.note_use(action.source, action.ability, 1);
         let mut context = plan.context;

@@ -62,12 +62,12 @@ impl View<'_> {
                 let colors =
                     self.objects(selector, context).into_iter().map(|id| self.characteristics(id).colors);
                 let all = colors.fold(crate::card::ColorSet::EMPTY, crate::card::ColorSet::union);
-                i32::try_from(all.len()).unwrap_or(0)
+                i32::try_from(all.count()).unwrap_or(0)
             }
             Amount::CardTypesAmong(selector) => {
                 let types =
                     self.objects(selector, context).into_iter().map(|id| self.characteristics(id).types);
-                i32::try_from(types.fold(TypeSet::EMPTY, TypeSet::union).len()).unwrap_or(0)
+                i32::try_from(types.fold(TypeSet::EMPTY, TypeSet::union).count()).unwrap_or(0)
             }
             Amount::Domain(selector) => {
                 let players = self.select(selector, context);

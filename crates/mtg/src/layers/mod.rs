@@ -51,6 +51,10 @@ impl Projection {
 
     fn get_mut(&mut self, id: ObjectId) -> Option<&mut Characteristics> {
         let position = *self.positions.get(id.slot())?;
+        // An effect on an object does not affect what the object became (400.7).
+        if self.ids.get(usize::from(position)) != Some(&id) {
+            return None;
+        }
         self.own.get_mut(usize::from(position))
     }
 

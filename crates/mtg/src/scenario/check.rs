@@ -29,7 +29,10 @@ impl ScenarioRun {
             return self.check_view(assertion);
         }
         let found = self.observe(assertion)?;
-        let expected = assertion.expected.clone().unwrap_or(Value::Bool(true));
+        // `"is": null` reads like a missing value; only for these does null mean something.
+        let absent = matches!(assertion.assert.as_str(), "attached_to" | "winner" | "priority");
+        let default = if absent { Value::Null } else { Value::Bool(true) };
+        let expected = assertion.expected.clone().unwrap_or(default);
         if found == expected {
             return Ok(());
         }
