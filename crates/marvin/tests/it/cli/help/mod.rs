@@ -4,6 +4,7 @@ mod agents;
 mod gate;
 mod lessons;
 mod memory;
+mod mtg;
 mod program;
 mod runs;
 mod services;
@@ -15,11 +16,12 @@ use crate::support::World;
 use std::collections::BTreeSet;
 
 /// The modules with the snapshots, which name the commands that they cover.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     include_str!("agents.rs"),
     include_str!("gate.rs"),
     include_str!("lessons.rs"),
     include_str!("memory.rs"),
+    include_str!("mtg.rs"),
     include_str!("program.rs"),
     include_str!("runs.rs"),
     include_str!("services.rs"),
