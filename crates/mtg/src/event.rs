@@ -156,7 +156,7 @@ impl MTGEngine {
                 self.commit_move(&moving, records);
             }
             Event::Damage { source, to, amount, combat } => {
-                self.commit_damage(source, to, amount, combat, records)
+                self.commit_damage(source, to, amount, combat, records);
             }
             Event::Destroy { .. } => {}
             Event::Regenerate { object } => {

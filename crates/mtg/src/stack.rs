@@ -259,13 +259,13 @@ impl MTGEngine {
 
 /// Queue of a body with chosen modes; the next operation is the last.
 fn operations(body: &Body, modes: &[u8]) -> Vec<Operation> {
-    let mut queue: Vec<Operation> = body.effects.iter().cloned().map(Operation::Run).collect();
+    let mut queue: Vec<Operation> = body.effects.iter().cloned().map(Box::new).map(Operation::Run).collect();
     if let Some(choices) = &body.modes {
         let mut base = u8::try_from(body.targets.len()).unwrap_or(u8::MAX);
         for mode in modes {
             let Some(mode) = choices.choices.get(usize::from(*mode)) else { continue };
             queue.push(Operation::SetTargetBase(base));
-            queue.extend(mode.effects.iter().cloned().map(Operation::Run));
+            queue.extend(mode.effects.iter().cloned().map(Box::new).map(Operation::Run));
             base = base.saturating_add(u8::try_from(mode.targets.len()).unwrap_or(0));
         }
     }
@@ -275,5 +275,5 @@ fn operations(body: &Body, modes: &[u8]) -> Vec<Operation> {
 
 /// Instructions as operations, in the order of a queue.
 pub(crate) fn queue_of(instructions: &[Instruction]) -> Vec<Operation> {
-    instructions.iter().rev().cloned().map(Operation::Run).collect()
+    instructions.iter().rev().cloned().map(Box::new).map(Operation::Run).collect()
 }

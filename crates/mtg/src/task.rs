@@ -57,7 +57,7 @@ pub struct Frame {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    Run(Instruction),
+    Run(Box<Instruction>),
     SetIterated(Option<Entity>),
     SetTargetBase(u8),
 }

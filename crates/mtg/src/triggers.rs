@@ -114,7 +114,7 @@ impl MTGEngine {
             if self.state.is_on_battlefield(id) {
                 continue;
             }
-            self.collect_zone(id, &[record.clone()], false, found);
+            self.collect_zone(id, std::slice::from_ref(record), false, found);
         }
         for zone in [Zone::Graveyard, Zone::Hand, Zone::Exile] {
             for id in self.state.zone_objects(zone) {

@@ -65,7 +65,7 @@ impl MTGEngine {
             .collect();
         let free: Vec<ManaSource> = sources
             .iter()
-            .filter(|source| !(taps && busy(source)) && !tapped.contains(&source.id))
+            .filter(|source| !(tapped.contains(&source.id) || taps && busy(source)))
             .cloned()
             .collect();
         cost.mana = self

@@ -116,7 +116,7 @@ impl MTGEngine {
                 }
                 CostChangeAmount::MoreMana(mana) => need.add(mana, 0),
                 CostChangeAmount::Less(amount) => {
-                    less += u32::try_from(view.amount(amount, inner)).unwrap_or(0)
+                    less += u32::try_from(view.amount(amount, inner)).unwrap_or(0);
                 }
                 CostChangeAmount::LessMana(mana) => less_mana.push(mana.clone()),
                 CostChangeAmount::Free => *need = ManaNeed::default(),

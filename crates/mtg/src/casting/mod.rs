@@ -405,7 +405,7 @@ trait ReverseOperations {
 
 impl<I: Iterator<Item = crate::ability::Instruction>> ReverseOperations for I {
     fn rev_operations(self) -> Vec<crate::task::Operation> {
-        let mut queue: Vec<_> = self.map(crate::task::Operation::Run).collect();
+        let mut queue: Vec<_> = self.map(Box::new).map(crate::task::Operation::Run).collect();
         queue.reverse();
         queue
     }

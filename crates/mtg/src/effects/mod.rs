@@ -283,7 +283,7 @@ impl MTGEngine {
                 self.state.outcome = Some(Outcome { winner, reason: EndReason::Effect });
             }
             Effect::DrawGame => {
-                self.state.outcome = Some(Outcome { winner: None, reason: EndReason::Effect })
+                self.state.outcome = Some(Outcome { winner: None, reason: EndReason::Effect });
             }
             Effect::FlipCoin { win, lose, .. } => {
                 let won = self.state.random.below(2) == 0;

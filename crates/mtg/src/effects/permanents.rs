@@ -56,12 +56,12 @@ impl MTGEngine {
                     let amount = self.amount_for(amount, player, context);
                     chosen.extend(self.choose_sacrifice(player, filter, amount, context)?);
                 }
-                self.sacrifice(chosen, context)
+                self.sacrifice(&chosen, context)
             }
             Effect::SacrificeObjects { what } => {
                 let what = self.pick_selector(what, context)?;
-                let objects = what.into_iter().filter_map(Entity::object).collect();
-                self.sacrifice(objects, context)
+                let objects: Vec<ObjectId> = what.into_iter().filter_map(Entity::object).collect();
+                self.sacrifice(&objects, context)
             }
             Effect::Tap { what } => {
                 let what = self.pick_selector(what, context)?;
@@ -270,7 +270,7 @@ impl MTGEngine {
         self.choose_objects(decision)
     }
 
-    fn sacrifice(&mut self, objects: Vec<ObjectId>, context: &Context) -> Flow<Done> {
+    fn sacrifice(&mut self, objects: &[ObjectId], context: &Context) -> Flow<Done> {
         let events: Vec<Event> = objects
             .iter()
             .copied()

@@ -417,7 +417,7 @@ impl<'a> View<'a> {
                 self.object(context.source).chosen.player.map(Entity::Player).into_iter().collect()
             }
             Selector::Paid => context.paid.iter().copied().map(Entity::Object).collect(),
-            Selector::Controller(of) => self.map_players(of, context, |view, id| view.controller(id)),
+            Selector::Controller(of) => self.map_players(of, context, View::controller),
             Selector::Owner(of) => self.map_players(of, context, |view, id| view.object(id).owner),
             Selector::All { zone, filter } => self
                 .state

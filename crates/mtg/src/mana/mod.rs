@@ -450,7 +450,7 @@ impl MTGEngine {
         }
         self.note_use(id, reference, 1);
         if !others.is_empty() {
-            let queue = others.into_iter().rev().map(crate::task::Operation::Run).collect();
+            let queue = others.into_iter().rev().map(Box::new).map(crate::task::Operation::Run).collect();
             self.defer(crate::task::Frame { context, queue });
         }
     }

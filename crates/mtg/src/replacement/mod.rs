@@ -72,10 +72,7 @@ impl MTGEngine {
     }
 
     fn replace_event(&mut self, event: Event, settlement: &mut Settlement) -> Flow<Option<Event>> {
-        let mut event = match self.prepare_event(event)? {
-            Some(event) => event,
-            None => return Ok(None),
-        };
+        let Some(mut event) = self.prepare_event(event)? else { return Ok(None) };
         let mut applied: SmallVec<[CandidateKey; 4]> = SmallVec::new();
         loop {
             let candidates = self.candidates(&event, &applied, settlement);
@@ -463,13 +460,13 @@ impl MTGEngine {
         context: &Context,
     ) -> Option<Event> {
         let view = self.view();
-        let value = match &mut event {
-            Event::Damage { amount, .. }
-            | Event::GainLife { amount, .. }
-            | Event::LoseLife { amount, .. }
-            | Event::Counters { amount, .. }
-            | Event::Tokens { amount, .. } => amount,
-            _ => return Some(event),
+        let (Event::Damage { amount: value, .. }
+        | Event::GainLife { amount: value, .. }
+        | Event::LoseLife { amount: value, .. }
+        | Event::Counters { amount: value, .. }
+        | Event::Tokens { amount: value, .. }) = &mut event
+        else {
+            return Some(event);
         };
         match action {
             ReplacementAction::Prevent(None) => *value = 0,
@@ -499,6 +496,6 @@ fn is_entry(action: &ReplacementAction) -> bool {
 fn frame(context: &Context, instructions: &[Instruction]) -> Frame {
     Frame {
         context: context.clone(),
-        queue: instructions.iter().rev().cloned().map(Operation::Run).collect(),
+        queue: instructions.iter().rev().cloned().map(Box::new).map(Operation::Run).collect(),
     }
 }

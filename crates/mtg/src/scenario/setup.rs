@@ -5,7 +5,7 @@ use super::play::ScenarioRun;
 use super::{CardSource, ScenarioError};
 use crate::ability::{CounterKind, TurnStep, Zone};
 use crate::engine::MTGEngine;
-use crate::ids::{Entity, ObjectId, PlayerId};
+use crate::ids::{ObjectId, PlayerId};
 use crate::state::{GameState, ObjectKind};
 use crate::task::Task;
 use serde_json::Value;
@@ -175,10 +175,7 @@ pub(super) fn set_up(scenario: &Scenario, cards: &dyn CardSource) -> Result<Scen
     for (id, host) in attachments {
         let host = run.find_entity(&host, None)?;
         if let Some(object) = run.engine.state_mut().object_mut(id) {
-            object.attached_to = Some(match host {
-                Entity::Object(host) => Entity::Object(host),
-                player => player,
-            });
+            object.attached_to = Some(host);
         }
     }
     run.engine.advance();

@@ -235,7 +235,7 @@ impl MTGEngine {
                     continue;
                 }
                 for modes in mode_choices(&ability.body) {
-                    self.list_activation(player, source, *reference, modes, sources, actions);
+                    self.list_activation(player, source, *reference, &modes, sources, actions);
                 }
             }
         }
@@ -246,18 +246,18 @@ impl MTGEngine {
         player: PlayerId,
         source: ObjectId,
         reference: AbilityRef,
-        modes: Vec<u8>,
+        modes: &[u8],
         sources: &[ManaSource],
         actions: &mut Vec<Action>,
     ) {
         let Some(Ability::Activated(ability)) = self.ability(reference) else { return };
-        let specs = target_specs(&ability.body, &modes);
+        let specs = target_specs(&ability.body, modes);
         let context = Context::new(source, player);
         for targets in self.target_combinations(&specs, &context) {
             let action = ActivateAction {
                 source,
                 ability: reference,
-                modes: modes.clone(),
+                modes: modes.to_vec(),
                 targets,
                 x: 0,
                 mana: 0,

@@ -132,7 +132,7 @@ impl MTGEngine {
         let mut allowed = vec![ActionType::PassPriority];
         let mut allow = |present: bool, action: ActionType| {
             if present {
-                allowed.push(action)
+                allowed.push(action);
             }
         };
         allow(!lands.is_empty(), ActionType::PlayLand);

@@ -1,9 +1,10 @@
 //! Amounts: "the number of creatures you control", "its power", "for each Forest you control".
 
 use super::core::{Boxed, Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
-use super::noun::{Measure, Noun, PLURAL, SINGULAR};
+use super::noun::{Noun, PLURAL, SINGULAR};
 use super::object::{Object, Objects};
 use super::player::PlayerPossessive;
+use super::suffix::Measure;
 use super::words::{CounterName, Number};
 use crate::ability::{Amount, Selector, TurnStatistic};
 use winnow::error::EmptyError;

@@ -1,9 +1,10 @@
 //! Conditions: what follows "if", "unless", "as long as" and "only if".
 
 use super::core::{Boxed, Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
-use super::noun::{Article, ArticleNoun, Bound, Measure, Noun, PLURAL, conjunction, parts};
+use super::noun::{Article, ArticleNoun, Noun, PLURAL, conjunction, parts};
 use super::object::Object;
 use super::player::Player;
+use super::suffix::{Bound, Measure};
 use super::words::{Number, NumberWord};
 use crate::ability::{Amount, Comparison, Condition, Filter, Selector, TurnStatistic, TurnStep, Zone};
 use winnow::error::EmptyError;
@@ -150,7 +151,7 @@ impl Phrase for Controls {
     }
 }
 
-fn controlled_by(noun: Noun, who: &Selector) -> Selector {
+fn controlled_by(noun: &Noun, who: &Selector) -> Selector {
     let mut all: Vec<Filter> = parts(&noun.filter).to_vec();
     all.push(Filter::Controller(Box::new(who.clone())));
     Selector::All { zone: Zone::Battlefield, filter: conjunction(all) }
@@ -170,10 +171,10 @@ fn controlled_noun(selector: &Selector, who: &Selector) -> Option<Noun> {
 fn parse_controlled(input: &mut Input<'_>, who: &Selector) -> Parsed<Condition> {
     if has_word(input, "no ") {
         let noun = PLURAL.parse(input)?;
-        return Ok(Condition::Not(Box::new(Condition::Exists(controlled_by(noun, who)))));
+        return Ok(Condition::Not(Box::new(Condition::Exists(controlled_by(&noun, who)))));
     }
     if let Ok(noun) = attempt(input, |input| ArticleNoun.parse(input)) {
-        return Ok(Condition::Exists(controlled_by(noun, who)));
+        return Ok(Condition::Exists(controlled_by(&noun, who)));
     }
     let number = NumberWord.parse(input)?;
     let comparison = if has_word(input, " or more ") {
@@ -183,7 +184,7 @@ fn parse_controlled(input: &mut Input<'_>, who: &Selector) -> Parsed<Condition> 
         Comparison::AtMost
     };
     let noun = PLURAL.parse(input)?;
-    Ok(Condition::Compare(Amount::Count(Box::new(controlled_by(noun, who))), comparison, number))
+    Ok(Condition::Compare(Amount::Count(Box::new(controlled_by(&noun, who))), comparison, number))
 }
 
 fn print_controlled(value: &Condition, who: &Selector, out: &mut Printer<'_>) -> bool {
@@ -223,8 +224,8 @@ impl Phrase for TwoControls {
         let first = ArticleNoun.parse(input)?;
         word(input, " or ")?;
         let second = ArticleNoun.parse(input)?;
-        let exists = |noun| Condition::Exists(controlled_by(noun, &Selector::You));
-        Ok(Condition::Any(vec![exists(first), exists(second)]))
+        let exists = |noun: &Noun| Condition::Exists(controlled_by(noun, &Selector::You));
+        Ok(Condition::Any(vec![exists(&first), exists(&second)]))
     }
 
     fn print(&self, value: &Condition, out: &mut Printer<'_>) -> bool {

@@ -208,7 +208,7 @@ pub(crate) fn parse_some(input: &mut Input<'_>, zone: Zone) -> Parsed<(Filter, A
             let count = NumberWord.parse(input)?;
             word(input, " ")?;
             if has_word(input, "other ") {
-                (with_other(PLURAL.parse(input)?), count)
+                (with_other(&PLURAL.parse(input)?), count)
             } else {
                 (PLURAL.parse(input)?, count)
             }

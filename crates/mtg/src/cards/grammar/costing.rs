@@ -212,7 +212,7 @@ fn parse_others(input: &mut Input<'_>) -> Parsed<Ability> {
     super::words::skip(input, text);
     let suffix = attempt(input, |input| {
         word(input, " ")?;
-        super::noun::Suffix.parse(input)
+        super::suffix::Suffix.parse(input)
     });
     word(input, " cost ")?;
     let (is_less, amount) = parse_change(input)?;
@@ -246,7 +246,7 @@ fn print_others(change: &CostChange, out: &mut Printer<'_>) -> bool {
             PLURAL.print(&noun(rest), out)
                 && out.word(caster)
                 && out.word(" ")
-                && super::noun::Suffix.print(last, out)
+                && super::suffix::Suffix.print(last, out)
                 && end(out)
         }
         _ => false,

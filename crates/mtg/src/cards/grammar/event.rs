@@ -189,7 +189,8 @@ rules! {
 }
 
 /// Two events of one subject, with the words after the subject.
-const PAIRS: [(&str, fn(Filter) -> Vec<EventPattern>); 5] = [
+type BuildEvents = fn(Filter) -> Vec<EventPattern>;
+const PAIRS: [(&str, BuildEvents); 5] = [
     (" enters or dies", |what| vec![enters(what.clone()), dies(what)]),
     (" enters or attacks", |what| vec![enters(what.clone()), attacks(what)]),
     (" enters or leaves the battlefield", |what| {

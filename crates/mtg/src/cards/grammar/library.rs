@@ -180,8 +180,8 @@ impl Phrase for Looking {
         }
         let amount = parse_top(input)?;
         word(input, " of your library")?;
-        let taking = attempt(input, |input| parse_back(input))
-            .or_else(|_| attempt(input, |input| parse_some_taken(input)))
+        let taking = attempt(input, parse_back)
+            .or_else(|_| attempt(input, parse_some_taken))
             .or_else(|_| attempt(input, |input| parse_matching(input, is_reveal)))?;
         let Taking { filter, min, max, reveal, to, rest } = taking;
         // What is put into the hand from among revealed cards needs no second reveal.

@@ -10,6 +10,7 @@ mod amount;
 mod become_phrase;
 mod body;
 mod change;
+mod clause;
 mod condition;
 mod continuous;
 mod core;
@@ -26,6 +27,7 @@ mod object;
 mod player;
 mod prevention;
 mod statics;
+mod suffix;
 mod token;
 mod words;
 

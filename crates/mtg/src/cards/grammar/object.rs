@@ -313,7 +313,7 @@ fn parse_one_target(input: &mut Input<'_>) -> Parsed<Selector> {
 fn target_spec(input: &Input<'_>, noun: Noun, is_other: bool, min: u8, max: Amount) -> TargetSpec {
     let earlier: Vec<u8> = (0..u8::try_from(input.state.targets.len()).unwrap_or(0)).collect();
     let (noun, distinct_from) = match (is_other, earlier.is_empty()) {
-        (true, true) => (with_other(noun), Vec::new()),
+        (true, true) => (with_other(&noun), Vec::new()),
         (true, false) => (noun, earlier),
         (false, _) => (noun, Vec::new()),
     };

@@ -32,7 +32,7 @@ impl Phrase for StaticPhrase {
                 |input| Defined.parse(input),
             ],
         )?;
-        if !(input.state.after_quote && !input.input.starts_with('.')) {
+        if !input.state.after_quote || input.input.starts_with('.') {
             word(input, ".")?;
         }
         Ok(ability)

@@ -5,6 +5,7 @@ mod assistant;
 mod gate;
 mod lessons;
 mod memory;
+mod mtg;
 mod program;
 mod runs;
 mod services;
@@ -22,6 +23,7 @@ const SOURCES: [&str; 10] = [
     include_str!("gate.rs"),
     include_str!("lessons.rs"),
     include_str!("memory.rs"),
+    include_str!("mtg.rs"),
     include_str!("program.rs"),
     include_str!("runs.rs"),
     include_str!("services.rs"),
