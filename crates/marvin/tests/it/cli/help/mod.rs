@@ -17,7 +17,7 @@ use crate::support::World;
 use std::collections::BTreeSet;
 
 /// The modules with the snapshots, which name the commands that they cover.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     include_str!("agents.rs"),
     include_str!("assistant.rs"),
     include_str!("gate.rs"),
