@@ -372,8 +372,10 @@ mod tests {
             ]
         );
         let abroad = weekly.replace("Europe/Berlin", "America/New_York");
-        let hours: Vec<String> =
-            agenda(&abroad, "2026-10-01", "2026-12-01").iter().map(|line| line[..16].to_string()).collect();
+        let hours: Vec<String> = agenda(&abroad, "2026-10-01", "2026-12-01")
+            .iter()
+            .map(|line| line.chars().take(16).collect::<String>())
+            .collect();
         assert_eq!(
             hours,
             ["2026-10-21 01:00", "2026-10-28 00:00", "2026-11-04 01:00"],
