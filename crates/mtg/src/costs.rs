@@ -421,7 +421,7 @@ impl MTGEngine {
     ) -> Result<CostPlan, Refusal> {
         let mut plan = CostPlan::default();
         self.plan_parts(cost, context, given, &mut plan.parts)?;
-        let mut need = crate::mana::ManaNeed::of(&cost.mana, u32::try_from(context.x).unwrap_or(0));
+        let mut need = crate::mana::ManaNeed::new(&cost.mana, u32::try_from(context.x).unwrap_or(0));
         need.generic += self.generic_parts(cost, context);
         let sources = self.mana_sources(context.controller);
         plan.mana = self

@@ -1,7 +1,7 @@
 //! State of a game as plain data: it can be cloned, written, compared and hashed at any moment.
 //!
 //! Nothing here knows a rule. A choice in the middle of something is a [`Task`] on the task stack
-//! with the answers given so far; there are no closures and no references.
+//! with the answers given so far; it holds neither closures nor references.
 
 use crate::ability::{Ability, CounterKind, Duration, PlayerRule, Replacement, TurnStep, Zone};
 use crate::card::{Color, Subtype};

@@ -59,9 +59,7 @@ impl Collector<'_> {
                         self.push(index, line, 1, excerpt(&source.text, found.start()));
                     }
                 }
-                Counter::Prose { pattern, except, skip }
-                    if !skip.iter().any(|prefix| source.path.starts_with(prefix)) =>
-                {
+                Counter::Prose { pattern, except } => {
                     for part in &prose {
                         self.count_prose(index, part, pattern, except.as_ref());
                     }

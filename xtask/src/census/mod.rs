@@ -68,6 +68,9 @@ fn take(root: &Path) -> Result<Vec<Count>, CensusError> {
         let in_test_file = is_test(&file.path);
         for finding in file.findings {
             let Some(figure) = figures.get(finding.figure) else { continue };
+            if figure.row.skips(&file.path) {
+                continue;
+            }
             let is_outside = !in_test_file && (!finding.in_test || figure.is(Measure::SourceLines));
             if is_outside || figure.counts_tests() {
                 let Finding { line, weight, note, .. } = finding;
@@ -80,6 +83,8 @@ fn take(root: &Path) -> Result<Vec<Count>, CensusError> {
         }
     }
     if let Some(figure) = figures.iter().position(|figure| figure.is(Measure::ModuleCircles)) {
+        let row = figures.get(figure).map(|figure| &figure.row);
+        module_facts.retain(|facts| !row.is_some_and(|row| row.skips(&facts.path)));
         places.insert(figure, find_circle_places(&module_facts));
     }
     let with_places = |(index, figure)| Count::new(figure, places.remove(&index).unwrap_or_default());

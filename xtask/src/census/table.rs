@@ -31,7 +31,7 @@ pub(super) struct Row {
     prose: Option<String>,
     /// Regex on matches of `prose` that do not count.
     except: Option<String>,
-    /// Path prefixes below which `prose` is not counted.
+    /// Path prefixes below which nothing is counted.
     #[serde(default)]
     skip: Vec<String>,
     /// Names of types.
@@ -45,6 +45,13 @@ pub(super) struct Row {
     constants: Vec<String>,
 }
 
+impl Row {
+    /// Whether the figure does not count a file.
+    pub(super) fn skips(&self, path: &str) -> bool {
+        self.skip.iter().any(|prefix| path.starts_with(prefix.as_str()))
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -55,7 +62,7 @@ struct Table {
 #[derive(Debug)]
 pub(super) enum Counter {
     Words(Regex),
-    Prose { pattern: Regex, except: Option<Regex>, skip: Vec<String> },
+    Prose { pattern: Regex, except: Option<Regex> },
     Types(Vec<String>),
     Functions(Vec<String>),
     Constants(Vec<String>),
@@ -168,7 +175,6 @@ fn compile(row: &Row) -> Result<Counter, CensusError> {
         Counter::Prose {
             pattern: regex(&prose.replace(' ', r"(?:[ \t]|\\?\n[ \t]*(?://[/!]?)?)+"))?,
             except: row.except.as_deref().map(regex).transpose()?,
-            skip: row.skip.clone(),
         }
     } else if !row.types.is_empty() {
         Counter::Types(row.types.clone())

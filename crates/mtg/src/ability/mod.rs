@@ -3,7 +3,7 @@
 //! There is one [`Selector`] for objects and players, one [`Amount`] for numbers, one [`Filter`] for
 //! "which ones", and one way to refer to results: an [`Instruction`] may bind what it did to a slot,
 //! and later instructions name the slot ("that creature", "those cards", "that much"). A mechanic is
-//! written with these parts; there is no variant per card. Keywords whose rules the engine knows are
+//! written with these parts; no card has a variant of its own. Keywords whose rules the engine knows are
 //! [`Keyword`] (without a parameter) and [`KeywordAbility`] (with one).
 //!
 //! Limits: no split, adventure or double-faced cards; no abilities that change the text of another.

@@ -45,7 +45,7 @@ impl MTGEngine {
         while context.targets.len() < specs.len() {
             context.targets.push(crate::context::TargetChoice::default());
         }
-        let mut need = ManaNeed::of(&ability.cost.mana, action.x);
+        let mut need = ManaNeed::new(&ability.cost.mana, action.x);
         need.generic += self.generic_parts(&ability.cost, &context);
         self.change_ability_cost(player, action.source, &mut need);
         let mut cost = CostPlan::default();

@@ -13,7 +13,7 @@ impl MTGEngine {
         context: &Context,
         sources: &[ManaSource],
     ) -> Result<CostPlan, Refusal> {
-        let mut need = ManaNeed::of(&base.mana, cast.x);
+        let mut need = ManaNeed::new(&base.mana, cast.x);
         let mut parts = Cost { mana: ManaCost::default(), parts: base.parts.clone() };
         let mut add = |cost: &Cost| {
             need.add(&cost.mana, cast.x);

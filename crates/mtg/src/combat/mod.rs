@@ -214,7 +214,7 @@ impl MTGEngine {
         self.touch();
         self.collect_triggers(&before, &records);
         if self.state.combat.attackers.is_empty() {
-            // Nobody attacks: the rest of combat is skipped, but triggers of the step are not.
+            // No creature attacks: the rest of combat is skipped, but triggers of the step are not.
             let task = if self.state.triggers.is_empty() { Task::EndStep } else { Task::Priority };
             self.state.tasks.push(task);
         } else {

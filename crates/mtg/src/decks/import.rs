@@ -45,7 +45,7 @@ impl DeckFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Error)]
 #[serde(rename_all = "snake_case")]
 pub enum LineProblem {
-    #[error("there is no card name")]
+    #[error("the card name is missing")]
     NoName,
     #[error("the count is 0 or more than {MAX_LINE_COUNT}")]
     Count,

@@ -1,6 +1,6 @@
 //! Cards in hidden zones: drawing, discarding, searching, looking.
 
-use super::Done;
+use super::EffectResult;
 use crate::ability::{CounterKind, Destination, Effect, Filter, LibraryPosition, RestOfCards, Zone};
 use crate::card::CardType;
 use crate::context::{Context, EventKind, EventRecord};
@@ -10,7 +10,7 @@ use crate::event::{Event, MoveCause, MoveEvent};
 use crate::ids::{Entity, ObjectId, PlayerId};
 
 impl MTGEngine {
-    pub(super) fn execute_cards(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+    pub(super) fn execute_cards(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         match effect {
             Effect::Draw { who, amount } => {
                 let mut events = Vec::new();
@@ -20,7 +20,7 @@ impl MTGEngine {
                 }
                 let records = self.apply(events)?;
                 let drawn = records.iter().filter(|record| record.kind == EventKind::Draw);
-                Ok(Done::entities(drawn.filter_map(|record| record.subject).collect()))
+                Ok(EffectResult::entities(drawn.filter_map(|record| record.subject).collect()))
             }
             Effect::Discard { who, amount, filter, random, chooser } => {
                 let mut cards = Vec::new();
@@ -51,7 +51,7 @@ impl MTGEngine {
                         Event::Move(MoveEvent::new(*card, Zone::Graveyard).cause(MoveCause::Mill))
                     }));
                 }
-                Ok(Done::moved(&self.apply(events)?))
+                Ok(EffectResult::moved(&self.apply(events)?))
             }
             Effect::Scry { who, amount } => {
                 let player = self.player_of(who, context);
@@ -87,7 +87,7 @@ impl MTGEngine {
                 for player in self.players_of(who, context) {
                     self.shuffle_library(player);
                 }
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::ShuffleInto { what } => {
                 let what = self.pick_selector(what, context)?;
@@ -101,7 +101,7 @@ impl MTGEngine {
                         self.shuffle_library(player);
                     }
                 }
-                Ok(Done::moved(&records))
+                Ok(EffectResult::moved(&records))
             }
             Effect::Reveal { what } => {
                 let what = self.pick_selector(what, context)?;
@@ -110,7 +110,7 @@ impl MTGEngine {
                         object.flags |= crate::state::ObjectFlag::Revealed as u16;
                     }
                 }
-                Ok(Done::entities(what))
+                Ok(EffectResult::entities(what))
             }
             Effect::RevealHand { who } | Effect::LookAtHand { who } => {
                 let players = self.players_of(who, context);
@@ -118,16 +118,16 @@ impl MTGEngine {
                     .iter()
                     .flat_map(|player| self.state.player(*player).hand.iter().copied().map(Entity::Object))
                     .collect();
-                Ok(Done::entities(hand))
+                Ok(EffectResult::entities(hand))
             }
             Effect::Explore { what } => {
                 let what = self.pick_selector(what, context)?;
                 match what.first() {
                     Some(Entity::Object(id)) => self.explore(*id),
-                    _ => Ok(Done::default()),
+                    _ => Ok(EffectResult::default()),
                 }
             }
-            _ => Ok(Done::default()),
+            _ => Ok(EffectResult::default()),
         }
     }
 
@@ -155,7 +155,7 @@ impl MTGEngine {
         self.choose_objects(decision)
     }
 
-    fn discard(&mut self, cards: Vec<ObjectId>, context: &Context) -> Flow<Done> {
+    fn discard(&mut self, cards: Vec<ObjectId>, context: &Context) -> Flow<EffectResult> {
         let events = cards
             .into_iter()
             .filter(|card| self.state.object(*card).zone == Zone::Hand)
@@ -165,16 +165,16 @@ impl MTGEngine {
                 Event::Move(moving)
             })
             .collect();
-        Ok(Done::moved(&self.apply(events)?))
+        Ok(EffectResult::moved(&self.apply(events)?))
     }
 
     /// Scry (701.18) and surveil (701.42): cards to the bottom or graveyard, the rest back in order.
-    fn scry(&mut self, player: PlayerId, amount: i32, away: Zone, context: &Context) -> Flow<Done> {
+    fn scry(&mut self, player: PlayerId, amount: i32, away: Zone, context: &Context) -> Flow<EffectResult> {
         let amount = usize::try_from(amount).unwrap_or(0);
         let cards: Vec<ObjectId> =
             self.state.player(player).library.iter().rev().take(amount).copied().collect();
         if cards.is_empty() {
-            return Ok(Done::default());
+            return Ok(EffectResult::default());
         }
         let (kind, event) = if away == Zone::Library {
             (DecisionKind::Scry, EventKind::Scry)
@@ -201,12 +201,12 @@ impl MTGEngine {
             for card in &gone {
                 library.insert(0, *card);
             }
-            Done::entities(gone.into_iter().map(Entity::Object).collect())
+            EffectResult::entities(gone.into_iter().map(Entity::Object).collect())
         } else {
             let events =
                 gone.into_iter().map(|card| Event::Move(MoveEvent::new(card, Zone::Graveyard))).collect();
             // All questions are answered, so a question in here would only be about replacements.
-            Done::moved(&self.apply(events)?)
+            EffectResult::moved(&self.apply(events)?)
         };
         let before = self.shared_projection();
         self.collect_triggers(&before, &[EventRecord::new(event).player(player)]);
@@ -221,7 +221,7 @@ impl MTGEngine {
         range: (i32, i32),
         (to, rest): (&Destination, RestOfCards),
         context: &Context,
-    ) -> Flow<Done> {
+    ) -> Flow<EffectResult> {
         let able: Vec<ObjectId> =
             cards.iter().copied().filter(|card| self.view().object_matches(filter, *card, context)).collect();
         let min = usize::try_from(range.0).unwrap_or(0).min(able.len());
@@ -256,7 +256,7 @@ impl MTGEngine {
         let records = self.apply(events)?;
         self.place_rest(player, others, rest);
         let moved = records.iter().filter(|record| record.kind == EventKind::ZoneChange).take(taken.len());
-        Ok(Done::entities(moved.filter_map(|record| record.became.map(Entity::Object)).collect()))
+        Ok(EffectResult::entities(moved.filter_map(|record| record.became.map(Entity::Object)).collect()))
     }
 
     fn place_rest(&mut self, player: PlayerId, mut others: Vec<ObjectId>, rest: RestOfCards) {
@@ -280,9 +280,9 @@ impl MTGEngine {
         }
     }
 
-    fn search(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+    fn search(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         let Effect::Search { who, library, filter, min, max, reveal: _, to, shuffle_before } = effect else {
-            return Ok(Done::default());
+            return Ok(EffectResult::default());
         };
         let player = self.player_of(who, context);
         let owner = self.player_of(library, context);
@@ -310,7 +310,7 @@ impl MTGEngine {
         if !shuffle_before {
             self.shuffle_library(owner);
         }
-        let done = Done::moved(&records);
+        let done = EffectResult::moved(&records);
         records.push(EventRecord::new(EventKind::Search).player(player));
         self.collect_triggers(&before, &records);
         Ok(done)
@@ -323,14 +323,14 @@ impl MTGEngine {
     }
 
     /// Explore (701.44).
-    fn explore(&mut self, id: ObjectId) -> Flow<Done> {
+    fn explore(&mut self, id: ObjectId) -> Flow<EffectResult> {
         let player = self.view().controller(id);
         let Some(card) = self.state.player(player).library.last().copied() else {
-            return Ok(Done::default());
+            return Ok(EffectResult::default());
         };
         if self.view().characteristics(card).is(CardType::Land) {
             let records = self.apply(vec![Event::Move(MoveEvent::new(card, Zone::Hand))])?;
-            return Ok(Done::moved(&records));
+            return Ok(EffectResult::moved(&records));
         }
         let labels = [OptionLabel::Keep, OptionLabel::Decline];
         let keep = self.choose_label(player, DecisionKind::Explore, Some(id), labels)?;
@@ -339,7 +339,7 @@ impl MTGEngine {
             events.push(Event::Move(MoveEvent::new(card, Zone::Graveyard)));
         }
         self.apply(events)?;
-        Ok(Done::default())
+        Ok(EffectResult::default())
     }
 
     /// The move that a destination describes.

@@ -1,6 +1,6 @@
 //! Effects that last: continuous effects, shields, rules, delayed triggers, emblems.
 
-use super::Done;
+use super::EffectResult;
 use crate::ability::{
     Ability, Amount, Change, Duration, Effect, Filter, Replacement, ReplacementAction, ReplacementPattern,
     Restriction, Selector, TriggeredAbility, Zone,
@@ -20,12 +20,12 @@ impl MTGEngine {
         Until { duration, turn: self.state.turn }
     }
 
-    pub(super) fn execute_continuous(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+    pub(super) fn execute_continuous(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         match effect {
             Effect::Continuous { affected, changes, until } => {
                 let affected = self.pick_selector(affected, context)?;
                 self.add_continuous(&affected, changes, *until, context);
-                Ok(Done::entities(affected))
+                Ok(EffectResult::entities(affected))
             }
             Effect::PlayerRule { who, rule, until } => {
                 for player in self.players_of(who, context) {
@@ -39,11 +39,11 @@ impl MTGEngine {
                     });
                 }
                 self.touch();
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::AddReplacement { replacement, until } => {
                 self.add_shield((**replacement).clone(), *until, context);
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::Regenerate { what } => {
                 for id in self.pick_selector(what, context)?.into_iter().filter_map(Entity::object) {
@@ -60,7 +60,7 @@ impl MTGEngine {
                     };
                     self.add_shield(replacement, Duration::EndOfTurn, &inner);
                 }
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::DelayedTrigger { trigger, once, until } => {
                 let ability = self.state.keep_ability(&Ability::Triggered(trigger.clone()));
@@ -72,7 +72,7 @@ impl MTGEngine {
                     until,
                     created: self.state.timestamp,
                 });
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::ReflexiveTrigger { body } => {
                 let ability = Ability::Triggered(Box::new(TriggeredAbility {
@@ -96,7 +96,7 @@ impl MTGEngine {
                     event,
                     context: Some(Box::new(context.clone())),
                 });
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::Emblem { who, abilities } => {
                 let face = CardFace {
@@ -110,16 +110,16 @@ impl MTGEngine {
                     self.state.command.push(id);
                 }
                 self.touch();
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::Choose { who, kind } => self.choose_for_source(who, kind, context),
             Effect::Goad { what } => {
                 let what = self.pick_selector(what, context)?;
                 let changes = [Change::Restriction(Restriction::MustAttack)];
                 self.add_continuous(&what, &changes, Duration::YourNextTurn, context);
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
-            _ => Ok(Done::default()),
+            _ => Ok(EffectResult::default()),
         }
     }
 
@@ -129,7 +129,7 @@ impl MTGEngine {
         who: &Selector,
         kind: &crate::ability::ChoiceKind,
         context: &Context,
-    ) -> Flow<Done> {
+    ) -> Flow<EffectResult> {
         let player = self.player_of(who, context);
         let values = self.choose_value(player, kind, context.source)?;
         if let Some(object) = self.state.object_mut(context.source) {
@@ -140,7 +140,7 @@ impl MTGEngine {
         }
         self.touch();
         let entities = values.player.map(Entity::Player).into_iter().collect();
-        Ok(Done { entities, amount: values.number, ..Done::default() })
+        Ok(EffectResult { entities, amount: values.number, ..EffectResult::default() })
     }
 
     /// Adds a continuous effect; its objects and numbers are fixed now (611.2c, 608.2i).

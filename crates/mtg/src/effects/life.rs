@@ -1,6 +1,6 @@
 //! Damage, life and mana.
 
-use super::Done;
+use super::EffectResult;
 use crate::ability::{Effect, Instruction, ManaOutput};
 use crate::card::ManaKind;
 use crate::context::{Context, EventKind, EventRecord};
@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::ids::{Entity, ObjectId, PlayerId};
 
 impl MTGEngine {
-    pub(super) fn execute_life(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+    pub(super) fn execute_life(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         match effect {
             Effect::DealDamage { source, amount, to } => {
                 let to = self.pick_selector(to, context)?;
@@ -32,9 +32,9 @@ impl MTGEngine {
                 let Some(source) =
                     self.view().select(source, context).first().and_then(|entity| entity.object())
                 else {
-                    return Ok(Done::default());
+                    return Ok(EffectResult::default());
                 };
-                let Some(choice) = context.target(*slot) else { return Ok(Done::default()) };
+                let Some(choice) = context.target(*slot) else { return Ok(EffectResult::default()) };
                 let parts = choice.entities.iter().zip(&choice.division);
                 let events = parts
                     .map(|(to, amount)| Event::Damage { source, to: *to, amount: *amount, combat: false })
@@ -61,7 +61,7 @@ impl MTGEngine {
                     events.extend(self.life_change(player, wanted));
                 }
                 self.apply(events)?;
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::ExchangeLife { first, second } => {
                 let one = self.player_of(first, context);
@@ -70,15 +70,15 @@ impl MTGEngine {
                 let mut events: Vec<Event> = self.life_change(one, life_two).into_iter().collect();
                 events.extend(self.life_change(two, life_one));
                 self.apply(events)?;
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::AddMana { who, mana } => {
                 let player = self.player_of(who, context);
                 let kinds = self.choose_mana(player, mana, context)?;
                 self.add_mana(player, &kinds);
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
-            _ => Ok(Done::default()),
+            _ => Ok(EffectResult::default()),
         }
     }
 
@@ -101,7 +101,7 @@ impl MTGEngine {
         context: &Context,
         kind: EventKind,
         event: impl Fn(PlayerId, i32) -> Event,
-    ) -> Flow<Done> {
+    ) -> Flow<EffectResult> {
         let mut events = Vec::new();
         for player in self.players_of(who, context) {
             let amount = self.amount_for(amount, player, context);
@@ -111,26 +111,26 @@ impl MTGEngine {
         }
         let records = self.apply(events)?;
         let changed = records.iter().filter(|record| record.kind == kind);
-        Ok(Done::amount(changed.map(|record| record.amount).sum()))
+        Ok(EffectResult::amount(changed.map(|record| record.amount).sum()))
     }
 
-    fn deal(&mut self, events: Vec<Event>) -> Flow<Done> {
+    fn deal(&mut self, events: Vec<Event>) -> Flow<EffectResult> {
         let records = self.apply(events)?;
         let dealt: Vec<&EventRecord> =
             records.iter().filter(|record| record.kind == EventKind::Damage).collect();
-        Ok(Done {
+        Ok(EffectResult {
             entities: dealt.iter().filter_map(|record| record.subject).collect(),
             amount: dealt.iter().map(|record| record.amount).sum(),
-            ..Done::default()
+            ..EffectResult::default()
         })
     }
 
-    fn fight(&mut self, one: Option<ObjectId>, two: Option<ObjectId>) -> Flow<Done> {
-        let (Some(one), Some(two)) = (one, two) else { return Ok(Done::default()) };
+    fn fight(&mut self, one: Option<ObjectId>, two: Option<ObjectId>) -> Flow<EffectResult> {
+        let (Some(one), Some(two)) = (one, two) else { return Ok(EffectResult::default()) };
         let ready =
             |id: ObjectId| self.state.is_on_battlefield(id) && self.view().characteristics(id).is_creature();
         if !ready(one) || !ready(two) {
-            return Ok(Done::default());
+            return Ok(EffectResult::default());
         }
         let hit = |source: ObjectId, to: ObjectId| Event::Damage {
             source,

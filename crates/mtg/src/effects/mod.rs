@@ -19,14 +19,14 @@ use crate::task::Operation;
 
 /// What an instruction did: what later ones may refer to, and instructions to follow next.
 #[derive(Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct EffectResult {
     pub entities: Vec<Entity>,
     pub amount: i32,
     pub next: Vec<Operation>,
     pub accepted: Option<bool>,
 }
 
-impl Done {
+impl EffectResult {
     fn amount(amount: i32) -> Self {
         Self { amount, ..Self::default() }
     }
@@ -64,18 +64,18 @@ impl MTGEngine {
         Ok(done.next)
     }
 
-    fn execute_effect(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+    fn execute_effect(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         match effect {
             Effect::If { condition, then, otherwise } => {
                 let holds = self.view().condition(condition, context);
-                Ok(Done::next(queue_of(if holds { then } else { otherwise })))
+                Ok(EffectResult::next(queue_of(if holds { then } else { otherwise })))
             }
             Effect::May { who, then, otherwise } => {
                 let player = self.player_of(who, context);
                 let labels = [OptionLabel::Accept, OptionLabel::Decline];
                 let yes = self.choose_label(player, DecisionKind::May, Some(context.source), labels)?;
                 let next = queue_of(if yes { then } else { otherwise });
-                Ok(Done { next, accepted: Some(yes), ..Done::default() })
+                Ok(EffectResult { next, accepted: Some(yes), ..EffectResult::default() })
             }
             Effect::MayPay { who, cost, then, otherwise } => {
                 self.may_pay(who, cost, then, otherwise, context)
@@ -87,11 +87,11 @@ impl MTGEngine {
                     next.extend(queue_of(then));
                     next.push(Operation::SetIterated(Some(entity)));
                 }
-                Ok(Done::next(next))
+                Ok(EffectResult::next(next))
             }
             Effect::Repeat { times, then } => {
                 let times = self.view().amount(times, context).clamp(0, 1000);
-                Ok(Done::next((0..times).flat_map(|_| queue_of(then)).collect()))
+                Ok(EffectResult::next((0..times).flat_map(|_| queue_of(then)).collect()))
             }
             Effect::ChooseOne { who, options } => {
                 let player = self.player_of(who, context);
@@ -102,10 +102,10 @@ impl MTGEngine {
                     Some(Choosable::Index(index)) => usize::from(*index),
                     _ => 0,
                 };
-                Ok(Done::next(options.get(index).map(|option| queue_of(option)).unwrap_or_default()))
+                Ok(EffectResult::next(options.get(index).map(|option| queue_of(option)).unwrap_or_default()))
             }
-            Effect::Select { what } => Ok(Done::entities(self.pick_selector(what, context)?)),
-            Effect::Compute { amount } => Ok(Done::amount(self.view().amount(amount, context))),
+            Effect::Select { what } => Ok(EffectResult::entities(self.pick_selector(what, context)?)),
+            Effect::Compute { amount } => Ok(EffectResult::amount(self.view().amount(amount, context))),
             Effect::DealDamage { .. }
             | Effect::DealDividedDamage { .. }
             | Effect::GainLife { .. }
@@ -197,11 +197,12 @@ impl MTGEngine {
         then: &[Instruction],
         otherwise: &[Instruction],
         context: &Context,
-    ) -> Flow<Done> {
+    ) -> Flow<EffectResult> {
         let player = self.player_of(who, context);
         let mut inner = context.clone();
         inner.controller = player;
-        let refused = Done { next: queue_of(otherwise), accepted: Some(false), ..Done::default() };
+        let refused =
+            EffectResult { next: queue_of(otherwise), accepted: Some(false), ..EffectResult::default() };
         if self.plan_cost(cost, &inner, &[]).is_err() {
             return Ok(refused);
         }
@@ -214,11 +215,11 @@ impl MTGEngine {
         let given = self.choose_payment(cost, &inner)?;
         let Ok(plan) = self.plan_cost(cost, &inner, &given) else { return Ok(refused) };
         let paid = self.pay(player, &plan);
-        Ok(Done {
+        Ok(EffectResult {
             entities: paid.into_iter().map(Entity::Object).collect(),
             next: queue_of(then),
             accepted: Some(true),
-            ..Done::default()
+            ..EffectResult::default()
         })
     }
 
@@ -246,7 +247,7 @@ impl MTGEngine {
         Ok(given)
     }
 
-    fn execute_game(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+    fn execute_game(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         match effect {
             Effect::ExtraTurn { who } => {
                 for player in self.players_of(who, context) {
@@ -277,7 +278,7 @@ impl MTGEngine {
                 let players = self.players_of(who, context);
                 let winner = match players.as_slice() {
                     [player] => Some(player.opponent()),
-                    [] => return Ok(Done::default()),
+                    [] => return Ok(EffectResult::default()),
                     _ => None,
                 };
                 self.state.outcome = Some(Outcome { winner, reason: EndReason::Effect });
@@ -288,15 +289,15 @@ impl MTGEngine {
             Effect::FlipCoin { win, lose, .. } => {
                 let won = self.state.random.below(2) == 0;
                 let next = queue_of(if won { win } else { lose });
-                return Ok(Done { next, accepted: Some(won), ..Done::default() });
+                return Ok(EffectResult { next, accepted: Some(won), ..EffectResult::default() });
             }
             Effect::RollDie { sides } => {
                 let roll = self.state.random.below(usize::from(*sides)) + 1;
-                return Ok(Done::amount(i32::try_from(roll).unwrap_or(1)));
+                return Ok(EffectResult::amount(i32::try_from(roll).unwrap_or(1)));
             }
             _ => {}
         }
         self.touch();
-        Ok(Done::default())
+        Ok(EffectResult::default())
     }
 }

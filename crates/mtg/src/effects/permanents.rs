@@ -1,6 +1,6 @@
 //! Permanents: destroying, moving, tapping, counters, tokens, attachments.
 
-use super::Done;
+use super::EffectResult;
 use crate::ability::{Amount, Change, CounterKind, Effect, ObjectMark, TokenSpec, Zone};
 use crate::card::CardFace;
 use crate::characteristics::RuleFlag;
@@ -12,7 +12,7 @@ use crate::event::{Event, MoveCause, MoveEvent};
 use crate::ids::{Entity, ObjectId, PlayerId};
 
 impl MTGEngine {
-    pub(super) fn execute_permanents(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+    pub(super) fn execute_permanents(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         match effect {
             Effect::Destroy { what, regenerate } => {
                 let what = self.pick_selector(what, context)?;
@@ -22,7 +22,7 @@ impl MTGEngine {
                     .filter(|id| self.state.is_on_battlefield(*id))
                     .map(|object| Event::Destroy { object, regenerate: *regenerate })
                     .collect();
-                Ok(Done::moved(&self.apply(events)?))
+                Ok(EffectResult::moved(&self.apply(events)?))
             }
             Effect::Exile { what } => {
                 let what = self.pick_selector(what, context)?;
@@ -31,7 +31,7 @@ impl MTGEngine {
             Effect::ExileUntilLeaves { what } => {
                 // If the source has left already, nothing is exiled (610.3a).
                 if !self.state.is_on_battlefield(context.source) {
-                    return Ok(Done::default());
+                    return Ok(EffectResult::default());
                 }
                 let what = self.pick_selector(what, context)?;
                 let source = context.source;
@@ -48,7 +48,7 @@ impl MTGEngine {
                     .into_iter()
                     .map(|id| Event::Move(self.destination_event(id, to, context)))
                     .collect();
-                Ok(Done::moved(&self.apply(events)?))
+                Ok(EffectResult::moved(&self.apply(events)?))
             }
             Effect::Sacrifice { who, filter, amount } => {
                 let mut chosen = Vec::new();
@@ -69,7 +69,7 @@ impl MTGEngine {
                     what.iter().filter_map(|entity| entity.object()).map(|object| Event::Tap { object });
                 let events = events.collect();
                 self.apply(events)?;
-                Ok(Done::entities(what))
+                Ok(EffectResult::entities(what))
             }
             Effect::Untap { what } => {
                 let what = self.pick_selector(what, context)?;
@@ -77,7 +77,7 @@ impl MTGEngine {
                     what.iter().filter_map(|entity| entity.object()).map(|object| Event::Untap { object });
                 let events = events.collect();
                 self.apply(events)?;
-                Ok(Done::entities(what))
+                Ok(EffectResult::entities(what))
             }
             Effect::CreateToken { who, token, amount } => self.create_tokens(who, token, amount, context),
             Effect::CopyToken { who, of, amount, except, tapped } => {
@@ -89,7 +89,7 @@ impl MTGEngine {
                 if let (Some(Entity::Object(id)), Some(host)) = (what.first(), to.first()) {
                     self.attach(*id, *host);
                 }
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::Unattach { what } => {
                 for id in self.pick_selector(what, context)?.into_iter().filter_map(Entity::object) {
@@ -98,24 +98,24 @@ impl MTGEngine {
                     }
                 }
                 self.touch();
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::RemoveFromCombat { what } => {
                 for id in self.pick_selector(what, context)?.into_iter().filter_map(Entity::object) {
                     self.leave_combat(id);
                 }
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::Mark { what, mark } => {
                 let what = self.pick_selector(what, context)?;
                 self.mark(&what, *mark);
-                Ok(Done::entities(what))
+                Ok(EffectResult::entities(what))
             }
             _ => self.execute_counters(effect, context),
         }
     }
 
-    fn execute_counters(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+    fn execute_counters(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         match effect {
             Effect::PutCounters { what, kind, amount } => {
                 let what = self.pick_selector(what, context)?;
@@ -130,16 +130,20 @@ impl MTGEngine {
                 }
                 let records = self.apply(events)?;
                 let put = records.iter().filter(|record| record.kind == EventKind::Counters);
-                Ok(Done { amount: put.map(|record| record.amount).sum(), entities: what, ..Done::default() })
+                Ok(EffectResult {
+                    amount: put.map(|record| record.amount).sum(),
+                    entities: what,
+                    ..EffectResult::default()
+                })
             }
             Effect::PutDividedCounters { kind, slot } => {
-                let Some(choice) = context.target(*slot) else { return Ok(Done::default()) };
+                let Some(choice) = context.target(*slot) else { return Ok(EffectResult::default()) };
                 let parts = choice.entities.iter().zip(&choice.division);
                 let events = parts
                     .map(|(on, amount)| Event::Counters { on: *on, kind: *kind, amount: *amount })
                     .collect();
                 self.apply(events)?;
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::RemoveCounters { what, kind, amount } => {
                 let what = self.pick_selector(what, context)?;
@@ -148,14 +152,14 @@ impl MTGEngine {
                 for id in what.iter().filter_map(|entity| entity.object()) {
                     removed += self.remove_counters(id, *kind, amount);
                 }
-                Ok(Done::amount(removed))
+                Ok(EffectResult::amount(removed))
             }
             Effect::MoveCounters { from, to, kind, amount } => {
                 let from = self.pick_selector(from, context)?;
                 let to = self.pick_selector(to, context)?;
                 let amount = self.view().amount(amount, context);
                 let (Some(Entity::Object(from)), Some(on)) = (from.first(), to.first()) else {
-                    return Ok(Done::default());
+                    return Ok(EffectResult::default());
                 };
                 let held = self.state.object(*from).counters.clone();
                 let kind = kind.or(held.first().map(|entry| entry.0)).unwrap_or(CounterKind::PlusOne);
@@ -165,7 +169,7 @@ impl MTGEngine {
                 let before = self.shared_projection();
                 let records = self.commit_all(events);
                 self.collect_triggers(&before, &records);
-                Ok(Done::amount(amount))
+                Ok(EffectResult::amount(amount))
             }
             Effect::Proliferate { who } => {
                 let player = self.player_of(who, context);
@@ -194,9 +198,9 @@ impl MTGEngine {
                     }));
                 }
                 self.apply(events)?;
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
-            _ => Ok(Done::default()),
+            _ => Ok(EffectResult::default()),
         }
     }
 
@@ -229,7 +233,7 @@ impl MTGEngine {
         what: &[Entity],
         context: &Context,
         event: impl Fn(ObjectId) -> MoveEvent,
-    ) -> Flow<Done> {
+    ) -> Flow<EffectResult> {
         let objects = self.follow(what, context);
         let events = objects
             .into_iter()
@@ -239,7 +243,7 @@ impl MTGEngine {
                 Event::Move(moving)
             })
             .collect();
-        Ok(Done::moved(&self.apply(events)?))
+        Ok(EffectResult::moved(&self.apply(events)?))
     }
 
     fn choose_sacrifice(
@@ -270,7 +274,7 @@ impl MTGEngine {
         self.choose_objects(decision)
     }
 
-    fn sacrifice(&mut self, objects: &[ObjectId], context: &Context) -> Flow<Done> {
+    fn sacrifice(&mut self, objects: &[ObjectId], context: &Context) -> Flow<EffectResult> {
         let events: Vec<Event> = objects
             .iter()
             .copied()
@@ -286,7 +290,7 @@ impl MTGEngine {
             .collect();
         let count = events.len();
         let records = self.apply(events)?;
-        let mut done = Done::moved(&records);
+        let mut done = EffectResult::moved(&records);
         done.amount = i32::try_from(count).unwrap_or(i32::MAX);
         done.accepted = Some(count > 0);
         Ok(done)
@@ -313,7 +317,7 @@ impl MTGEngine {
         token: &TokenSpec,
         amount: &Amount,
         context: &Context,
-    ) -> Flow<Done> {
+    ) -> Flow<EffectResult> {
         let mut face: CardFace = token.face.clone();
         if let Some(size) = &token.size {
             let size = self.view().amount(size, context);
@@ -327,7 +331,7 @@ impl MTGEngine {
             let amount = self.amount_for(amount, player, context);
             events.push(Event::Tokens { player, face, amount, model: model.clone() });
         }
-        Ok(Done::moved(&self.apply(events)?))
+        Ok(EffectResult::moved(&self.apply(events)?))
     }
 
     fn copy_tokens(
@@ -338,7 +342,7 @@ impl MTGEngine {
         except: &[Change],
         tapped: bool,
         context: &Context,
-    ) -> Flow<Done> {
+    ) -> Flow<EffectResult> {
         let of = self.pick_selector(of, context)?;
         let player = self.player_of(who, context);
         let amount = self.amount_for(amount, player, context);
@@ -349,7 +353,7 @@ impl MTGEngine {
             let face = self.copied_face(id, except, context);
             events.push(Event::Tokens { player, face, amount, model: model.clone() });
         }
-        Ok(Done::moved(&self.apply(events)?))
+        Ok(EffectResult::moved(&self.apply(events)?))
     }
 
     /// Attaches an Aura or Equipment if that is legal (701.3).

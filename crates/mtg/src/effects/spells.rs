@@ -1,6 +1,6 @@
 //! Spells on the stack: countering, copying, casting during a resolution.
 
-use super::Done;
+use super::EffectResult;
 use crate::ability::{Ability, Destination, Effect, Zone};
 use crate::characteristics::RuleFlag;
 use crate::context::{Context, EventKind, EventRecord};
@@ -13,7 +13,7 @@ use crate::targets::target_specs;
 use crate::task::Task;
 
 impl MTGEngine {
-    pub(super) fn execute_spells(&mut self, effect: &Effect, context: &Context) -> Flow<Done> {
+    pub(super) fn execute_spells(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         match effect {
             Effect::Counter { what, to } => {
                 let what = self.pick_selector(what, context)?;
@@ -23,20 +23,20 @@ impl MTGEngine {
             Effect::CopySpell { what, amount, new_targets } => {
                 let what = self.pick_selector(what, context)?;
                 let amount = self.view().amount(amount, context).clamp(0, 100);
-                let Some(Entity::Object(id)) = what.first() else { return Ok(Done::default()) };
+                let Some(Entity::Object(id)) = what.first() else { return Ok(EffectResult::default()) };
                 self.copy_spell(*id, amount, *new_targets, context)
             }
             Effect::ChangeTargets { what } => {
                 let what = self.pick_selector(what, context)?;
-                let Some(Entity::Object(id)) = what.first() else { return Ok(Done::default()) };
+                let Some(Entity::Object(id)) = what.first() else { return Ok(EffectResult::default()) };
                 let Some(item) = self.state.stack.iter().find(|item| item.object == *id).cloned() else {
-                    return Ok(Done::default());
+                    return Ok(EffectResult::default());
                 };
                 let changed = self.choose_new_targets(&item, context)?;
                 if let Some(place) = self.state.stack.iter_mut().find(|place| place.object == *id) {
                     place.context.targets = changed.context.targets;
                 }
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::CastNow { who, what, free } => {
                 let player = self.player_of(who, context);
@@ -44,7 +44,7 @@ impl MTGEngine {
                 for card in self.follow(&what, context) {
                     self.deferred.push(Task::CastNow { player, card, free: *free });
                 }
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
             Effect::AllowPlay { who, what, permission, until } => {
                 let player = self.player_of(who, context);
@@ -59,9 +59,9 @@ impl MTGEngine {
                         until,
                     });
                 }
-                Ok(Done::default())
+                Ok(EffectResult::default())
             }
-            _ => Ok(Done::default()),
+            _ => Ok(EffectResult::default()),
         }
     }
 
@@ -71,7 +71,12 @@ impl MTGEngine {
         printed || self.view().characteristics(id).has_rule(RuleFlag::CantBeCountered)
     }
 
-    fn counter(&mut self, spells: &[ObjectId], to: Option<&Destination>, context: &Context) -> Flow<Done> {
+    fn counter(
+        &mut self,
+        spells: &[ObjectId],
+        to: Option<&Destination>,
+        context: &Context,
+    ) -> Flow<EffectResult> {
         let mut events = Vec::new();
         let mut abilities = Vec::new();
         for id in spells {
@@ -93,14 +98,20 @@ impl MTGEngine {
         for id in &abilities {
             self.remove_ability(*id);
         }
-        let mut done = Done::moved(&records);
+        let mut done = EffectResult::moved(&records);
         done.amount += i32::try_from(abilities.len()).unwrap_or(0);
         Ok(done)
     }
 
-    fn copy_spell(&mut self, id: ObjectId, amount: i32, new_targets: bool, context: &Context) -> Flow<Done> {
+    fn copy_spell(
+        &mut self,
+        id: ObjectId,
+        amount: i32,
+        new_targets: bool,
+        context: &Context,
+    ) -> Flow<EffectResult> {
         let Some(item) = self.state.stack.iter().find(|item| item.object == id).cloned() else {
-            return Ok(Done::default());
+            return Ok(EffectResult::default());
         };
         let mut copies = Vec::new();
         for _ in 0..amount {
@@ -132,7 +143,7 @@ impl MTGEngine {
             .collect();
         let before = self.shared_projection();
         self.collect_triggers(&before, &records);
-        Ok(Done::entities(made))
+        Ok(EffectResult::entities(made))
     }
 
     /// Asks for new targets, slot by slot; keeping the old ones is always possible (707.10c).

@@ -116,7 +116,7 @@ pub(crate) struct ManaNeed {
 }
 
 impl ManaNeed {
-    pub(crate) fn of(cost: &ManaCost, x: u32) -> Self {
+    pub(crate) fn new(cost: &ManaCost, x: u32) -> Self {
         let mut need = Self::default();
         need.add(cost, x);
         need
@@ -347,7 +347,7 @@ impl MTGEngine {
 
     pub(crate) fn can_pay_mana(&self, player: PlayerId, cost: &ManaCost, x: u32) -> bool {
         let sources = self.mana_sources(player);
-        self.plan_mana(player, &ManaNeed::of(cost, x), &sources, &[], &[]).is_some()
+        self.plan_mana(player, &ManaNeed::new(cost, x), &sources, &[], &[]).is_some()
     }
 
     /// Pays a cost that was found payable.
@@ -358,7 +358,7 @@ impl MTGEngine {
         _source: ObjectId,
     ) -> bool {
         let sources = self.mana_sources(player);
-        let Some(plan) = self.plan_mana(player, &ManaNeed::of(cost, 0), &sources, &[], &[]) else {
+        let Some(plan) = self.plan_mana(player, &ManaNeed::new(cost, 0), &sources, &[], &[]) else {
             return false;
         };
         self.pay_plan(player, &plan);

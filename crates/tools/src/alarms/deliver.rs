@@ -29,7 +29,7 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 const GIVE_UP: SignedDuration = SignedDuration::from_hours(24);
 /// The first pause after a failure, and the longest.
 const FIRST_PAUSE_SECONDS: i64 = 15;
-const LONGEST_PAUSE_SECONDS: i64 = 1800;
+const MAX_PAUSE_SECONDS: i64 = 1800;
 /// An alarm that rings later than this says when it was due.
 const LATE: SignedDuration = SignedDuration::from_secs(60);
 
@@ -225,7 +225,7 @@ impl Deliverer {
                 Attempt::Failed { reason, passing: true, wait } if !is_old => {
                     tracing::info!(reason, "an alarm is delivered later");
                     let doubled = FIRST_PAUSE_SECONDS.saturating_mul(1 << attempts.saturating_sub(1).min(10));
-                    let pause = doubled.min(LONGEST_PAUSE_SECONDS).max(wait);
+                    let pause = doubled.min(MAX_PAUSE_SECONDS).max(wait);
                     let next = now.timestamp.saturating_add(SignedDuration::from_secs(pause)).ok();
                     Delivery::Pending { attempts, next }
                 }

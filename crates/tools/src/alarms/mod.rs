@@ -18,7 +18,7 @@ pub use error::AlarmError;
 pub use reminders::Reminders;
 pub use schedule::{Scheduler, ensure_scheduler, run_scheduler};
 pub use store::{Alarm, AlarmState, AlarmStore, Delivery, Ring, RingKind, Timer, describe_timer};
-pub use time::{BootTime, Due, Moment, Stamp};
+pub use time::{BootTime, DueTime, Moment, Stamp};
 pub use tool::{
     CancelAlarm, ListAlarms, SetAlarm, TimerCheck, TimerStart, TimerStop, alarm_lines, timer_lines,
 };

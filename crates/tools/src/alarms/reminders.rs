@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// A reminder that comes late is still worth it for this long after the event began.
 const LATE: SignedDuration = SignedDuration::from_hours(12);
 /// How long it is kept that a reminder rang.
-const KEEP: SignedDuration = SignedDuration::from_hours(48);
+const REMINDER_RETENTION: SignedDuration = SignedDuration::from_hours(48);
 /// How far ahead the next reminder is looked for.
 const HORIZON: SignedDuration = SignedDuration::from_hours(400 * 24);
 /// Minutes of the earliest reminder.
@@ -91,7 +91,9 @@ impl Reminders {
     /// Turns reminders that are due into rings; of several of one event only the last rings.
     pub(super) fn ring_due(&self, state: &mut AlarmState, now: &Moment) {
         let first = *state.reminders_from.get_or_insert(now.timestamp);
-        state.reminded.retain(|_, start| start.saturating_add(KEEP).is_ok_and(|end| end > now.timestamp));
+        state
+            .reminded
+            .retain(|_, start| start.saturating_add(REMINDER_RETENTION).is_ok_and(|end| end > now.timestamp));
         let from = now.timestamp.saturating_sub(LATE).unwrap_or(first).max(first);
         // Events that have begun are found by their start, reminders by a time before it.
         let widest = SignedDuration::from_mins(self.minutes.first().copied().unwrap_or(0));

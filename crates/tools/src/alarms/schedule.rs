@@ -25,7 +25,7 @@ const SYSTEMCTL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The name of the units.
 const UNIT: &str = "marvin-alarms";
 /// The calendars may change without Marvin: they are read again after this.
-const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(24);
+const MAX_WAIT: SignedDuration = SignedDuration::from_hours(24);
 /// The name of this program; a test or another program does not start itself.
 const PROGRAM: &str = "marvin";
 
@@ -130,7 +130,7 @@ async fn deliver_until_idle(
         let deliverer = Deliverer::new(layout, settings, environment);
         let now = Moment::now();
         let Some(next) = deliverer.pass(&now).await?.next else { return Ok(()) };
-        let longest = now.timestamp.saturating_add(LONGEST_WAIT).unwrap_or(Timestamp::MAX);
+        let longest = now.timestamp.saturating_add(MAX_WAIT).unwrap_or(Timestamp::MAX);
         waker.wait(Some(next.min(longest))).map_err(|source| AlarmError::Io {
             doing: "wait for changes of",
             path: layout.alarms().display().to_string(),

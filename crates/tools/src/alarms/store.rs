@@ -5,7 +5,7 @@
 //! remember the number of the last ring that they showed) and delivered to the desktop and to ntfy, each noted when it is done.
 
 use super::error::AlarmError;
-use super::time::{Due, Moment, Stamp};
+use super::time::{DueTime, Moment, Stamp};
 use jiff::Timestamp;
 use marvin_base::files::{self, Links};
 use marvin_base::{atomic, ids};
@@ -31,7 +31,7 @@ pub struct Alarm {
     pub id: String,
     pub label: String,
     pub message: String,
-    pub due: Due,
+    pub due: DueTime,
 }
 
 /// A timer, or a stopwatch where it has no duration.
@@ -49,8 +49,8 @@ pub struct Timer {
 
 impl Timer {
     #[must_use]
-    pub fn due(&self) -> Due {
-        Due::After { from: self.from.clone(), seconds: self.seconds }
+    pub fn due(&self) -> DueTime {
+        DueTime::After { from: self.from.clone(), seconds: self.seconds }
     }
 
     #[must_use]
@@ -79,7 +79,7 @@ pub enum Delivery {
         next: Option<Timestamp>,
     },
     Done,
-    /// There is no such way on this machine, or it is not set up.
+    /// This machine does not have it, or it is not set up.
     Absent,
     Failed {
         reason: String,
@@ -236,7 +236,7 @@ impl AlarmStore {
         AlarmError::Io { doing, path: path.display().to_string(), source }
     }
 
-    /// The state; an empty one where there is no file.
+    /// The state; an empty one without a file.
     ///
     /// # Errors
     /// When the file cannot be read or understood.
@@ -321,7 +321,7 @@ impl AlarmStore {
         label: &str,
         now: &Moment,
     ) -> Result<Alarm, AlarmError> {
-        let due = Due::parse(time, now)?;
+        let due = DueTime::parse(time, now)?;
         let message = message.trim();
         if message.is_empty() {
             return Err(AlarmError::NoMessage);

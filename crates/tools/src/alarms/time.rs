@@ -74,26 +74,26 @@ impl Stamp {
 /// When something is due.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Due {
+pub enum DueTime {
     /// When the clock shows this time.
     Clock { at: DateTime },
     /// This many seconds after a moment.
     After { from: Stamp, seconds: i64 },
 }
 
-impl Due {
+impl DueTime {
     /// Parses `07:30`, `2026-11-20 15:00`, `30m`, `2h` or `1h30m`.
     ///
     /// # Errors
     /// When it is none of these, or in the past.
-    pub fn parse(text: &str, now: &Moment) -> Result<Due, AlarmError> {
+    pub fn parse(text: &str, now: &Moment) -> Result<DueTime, AlarmError> {
         let text = text.trim();
         let wrong = |reason| AlarmError::Time { text: text.to_string(), reason };
         if let Some(seconds) = parse_duration(text) {
             if !(1..=MAX_SECONDS).contains(&seconds) {
                 return Err(wrong("a duration is between a second and a year"));
             }
-            return Ok(Due::After { from: now.stamp(), seconds });
+            return Ok(DueTime::After { from: now.stamp(), seconds });
         }
         let forms = "write `07:30`, `2026-11-20 15:00`, `30m`, `2h` or `1h30m`";
         let clock = now.civil();
@@ -102,13 +102,13 @@ impl Due {
             // Today, or tomorrow where that time of today is over.
             let is_over = now.zone.to_timestamp(today).is_ok_and(|moment| moment <= now.timestamp);
             let at = if is_over { today.checked_add(1.day()).map_err(|_| wrong(forms))? } else { today };
-            return Ok(Due::Clock { at });
+            return Ok(DueTime::Clock { at });
         }
         let (date, time) = text.split_once([' ', 'T']).ok_or_else(|| wrong(forms))?;
         let date: jiff::civil::Date = date.parse().map_err(|_| wrong(forms))?;
         let at = date.to_datetime(parse_time(time.trim()).ok_or_else(|| wrong(forms))?);
         match now.zone.to_timestamp(at) {
-            Ok(moment) if moment > now.timestamp => Ok(Due::Clock { at }),
+            Ok(moment) if moment > now.timestamp => Ok(DueTime::Clock { at }),
             _ => Err(AlarmError::Past { at: at.strftime("%Y-%m-%d %H:%M").to_string() }),
         }
     }
@@ -118,8 +118,8 @@ impl Due {
     pub fn instant(&self, now: &Moment) -> Timestamp {
         match self {
             // A time that the clocks skip is due when they have skipped it.
-            Due::Clock { at } => now.zone.to_timestamp(*at).unwrap_or(Timestamp::MAX),
-            Due::After { from, seconds } => {
+            DueTime::Clock { at } => now.zone.to_timestamp(*at).unwrap_or(Timestamp::MAX),
+            DueTime::After { from, seconds } => {
                 let left = SignedDuration::from_secs(*seconds).saturating_sub(from.elapsed(now));
                 now.timestamp.saturating_add(left).unwrap_or(Timestamp::MAX)
             }
@@ -137,7 +137,8 @@ impl Due {
         let moment = self.instant(now);
         let clock = moment.to_zoned(now.zone.clone());
         // A duration is said to the second.
-        let format = if matches!(self, Due::Clock { .. }) { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d %H:%M:%S" };
+        let format =
+            if matches!(self, DueTime::Clock { .. }) { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d %H:%M:%S" };
         let left = moment.duration_since(now.timestamp);
         format!("{} (in {})", clock.strftime(format), spoken_duration(left))
     }
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn every_form_of_a_time_is_understood() {
         let now = moment("2026-11-17T14:00:00Z", "a", 0);
-        let due = |text: &str| Due::parse(text, &now).map(|due| due.instant(&now).to_string());
+        let due = |text: &str| DueTime::parse(text, &now).map(|due| due.instant(&now).to_string());
         for (text, expected) in [
             ("15:30", "2026-11-17T14:30:00Z"),
             ("7:30", "2026-11-18T06:30:00Z"),
@@ -268,19 +269,19 @@ mod tests {
     fn a_time_on_the_clock_follows_daylight_saving() {
         // Clocks go back on 25 October and forward on 28 March.
         let evening = moment("2026-10-24T20:00:00Z", "a", 0);
-        let due = Due::parse("07:00", &evening).unwrap();
+        let due = DueTime::parse("07:00", &evening).unwrap();
         assert_eq!(due.instant(&evening).to_string(), "2026-10-25T06:00:00Z");
-        let skipped = Due::Clock { at: "2027-03-28T02:30".parse().unwrap() };
+        let skipped = DueTime::Clock { at: "2027-03-28T02:30".parse().unwrap() };
         assert!(!skipped.is_reached(&moment("2027-03-28T00:59:59Z", "a", 0)));
         assert!(skipped.is_reached(&moment("2027-03-28T01:30:00Z", "a", 0)));
-        let twice = Due::Clock { at: "2026-10-25T02:30".parse().unwrap() };
+        let twice = DueTime::Clock { at: "2026-10-25T02:30".parse().unwrap() };
         assert_eq!(twice.instant(&evening).to_string(), "2026-10-25T00:30:00Z", "the first of both");
     }
 
     #[test]
     fn a_time_on_the_clock_follows_the_clock_and_the_traveller() {
         let now = moment("2026-11-17T14:00:00Z", "a", 0);
-        let due = Due::parse("15:30", &now).unwrap();
+        let due = DueTime::parse("15:30", &now).unwrap();
         let set_forward = moment("2026-11-17T14:40:00Z", "a", 1_000);
         assert!(due.is_reached(&set_forward));
         let abroad = Moment { zone: TimeZone::get("America/New_York").unwrap(), ..set_forward };
@@ -290,7 +291,7 @@ mod tests {
     #[test]
     fn a_duration_ignores_the_clock_until_a_reboot() {
         let now = moment("2026-11-17T14:00:00Z", "a", 0);
-        let due = Due::parse("30m", &now).unwrap();
+        let due = DueTime::parse("30m", &now).unwrap();
         let minute = 60_000;
         assert!(
             !due.is_reached(&moment("2026-11-17T18:00:00Z", "a", 5 * minute)),

@@ -82,7 +82,7 @@ pub fn list_text(found: &[Occurrence], days: i64) -> String {
 /// A month and what takes place in it; 0 is the present month or year.
 ///
 /// # Errors
-/// When there is no such month, or the calendar cannot be read.
+/// When the month does not exist, or the calendar cannot be read.
 pub fn view_month(
     file: &CalendarFile,
     month: i64,

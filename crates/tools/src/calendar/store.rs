@@ -50,7 +50,7 @@ impl CalendarFile {
         CalendarError::Io { doing, path: self.path.display().to_string(), source }
     }
 
-    /// The bytes of the file; none where there is no file.
+    /// The bytes of the file; none without a file.
     fn read_bytes(&self) -> Result<Option<Vec<u8>>, CalendarError> {
         match files::read(&self.path, MAX_CALENDAR_BYTES, Links::Follow) {
             Ok(bytes) if bytes.len() as u64 > MAX_CALENDAR_BYTES => Err(self
@@ -68,7 +68,7 @@ impl CalendarFile {
         }
     }
 
-    /// The calendar; an empty one where there is no file.
+    /// The calendar; an empty one without a file.
     ///
     /// # Errors
     /// When the file cannot be read, or is not a calendar.

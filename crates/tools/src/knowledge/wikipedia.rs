@@ -208,7 +208,7 @@ struct PageQuery {
 struct PageText {
     #[serde(default)]
     title: String,
-    /// Absent where there is no such page.
+    /// Absent where the page does not exist.
     extract: Option<String>,
 }
 

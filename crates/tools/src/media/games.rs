@@ -30,14 +30,14 @@ struct RawgGame {
     #[serde(default)]
     playtime: Option<u32>,
     #[serde(default)]
-    genres: Vec<Named>,
+    genres: Vec<RawgName>,
     /// Null where none is known.
     #[serde(default)]
     platforms: Option<Vec<RawgPlatform>>,
     #[serde(default)]
-    developers: Vec<Named>,
+    developers: Vec<RawgName>,
     #[serde(default)]
-    publishers: Vec<Named>,
+    publishers: Vec<RawgName>,
     #[serde(default)]
     website: Option<String>,
     #[serde(default)]
@@ -46,14 +46,14 @@ struct RawgGame {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Named {
+struct RawgName {
     name: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct RawgPlatform {
-    platform: Named,
+    platform: RawgName,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -72,7 +72,7 @@ pub(super) struct Game {
     description: String,
 }
 
-fn names(list: Vec<Named>) -> Vec<String> {
+fn names(list: Vec<RawgName>) -> Vec<String> {
     list.into_iter().map(|one| one.name).take(15).collect()
 }
 

@@ -415,7 +415,7 @@ impl ServiceTool for SteamUserGames {
         let request = Self::requests(&input, context)?.remove(0);
         let reply = request.ask::<ApiAnswer<OwnedGames>>(context).await?;
         let mut games = reply.data.response.games.ok_or_else(|| {
-            ToolError::Failed("the games of this account are private, or there is no such account".into())
+            ToolError::Failed("the games of this account are private, or the account does not exist".into())
         })?;
         games.sort_by_key(|game| std::cmp::Reverse(game.playtime_forever));
         let count = games.len();

@@ -22,7 +22,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 const LIST_INTERVAL: Duration = Duration::from_secs(1);
 /// The first pause after a failure, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Characters of a message that are shown.
 const MAX_SHOWN_CHARS: usize = 1_000;
 
@@ -161,10 +161,10 @@ async fn follow_topic(
         let wanted = match &error {
             NtfyError::Status { wait: Some(wait), .. } => *wait,
             // Without the right to read it, asking often does not help.
-            error if !error.is_passing() => LONGEST_PAUSE,
+            error if !error.is_passing() => MAX_PAUSE,
             _ => Duration::ZERO,
         };
         tokio::time::sleep(pause.max(wanted)).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }

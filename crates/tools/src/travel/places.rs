@@ -182,7 +182,7 @@ pub(super) fn distance(from: Option<Point>, latitude: f64, longitude: f64) -> Op
     from.map(|from| from.distance_to(to).round())
 }
 
-/// A search of Google Places, without its body; fails where there is no key.
+/// A search of Google Places, without its body; fails without a key.
 pub(super) fn google(path: &str, context: &ToolContext) -> Result<Request, ServiceError> {
     Request::new(Service::Places, &["v1", path], &[("fields", FIELDS)], context)
 }
@@ -210,7 +210,7 @@ fn nominatim(input: &TextInput, context: &ToolContext) -> Result<Request, ToolEr
     Ok(Request::new(Service::Nominatim, &["search"], &query, context)?)
 }
 
-/// The box around a circle: left, top, right, bottom.
+/// The rectangle around a circle: left, top, right, bottom.
 fn viewbox(center: Point, radius: f64) -> String {
     const METRES_PER_DEGREE: f64 = 111_320.0;
     let high = radius.clamp(1.0, 500_000.0) / METRES_PER_DEGREE;

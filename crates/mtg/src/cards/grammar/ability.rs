@@ -2,7 +2,7 @@
 
 use super::body::BodyPhrase;
 use super::condition::{ActivationTime, ConditionPhrase};
-use super::core::{Context, Input, Parsed, Phrase, Printer, attempt, has_word, longest, word};
+use super::core::{Context, Input, ParseResult, Phrase, Printer, attempt, has_word, longest, word};
 use super::cost::CostPhrase;
 use super::event::Events;
 use super::keyword::KeywordLine;
@@ -61,7 +61,7 @@ const SPELL_PARAGRAPH: Paragraph = Paragraph { is_spell: true };
 impl Phrase for Paragraph {
     type Value = Vec<Ability>;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Vec<Ability>> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Vec<Ability>> {
         if self.is_spell {
             return longest(
                 input,
@@ -103,7 +103,7 @@ struct Triggered;
 impl Phrase for Triggered {
     type Value = Ability;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Ability> {
         let (events, batch) = Events.parse(input)?;
         word(input, ", ")?;
         let condition = attempt(input, |input| {
@@ -165,7 +165,7 @@ const ANY_PLAYER: &str = " any player may activate this ability.";
 impl Phrase for Activated {
     type Value = Ability;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Ability> {
         let start = input.input;
         let cost = CostPhrase.parse(input)?;
         let cost_text = start.strip_suffix(input.input).unwrap_or(start);
@@ -196,7 +196,7 @@ impl Phrase for Activated {
     }
 }
 
-fn parse_limits(input: &mut Input<'_>, ability: &mut ActivatedAbility) -> Parsed<()> {
+fn parse_limits(input: &mut Input<'_>, ability: &mut ActivatedAbility) -> ParseResult<()> {
     if has_word(input, AS_A_SORCERY) {
         ability.sorcery_speed = true;
     } else if has_word(input, " activate only as a sorcery and only once each turn.") {
@@ -256,7 +256,7 @@ pub(crate) struct Quoted;
 impl Phrase for Quoted {
     type Value = Ability;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Ability> {
         word(input, "\"")?;
         let outer = std::mem::take(&mut input.state);
         let mut abilities = PARAGRAPH.parse(input)?;

@@ -1,7 +1,7 @@
 //! Verbs: what players do, what objects do, and what is done to objects.
 
 use super::amount::{AmountPhrase, ForEach, ThatMuch};
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::object::{AnyObjects, MovedObject, Object};
 use super::player::Player;
 use super::words::{ADDITIONAL_CARDS, CARDS, Number};
@@ -17,7 +17,7 @@ pub(crate) struct Subject;
 impl Phrase for Subject {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         input.state.subject.clone().ok_or(EmptyError)
     }
 
@@ -26,7 +26,7 @@ impl Phrase for Subject {
     }
 }
 
-/// The player or nobody else: rows that hold only for the ability's controller.
+/// The controller and no other player: rows that hold only for the ability's controller.
 const YOU: Selector = Selector::You;
 
 rules! {
@@ -63,7 +63,7 @@ rules! {
         [{"shuffle", "shuffles"} (who: Subject)] => { Effect::Shuffle { who } };
         [{"skip your", "skips their"} " next combat phase" (who: Subject)] => { Effect::SkipNext { who, step: TurnStep::BeginCombat } };
         [{"proliferate", "proliferates"} (who: Subject)] => { Effect::Proliferate { who } };
-        [{"add ", "adds "} (mana: super::mana::Added) (who: Subject)] => { Effect::AddMana { who, mana } };
+        [{"add ", "adds "} (mana: super::mana::ManaPhrase) (who: Subject)] => { Effect::AddMana { who, mana } };
         [(effect: super::library::Searching)] => { effect };
         [(effect: super::library::Looking)] => { effect };
         [(effect: Investigating)] => { effect };
@@ -80,7 +80,7 @@ struct Sacrificing;
 impl Phrase for Sacrificing {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, if input.state.third { "sacrifices " } else { "sacrifice " })?;
         let (filter, amount) = super::cost::parse_some(input, Zone::Battlefield)?;
         has_word(input, " of their choice");
@@ -104,7 +104,7 @@ struct Creating;
 impl Phrase for Creating {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, if input.state.third { "creates " } else { "create " })?;
         let (amount, token) = super::token::Tokens.parse(input)?;
         let who = Subject.parse(input)?;
@@ -126,7 +126,7 @@ struct Investigating;
 impl Phrase for Investigating {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, if input.state.third { "investigates" } else { "investigate" })?;
         let who = Subject.parse(input)?;
         let token = super::token::known_token("Clue").ok_or(EmptyError)?;
@@ -159,7 +159,7 @@ fn populate() -> Effect {
 impl Phrase for Populating {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, "populate")?;
         if Subject.parse(input)? == YOU { Ok(populate()) } else { Err(EmptyError) }
     }
@@ -278,7 +278,7 @@ rules! {
         ["remove " (what: Object) " from combat"] => { Effect::RemoveFromCombat { what } };
         ["discard ~"] => { Effect::DiscardCards { what: Selector::This } };
         ["untap ~"] => { Effect::Untap { what: Selector::This } };
-        [(effect: Counting)] => { effect };
+        [(effect: CounterAction)] => { effect };
         [(effect: super::prevention::Preventing)] => { effect };
         ["copy " (what: Object)] => { Effect::CopySpell { what, amount: Amount::Fixed(1), new_targets: false } };
     }
@@ -299,7 +299,7 @@ struct Pronoun;
 impl Phrase for Pronoun {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if !input.input.starts_with("it")
             && !input.input.starts_with("that ")
             && !input.input.starts_with("the ")
@@ -318,12 +318,12 @@ impl Phrase for Pronoun {
 
 /// "Put two +1/+1 counters on target creature", "remove a charge counter from ~".
 #[derive(Debug, Clone, Copy)]
-struct Counting;
+struct CounterAction;
 
-impl Phrase for Counting {
+impl Phrase for CounterAction {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         if has_word(input, "remove ") {
             let (kind, amount) = super::cost::Counters.parse(input)?;
             word(input, " from ")?;
@@ -373,7 +373,7 @@ impl Phrase for Counting {
     }
 }
 
-fn parse_each(input: &mut Input<'_>) -> Parsed<Amount> {
+fn parse_each(input: &mut Input<'_>) -> ParseResult<Amount> {
     word(input, " for each ")?;
     super::amount::EachPhrase.parse(input)
 }
@@ -412,7 +412,7 @@ struct Itself;
 impl Phrase for Itself {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         word(input, "itself")?;
         input.state.it.clone().ok_or(EmptyError)
     }
@@ -429,7 +429,7 @@ struct DamagedPair;
 impl Phrase for DamagedPair {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if !input.input.starts_with("each ") {
             return Err(EmptyError);
         }
@@ -462,7 +462,7 @@ struct DividedDamage;
 impl Phrase for DividedDamage {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         let source = Object.parse(input)?;
         word(input, " deals ")?;
         let amount = Number.parse(input)?;

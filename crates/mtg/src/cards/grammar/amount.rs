@@ -1,6 +1,6 @@
 //! Amounts: "the number of creatures you control", "its power", "for each Forest you control".
 
-use super::core::{Boxed, Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{Boxed, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::noun::{Noun, PLURAL, SINGULAR};
 use super::object::{Object, Objects};
 use super::player::PlayerPossessive;
@@ -41,7 +41,7 @@ pub(crate) struct CountedObjects;
 impl Phrase for CountedObjects {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         PLURAL.parse(input).map(Noun::everything)
     }
 
@@ -66,7 +66,7 @@ pub(crate) struct ThatMuch;
 impl Phrase for ThatMuch {
     type Value = Amount;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Amount> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Amount> {
         if !has_word(input, "the damage dealt this way") && !has_word(input, "the life lost this way") {
             word(input, "that much")?;
         }
@@ -90,7 +90,7 @@ struct Doubled;
 impl Phrase for Doubled {
     type Value = Amount;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Amount> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Amount> {
         Ok(Amount::Times(Box::new(AmountPhrase.parse(input)?), 2))
     }
 
@@ -106,7 +106,7 @@ struct Increased;
 impl Phrase for Increased {
     type Value = Amount;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Amount> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Amount> {
         let first = Number.parse(input)?;
         word(input, " plus ")?;
         let second = AmountPhrase.parse(input)?;
@@ -136,7 +136,7 @@ struct EachObject;
 impl Phrase for EachObject {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         SINGULAR.parse(input).map(Noun::everything)
     }
 
@@ -152,7 +152,7 @@ struct PointLost;
 impl Phrase for PointLost {
     type Value = Amount;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Amount> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Amount> {
         word(input, "1 life lost this way")?;
         let amount = input.state.amount.clone().ok_or(EmptyError)?;
         if let Amount::Bound(slot) = amount {
@@ -173,7 +173,7 @@ pub(crate) struct ForEach<P>(pub(crate) P);
 impl<P: Phrase<Value = Amount>> Phrase for ForEach<P> {
     type Value = Amount;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Amount> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Amount> {
         let base = self.0.parse(input)?;
         let Amount::Fixed(number) = base else { return Ok(base) };
         let each = attempt(input, |input| {

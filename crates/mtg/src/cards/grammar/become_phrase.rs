@@ -1,7 +1,7 @@
 //! Becoming something else: "becomes a 3/3 black and red Wolf artifact creature".
 
 use super::change::Gift;
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, word};
 use super::token::{parse_colors, parse_types, print_colors, print_types};
 use super::words::{Number, parse_list, print_list};
 use crate::ability::{Amount, Change};
@@ -31,7 +31,7 @@ const IN_ADDITION_TYPES: &str = " in addition to its other types";
 impl Phrase for Becoming {
     type Value = Vec<Change>;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Vec<Change>> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Vec<Change>> {
         word(input, self.verb())?;
         if !self.is_plural && !has_word(input, "n ") {
             word(input, " ")?;

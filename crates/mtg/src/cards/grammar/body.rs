@@ -1,6 +1,6 @@
 //! The body of a spell or ability: its instructions with their targets, or its modes.
 
-use super::core::{Context, Input, Parsed, Phrase, Printer, has_word};
+use super::core::{Context, Input, ParseResult, Phrase, Printer, has_word};
 use super::effect::Instructions;
 use crate::ability::{Body, Effect, Instruction, Mode, Modes, Slot};
 use winnow::error::EmptyError;
@@ -23,7 +23,7 @@ const HEADINGS: [(&str, u8, u8); 7] = [
 impl Phrase for BodyPhrase {
     type Value = Body;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Body> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Body> {
         for (heading, min, max) in HEADINGS {
             if has_word(input, heading) {
                 return parse_modes(input, min, max);
@@ -43,7 +43,7 @@ impl Phrase for BodyPhrase {
     }
 }
 
-fn parse_modes(input: &mut Input<'_>, min: u8, max: u8) -> Parsed<Body> {
+fn parse_modes(input: &mut Input<'_>, min: u8, max: u8) -> ParseResult<Body> {
     let mut choices = Vec::new();
     let outer = input.state.clone();
     while has_word(input, if choices.is_empty() { "• " } else { " • " }) {

@@ -1,7 +1,7 @@
 //! Changes of objects: "gets +2/+2 and gains flying", "can't block", "has base power and toughness 1/1".
 
 use super::amount::{EachPhrase, divide, multiply};
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::noun::Quality;
 use super::words::{KeywordName, find_word, parse_list, print_list, print_x, skip};
 use crate::ability::{Ability, Amount, Change, Filter, KeywordAbility, Restriction};
@@ -9,7 +9,7 @@ use crate::card::{ColorSet, Supertype};
 use winnow::error::EmptyError;
 
 /// A signed number: `+2`, `-X`; zero has either sign.
-fn parse_signed(input: &mut Input<'_>) -> Parsed<Amount> {
+fn parse_signed(input: &mut Input<'_>) -> ParseResult<Amount> {
     let sign = if has_word(input, "+") {
         1
     } else {
@@ -39,7 +39,7 @@ pub(crate) struct Size;
 impl Phrase for Size {
     type Value = Change;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Change> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Change> {
         let power = parse_signed(input)?;
         word(input, "/")?;
         let toughness = parse_signed(input)?;
@@ -94,7 +94,7 @@ pub(crate) struct Gift;
 impl Phrase for Gift {
     type Value = Change;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Change> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Change> {
         if let Ok(keyword) = attempt(input, super::keyword::parse_plain) {
             return Ok(Change::AddKeyword(keyword));
         }
@@ -145,7 +145,7 @@ pub(crate) struct Landwalk;
 impl Phrase for Landwalk {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         let (text, land) = find_word(input, &LANDWALKS, |row| row.0).ok_or(EmptyError)?;
         skip(input, text);
         crate::card::Subtype::find(land).map(Filter::Subtype).ok_or(EmptyError)
@@ -179,7 +179,7 @@ impl Predicates {
         }
     }
 
-    fn parse_one(self, input: &mut Input<'_>) -> Parsed<Vec<Change>> {
+    fn parse_one(self, input: &mut Input<'_>) -> ParseResult<Vec<Change>> {
         if has_word(input, self.pick("gets ", "get ")) {
             return Size.parse(input).map(|change| vec![change]);
         }
@@ -199,7 +199,7 @@ impl Predicates {
     }
 
     /// "Has base power and toughness 1/1".
-    fn parse_base(self, input: &mut Input<'_>) -> Parsed<Vec<Change>> {
+    fn parse_base(self, input: &mut Input<'_>) -> ParseResult<Vec<Change>> {
         word(input, self.pick("has ", "have "))?;
         word(input, "base power and toughness ")?;
         let power = super::words::Number.parse(input)?;
@@ -255,7 +255,7 @@ fn is_gift(change: &Change) -> bool {
 impl Phrase for Predicates {
     type Value = Vec<Change>;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Vec<Change>> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Vec<Change>> {
         input.state.third = !self.is_plural;
         let mut changes = self.parse_one(input)?;
         loop {
@@ -296,7 +296,7 @@ struct Rare;
 impl Phrase for Rare {
     type Value = Vec<Change>;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Vec<Change>> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Vec<Change>> {
         if has_word(input, "can't attack or block alone") {
             return Ok(vec![
                 Change::Restriction(Restriction::CantAttackAlone),

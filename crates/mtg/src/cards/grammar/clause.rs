@@ -2,14 +2,14 @@
 
 use super::action::{ObjectAction, ObjectVerb, PlayerAction, subject_of};
 use super::continuous::ContinuousClause;
-use super::core::{Context, Input, Parsed, Phrase, Printer, longest, word};
+use super::core::{Context, Input, ParseResult, Phrase, Printer, longest, word};
 use super::object::AnyObjects;
 use super::player::Player;
 use crate::ability::{Amount, Effect, Instruction, Selector};
 use winnow::error::EmptyError;
 
 /// "... and 2 damage to you": the verb of the clause before.
-pub(crate) fn parse_more(input: &mut Input<'_>, before: Option<&Instruction>) -> Parsed<Instruction> {
+pub(crate) fn parse_more(input: &mut Input<'_>, before: Option<&Instruction>) -> ParseResult<Instruction> {
     match before.map(|instruction| &instruction.effect) {
         Some(Effect::DealDamage { source, .. }) => {
             let amount = super::words::Number.parse(input)?;
@@ -82,7 +82,7 @@ pub(crate) fn note_result(effect: &Effect, context: &mut Context) -> Option<u8> 
     Some(slot)
 }
 
-pub(crate) fn parse_clause(input: &mut Input<'_>) -> Parsed<Instruction> {
+pub(crate) fn parse_clause(input: &mut Input<'_>) -> ParseResult<Instruction> {
     let effect = longest(
         input,
         &[
@@ -155,7 +155,7 @@ pub(crate) fn print_clause(value: &Effect, out: &mut Printer<'_>) -> bool {
 }
 
 /// "It deals 4 damage instead", "create four of those tokens instead": the effect before with another amount.
-pub(crate) fn parse_stronger(input: &mut Input<'_>, before: &Effect) -> Parsed<Effect> {
+pub(crate) fn parse_stronger(input: &mut Input<'_>, before: &Effect) -> ParseResult<Effect> {
     match before {
         Effect::DealDamage { source, to, .. } => {
             let named = super::object::Object.parse(input)?;

@@ -1,6 +1,6 @@
 //! Conditions: what follows "if", "unless", "as long as" and "only if".
 
-use super::core::{Boxed, Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{Boxed, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::noun::{Article, ArticleNoun, Noun, PLURAL, conjunction, parts};
 use super::object::Object;
 use super::player::Player;
@@ -55,7 +55,7 @@ rules! {
             <= { Condition::Matches(what, Filter::AnyOf(parts)) if matches!(parts.as_slice(), [Filter::Enchanted, Filter::Equipped]) };
         [(what: Is) (filter: Article)] => { Condition::Matches(what, filter) };
         [(what: Object) " has a +1/+1 counter on it"] => { Condition::Matches(what, plus_one_counter()) } <= { Condition::Matches(what, filter) if *filter == plus_one_counter() };
-        [(condition: Measured)] => { condition };
+        [(condition: MeasureCondition)] => { condition };
         [(condition: ThereAre)] => { condition };
         [(who: Boxed(Player)) " has no cards in hand"] => { Condition::Compare(Amount::HandSize(who), Comparison::Equal, Amount::Fixed(0)) };
     }
@@ -85,7 +85,7 @@ struct Is;
 impl Phrase for Is {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if has_word(input, "it's ") {
             return input.state.it.clone().ok_or(EmptyError);
         }
@@ -104,12 +104,12 @@ impl Phrase for Is {
 
 /// "Its power is less than ~'s power", "that creature's power is 3 or greater".
 #[derive(Debug, Clone, Copy)]
-struct Measured;
+struct MeasureCondition;
 
-impl Phrase for Measured {
+impl Phrase for MeasureCondition {
     type Value = Condition;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Condition> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Condition> {
         let left = Measure.parse(input)?;
         word(input, " is ")?;
         let (comparison, right) = Bound.parse(input)?;
@@ -135,7 +135,7 @@ struct Controls;
 impl Phrase for Controls {
     type Value = Condition;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Condition> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Condition> {
         for (text, who) in CONTROLLERS {
             if has_word(input, text) {
                 return parse_controlled(input, &who);
@@ -168,7 +168,7 @@ fn controlled_noun(selector: &Selector, who: &Selector) -> Option<Noun> {
     }
 }
 
-fn parse_controlled(input: &mut Input<'_>, who: &Selector) -> Parsed<Condition> {
+fn parse_controlled(input: &mut Input<'_>, who: &Selector) -> ParseResult<Condition> {
     if has_word(input, "no ") {
         let noun = PLURAL.parse(input)?;
         return Ok(Condition::Not(Box::new(Condition::Exists(controlled_by(&noun, who)))));
@@ -219,7 +219,7 @@ struct TwoControls;
 impl Phrase for TwoControls {
     type Value = Condition;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Condition> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Condition> {
         word(input, "you control ")?;
         let first = ArticleNoun.parse(input)?;
         word(input, " or ")?;
@@ -250,7 +250,7 @@ struct ThereAre;
 impl Phrase for ThereAre {
     type Value = Condition;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Condition> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Condition> {
         if has_word(input, "there are no ") {
             let noun = PLURAL.parse(input)?;
             return Ok(Condition::Not(Box::new(Condition::Exists(noun.everything()))));
@@ -331,7 +331,7 @@ fn time(text: &str) -> Option<Condition> {
 impl Phrase for ActivationTime {
     type Value = Condition;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Condition> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Condition> {
         if has_word(input, "if ") {
             return ConditionPhrase.parse(input);
         }
@@ -356,7 +356,7 @@ pub(crate) struct ControlsNothing;
 impl Phrase for ControlsNothing {
     type Value = Condition;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Condition> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Condition> {
         if !input.input.starts_with("you control no ") {
             return Err(EmptyError);
         }

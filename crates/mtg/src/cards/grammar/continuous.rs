@@ -3,7 +3,7 @@
 use super::amount::{EachPhrase, divide, multiply};
 use super::become_phrase::Becoming;
 use super::change::Predicates;
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, longest, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, longest, word};
 use super::object::{AnyObjects, MovedObject, Object, Objects};
 use crate::ability::{Amount, Change, Duration, Effect, Restriction, Selector};
 use winnow::error::EmptyError;
@@ -15,7 +15,7 @@ pub(crate) struct ContinuousClause;
 impl Phrase for ContinuousClause {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         longest(input, &[parse_change, parse_permanent, parse_control, parse_frozen, parse_lure])
     }
 
@@ -35,7 +35,7 @@ const DURATIONS: [(&str, Duration); 7] = [
     (" for as long as ~ remains on the battlefield", Duration::WhileSource),
 ];
 
-fn parse_duration(input: &mut Input<'_>) -> Parsed<Duration> {
+fn parse_duration(input: &mut Input<'_>) -> ParseResult<Duration> {
     let fitting = DURATIONS.iter().filter(|(text, _)| super::words::is_next_word(input.input, text));
     let (text, duration) = fitting.max_by_key(|(text, _)| text.len()).ok_or(EmptyError)?;
     super::words::skip(input, text);
@@ -53,7 +53,7 @@ const MANY: Predicates = Predicates { is_plural: true, is_static: false };
 const UNTIL_FIRST: &str = "until end of turn, ";
 const STILL_LAND: &str = ". it's still a land";
 
-fn parse_change(input: &mut Input<'_>) -> Parsed<Effect> {
+fn parse_change(input: &mut Input<'_>) -> ParseResult<Effect> {
     if has_word(input, UNTIL_FIRST) {
         input.state.is_timed = true;
     }
@@ -137,7 +137,7 @@ fn unscaled(changes: &[Change]) -> Option<(Change, Amount)> {
 const BEING: Becoming = Becoming { is_plural: false, is_static: true };
 
 /// "That creature is a black Zombie in addition to its other colors and types".
-fn parse_permanent(input: &mut Input<'_>) -> Parsed<Effect> {
+fn parse_permanent(input: &mut Input<'_>) -> ParseResult<Effect> {
     let affected = MovedObject.parse(input)?;
     word(input, " ")?;
     let changes = BEING.parse(input)?;
@@ -150,7 +150,7 @@ fn print_permanent(value: &Effect, out: &mut Printer<'_>) -> bool {
 }
 
 /// "Gain control of target creature until end of turn".
-fn parse_control(input: &mut Input<'_>) -> Parsed<Effect> {
+fn parse_control(input: &mut Input<'_>) -> ParseResult<Effect> {
     word(input, "gain control of ")?;
     let affected = AnyObjects.parse(input)?;
     let until = attempt(input, parse_duration).unwrap_or(Duration::Forever);
@@ -175,7 +175,7 @@ const FROZEN: [&str; 7] = [
     " don't untap during your next untap step",
 ];
 
-fn parse_frozen(input: &mut Input<'_>) -> Parsed<Effect> {
+fn parse_frozen(input: &mut Input<'_>) -> ParseResult<Effect> {
     let affected = AnyObjects.parse(input)?;
     let text = FROZEN.iter().find(|text| input.input.starts_with(**text)).ok_or(EmptyError)?;
     super::words::skip(input, text);
@@ -191,7 +191,7 @@ fn print_frozen(value: &Effect, out: &mut Printer<'_>) -> bool {
 }
 
 /// "All creatures able to block target creature this turn do so".
-fn parse_lure(input: &mut Input<'_>) -> Parsed<Effect> {
+fn parse_lure(input: &mut Input<'_>) -> ParseResult<Effect> {
     word(input, "all creatures able to block ")?;
     let affected = Object.parse(input)?;
     word(input, " this turn do so")?;

@@ -17,7 +17,7 @@ use winnow::token::literal;
 
 /// Text with the references that it can use.
 pub(crate) type Input<'t> = Stateful<&'t str, Context>;
-pub(crate) type Parsed<T> = Result<T, EmptyError>;
+pub(crate) type ParseResult<T> = Result<T, EmptyError>;
 
 /// References in effect at a place of the text; parser and printer keep the same books.
 #[derive(Debug, Clone, Default)]
@@ -67,13 +67,13 @@ impl Context {
 /// A kind of phrase with its parser and its printer.
 pub(crate) trait Phrase {
     type Value;
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Self::Value>;
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Self::Value>;
     /// Whether the value was printed; if not, the printer is left anywhere.
     fn print(&self, value: &Self::Value, out: &mut Printer<'_>) -> bool;
 }
 
 /// Reads the given text.
-pub(crate) fn word(input: &mut Input<'_>, text: &'static str) -> Parsed<()> {
+pub(crate) fn word(input: &mut Input<'_>, text: &'static str) -> ParseResult<()> {
     literal::<_, _, EmptyError>(text).void().parse_next(input)
 }
 
@@ -85,8 +85,8 @@ pub(crate) fn has_word(input: &mut Input<'_>, text: &'static str) -> bool {
 /// Runs a parser; nothing is read if it fails.
 pub(crate) fn attempt<T>(
     input: &mut Input<'_>,
-    parser: impl FnOnce(&mut Input<'_>) -> Parsed<T>,
-) -> Parsed<T> {
+    parser: impl FnOnce(&mut Input<'_>) -> ParseResult<T>,
+) -> ParseResult<T> {
     let saved = input.clone();
     let result = parser(input);
     if result.is_err() {
@@ -98,8 +98,8 @@ pub(crate) fn attempt<T>(
 /// The reading of the alternative that reads the most.
 pub(crate) fn longest<T: PartialEq>(
     input: &mut Input<'_>,
-    alternatives: &[fn(&mut Input<'_>) -> Parsed<T>],
-) -> Parsed<T> {
+    alternatives: &[fn(&mut Input<'_>) -> ParseResult<T>],
+) -> ParseResult<T> {
     let mut best: Option<(Input<'_>, T)> = None;
     for alternative in alternatives {
         let mut trial = input.clone();
@@ -219,7 +219,7 @@ macro_rules! rules {
             fn parse(
                 &self,
                 input: &mut $crate::cards::grammar::core::Input<'_>,
-            ) -> $crate::cards::grammar::core::Parsed<$value> {
+            ) -> $crate::cards::grammar::core::ParseResult<$value> {
                 $crate::cards::grammar::core::longest(input, &[$(
                     |input: &mut $crate::cards::grammar::core::Input<'_>| {
                         $crate::cards::grammar::core::parse_pieces!(input; $($piece)*);
@@ -289,14 +289,14 @@ macro_rules! print_pieces {
 
 pub(crate) use {parse_pieces, print_pieces, print_rule, rules};
 
-/// A phrase whose value is boxed.
+/// A phrase whose value lies on the heap.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Boxed<P>(pub(crate) P);
 
 impl<P: Phrase> Phrase for Boxed<P> {
     type Value = Box<P::Value>;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Self::Value> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Self::Value> {
         self.0.parse(input).map(Box::new)
     }
 

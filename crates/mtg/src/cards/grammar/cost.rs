@@ -1,6 +1,6 @@
 //! Costs: "{1}{W}, {T}, sacrifice a creature", "+1", "pay 2 life".
 
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::noun::{Article, ArticleNoun, Noun, PLURAL, with_other, without_other};
 use super::words::{CARDS, CounterName, Mana, Number, NumberWord};
 use crate::ability::{Amount, Cost, CostPart, Filter, Zone};
@@ -13,7 +13,7 @@ pub(crate) struct CostPhrase;
 impl Phrase for CostPhrase {
     type Value = Cost;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Cost> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Cost> {
         let mut cost = Cost::default();
         match attempt(input, |input| Mana.parse(input)) {
             Ok(mana) => cost.mana = mana,
@@ -53,18 +53,18 @@ rules! {
         ["exile ~ from your graveyard"] => { CostPart::ExileThis };
         ["return ~ to its owner's hand"] => { CostPart::ReturnThisToHand };
         ["-X"] => { CostPart::LoyaltyX };
-        [(part: Listed)] => { part };
+        [(part: NounCost)] => { part };
     }
 }
 
 /// Costs with a number and a noun: sacrifice, discard, tap, exile, return, remove and put counters, loyalty.
 #[derive(Debug, Clone, Copy)]
-struct Listed;
+struct NounCost;
 
-impl Phrase for Listed {
+impl Phrase for NounCost {
     type Value = CostPart;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<CostPart> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<CostPart> {
         if let Ok(loyalty) = attempt(input, parse_loyalty) {
             return Ok(CostPart::Loyalty(loyalty));
         }
@@ -160,7 +160,7 @@ impl Phrase for Listed {
     }
 }
 
-fn parse_loyalty(input: &mut Input<'_>) -> Parsed<i8> {
+fn parse_loyalty(input: &mut Input<'_>) -> ParseResult<i8> {
     let sign = if has_word(input, "+") {
         1
     } else if has_word(input, "-") {
@@ -180,7 +180,7 @@ fn print_loyalty(number: i8, out: &mut Printer<'_>) -> bool {
     out.word(&if number > 0 { format!("+{number}") } else { number.to_string() })
 }
 
-fn parse_discard(input: &mut Input<'_>) -> Parsed<CostPart> {
+fn parse_discard(input: &mut Input<'_>) -> ParseResult<CostPart> {
     let (filter, count) = match attempt(input, |input| CARDS.parse(input)) {
         Ok(count) => (Filter::Any, count),
         Err(_) => parse_some(input, Zone::Battlefield)?,
@@ -189,7 +189,7 @@ fn parse_discard(input: &mut Input<'_>) -> Parsed<CostPart> {
     Ok(CostPart::Discard { filter, count, random })
 }
 
-fn parse_exile(input: &mut Input<'_>) -> Parsed<CostPart> {
+fn parse_exile(input: &mut Input<'_>) -> ParseResult<CostPart> {
     if let Ok((filter, count)) = attempt(input, |input| parse_some(input, Zone::Graveyard)) {
         return Ok(CostPart::ExileFromGraveyard { filter, count });
     }
@@ -201,7 +201,7 @@ fn parse_exile(input: &mut Input<'_>) -> Parsed<CostPart> {
 }
 
 /// "A creature", "two Goblins", "X cards from your graveyard", "three other creature cards".
-pub(crate) fn parse_some(input: &mut Input<'_>, zone: Zone) -> Parsed<(Filter, Amount)> {
+pub(crate) fn parse_some(input: &mut Input<'_>, zone: Zone) -> ParseResult<(Filter, Amount)> {
     let (noun, count) = match attempt(input, |input| ArticleNoun.parse(input)) {
         Ok(noun) => (noun, Amount::Fixed(1)),
         Err(_) => {
@@ -238,7 +238,7 @@ pub(crate) struct Counters;
 impl Phrase for Counters {
     type Value = (crate::ability::CounterKind, Amount);
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Self::Value> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Self::Value> {
         if has_word(input, "a ") || has_word(input, "an ") {
             let kind = CounterName.parse(input)?;
             word(input, " counter")?;

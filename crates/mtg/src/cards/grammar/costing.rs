@@ -1,7 +1,7 @@
 //! Costs of casting and rules for players.
 
 use super::condition::{ActivationTime, ConditionPhrase};
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, longest, rules, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, longest, rules, word};
 use super::cost::CostPhrase;
 use super::noun::{Noun, PLURAL};
 use super::words::Mana;
@@ -18,7 +18,7 @@ pub(crate) struct Costing;
 impl Phrase for Costing {
     type Value = Ability;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Ability> {
         longest(input, &[parse_additional, parse_alternative, parse_own, parse_others])
     }
 
@@ -35,7 +35,7 @@ impl Phrase for Costing {
 
 const ADDITIONALLY: &str = "as an additional cost to cast ~, ";
 
-fn parse_additional(input: &mut Input<'_>) -> Parsed<Ability> {
+fn parse_additional(input: &mut Input<'_>) -> ParseResult<Ability> {
     word(input, ADDITIONALLY)?;
     let mut costs = vec![parse_price(input)?];
     if has_word(input, " or ") {
@@ -44,7 +44,7 @@ fn parse_additional(input: &mut Input<'_>) -> Parsed<Ability> {
     Ok(Ability::AdditionalCost(costs))
 }
 
-fn parse_price(input: &mut Input<'_>) -> Parsed<Cost> {
+fn parse_price(input: &mut Input<'_>) -> ParseResult<Cost> {
     if input.input.starts_with("pay {") {
         word(input, "pay ")?;
         return Mana.parse(input).map(Cost::mana);
@@ -70,7 +70,7 @@ fn print_additional(costs: &[Cost], out: &mut Printer<'_>) -> bool {
 
 const RATHER: &str = " rather than pay ~'s mana cost";
 
-fn parse_alternative(input: &mut Input<'_>) -> Parsed<Ability> {
+fn parse_alternative(input: &mut Input<'_>) -> ParseResult<Ability> {
     let condition = attempt(input, |input| {
         word(input, "if ")?;
         let condition = ConditionPhrase.parse(input)?;
@@ -110,7 +110,7 @@ fn print_alternative(cost: &Cost, condition: Option<&Condition>, out: &mut Print
 }
 
 /// The generic amount of a cost like `{2}`; `{X}` stands for an amount that is explained.
-fn generic(mana: &ManaCost) -> Parsed<Amount> {
+fn generic(mana: &ManaCost) -> ParseResult<Amount> {
     match mana.symbols.as_slice() {
         [ManaSymbol::Generic(number)] => Ok(Amount::Fixed(i32::from(*number))),
         [ManaSymbol::X] => Ok(Amount::X),
@@ -118,7 +118,7 @@ fn generic(mana: &ManaCost) -> Parsed<Amount> {
     }
 }
 
-fn parse_change(input: &mut Input<'_>) -> Parsed<(bool, Amount)> {
+fn parse_change(input: &mut Input<'_>) -> ParseResult<(bool, Amount)> {
     let amount = generic(&Mana.parse(input)?)?;
     if has_word(input, " less to cast") {
         return Ok((true, amount));
@@ -139,7 +139,7 @@ fn split_change(change: &CostChangeAmount) -> Option<(&'static str, &Amount)> {
     }
 }
 
-fn parse_own(input: &mut Input<'_>) -> Parsed<Ability> {
+fn parse_own(input: &mut Input<'_>) -> ParseResult<Ability> {
     word(input, "~ costs ")?;
     input.state.mention(&Selector::This);
     let (is_less, amount) = parse_change(input)?;
@@ -205,7 +205,7 @@ fn casters() -> [(&'static str, Filter); 3] {
     ]
 }
 
-fn parse_others(input: &mut Input<'_>) -> Parsed<Ability> {
+fn parse_others(input: &mut Input<'_>) -> ParseResult<Ability> {
     let noun = PLURAL.parse(input)?;
     let rows = casters();
     let (text, who) = rows.iter().find(|(text, _)| input.input.starts_with(text)).ok_or(EmptyError)?;
@@ -281,7 +281,7 @@ struct Spells;
 impl Phrase for Spells {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         let noun = PLURAL.parse(input)?;
         if noun.place() == Zone::Stack { Ok(noun.filter) } else { Err(EmptyError) }
     }

@@ -4,7 +4,7 @@ use super::clause::{
     note_result, parse_clause, parse_more, parse_stronger, print_clause, print_more, print_stronger,
 };
 use super::condition::ConditionPhrase;
-use super::core::{Context, Input, Parsed, Phrase, Printer, attempt, has_word, word};
+use super::core::{Context, Input, ParseResult, Phrase, Printer, attempt, has_word, word};
 use super::cost::CostPhrase;
 use super::named_action::DyingShield;
 use super::player::Player;
@@ -27,7 +27,7 @@ pub(crate) struct Instructions;
 impl Phrase for Instructions {
     type Value = Vec<Instruction>;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Vec<Instruction>> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Vec<Instruction>> {
         let mut all = Vec::new();
         loop {
             parse_sentence(input, &mut all)?;
@@ -50,7 +50,7 @@ impl Phrase for Instructions {
     }
 }
 
-fn end_sentence(input: &mut Input<'_>) -> Parsed<()> {
+fn end_sentence(input: &mut Input<'_>) -> ParseResult<()> {
     if input.state.after_quote && !input.input.starts_with('.') {
         return Ok(());
     }
@@ -78,7 +78,7 @@ fn begin_part(context: &mut Context) {
 }
 
 /// Reads a sentence without its full stop and adds its instructions.
-fn parse_sentence(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parsed<()> {
+fn parse_sentence(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> ParseResult<()> {
     begin_sentence(&mut input.state);
     let start = input.clone();
     let before = all.clone();
@@ -98,7 +98,7 @@ fn parse_sentence(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parsed<(
     Ok(())
 }
 
-fn parse_forms(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parsed<()> {
+fn parse_forms(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> ParseResult<()> {
     has_word(input, "then ");
     if let Ok(effect) = attempt(input, |input| DyingShield.parse(input)) {
         all.push(effect.into());
@@ -117,7 +117,7 @@ fn parse_forms(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parsed<()> 
 }
 
 /// "If you control a Forest, draw a card", "if ~ was kicked, it deals 4 damage instead".
-fn parse_conditional(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parsed<()> {
+fn parse_conditional(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> ParseResult<()> {
     let condition = ConditionPhrase.parse(input)?;
     word(input, ", ")?;
     if let Some(before) = all.last().cloned()
@@ -145,7 +145,7 @@ fn parse_conditional(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parse
 }
 
 /// "You may draw a card. If you do, discard a card", "you may pay {1}. If you do, ...".
-fn parse_offer(input: &mut Input<'_>) -> Parsed<Instruction> {
+fn parse_offer(input: &mut Input<'_>) -> ParseResult<Instruction> {
     let who = if has_word(input, "you may ") {
         Selector::You
     } else {
@@ -178,7 +178,7 @@ fn parse_offer(input: &mut Input<'_>) -> Parsed<Instruction> {
 }
 
 /// "Pay {1}", "pay 2 life".
-fn parse_price(input: &mut Input<'_>) -> Parsed<Cost> {
+fn parse_price(input: &mut Input<'_>) -> ParseResult<Cost> {
     if input.input.starts_with("pay {") {
         word(input, "pay ")?;
         return super::words::Mana.parse(input).map(Cost::mana);
@@ -194,7 +194,7 @@ fn print_price(cost: &Cost, out: &mut Printer<'_>) -> bool {
 }
 
 /// What can follow the clauses: "unless its controller pays {2}", "if you control a Wizard".
-fn parse_suffixes(input: &mut Input<'_>, instructions: Vec<Instruction>) -> Parsed<Vec<Instruction>> {
+fn parse_suffixes(input: &mut Input<'_>, instructions: Vec<Instruction>) -> ParseResult<Vec<Instruction>> {
     if has_word(input, " unless ") {
         if let Ok((who, cost)) = attempt(input, parse_payer) {
             return Ok(vec![Effect::MayPay { who, cost, then: Vec::new(), otherwise: instructions }.into()]);
@@ -231,7 +231,7 @@ fn delay(effects: Vec<Instruction>, step: TurnStep) -> Effect {
     Effect::DelayedTrigger { trigger: Box::new(trigger), once: true, until: Duration::Forever }
 }
 
-fn parse_payer(input: &mut Input<'_>) -> Parsed<(Selector, Cost)> {
+fn parse_payer(input: &mut Input<'_>) -> ParseResult<(Selector, Cost)> {
     if has_word(input, "you pay ") {
         return super::words::Mana.parse(input).map(|mana| (Selector::You, Cost::mana(mana)));
     }
@@ -245,7 +245,7 @@ fn parse_payer(input: &mut Input<'_>) -> Parsed<(Selector, Cost)> {
 }
 
 /// Clauses of one sentence.
-fn parse_clauses(input: &mut Input<'_>) -> Parsed<Vec<Instruction>> {
+fn parse_clauses(input: &mut Input<'_>) -> ParseResult<Vec<Instruction>> {
     let mut all = vec![parse_clause(input)?];
     loop {
         let next = JOINTS.iter().find_map(|mark| {
@@ -262,7 +262,7 @@ fn parse_clauses(input: &mut Input<'_>) -> Parsed<Vec<Instruction>> {
     }
 }
 
-fn parse_next_clause(input: &mut Input<'_>, before: &[Instruction]) -> Parsed<Instruction> {
+fn parse_next_clause(input: &mut Input<'_>, before: &[Instruction]) -> ParseResult<Instruction> {
     if let Ok(more) = attempt(input, |input| parse_more(input, before.last())) {
         return Ok(more);
     }

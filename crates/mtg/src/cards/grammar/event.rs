@@ -1,6 +1,6 @@
 //! Events of triggered abilities: what follows "when", "whenever" and "at".
 
-use super::core::{Context, Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{Context, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::noun::{Article, Noun, PLURAL};
 use crate::ability::{Amount, EventPattern, EventRole, Filter, Selector, TurnStep, Zone};
 use winnow::error::EmptyError;
@@ -12,7 +12,7 @@ pub(crate) struct EventObject;
 impl Phrase for EventObject {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         if has_word(input, "~ or ") {
             let other = Article.parse(input)?;
             return Ok(Filter::AnyOf(vec![Filter::This, other]));
@@ -60,7 +60,7 @@ const OTHERS: EventPlayer = EventPlayer { is_you: false };
 impl Phrase for EventPlayer {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         if self.is_you {
             word(input, "you")?;
             return Ok(Filter::Is(Box::new(Selector::You)));
@@ -89,7 +89,7 @@ struct Recipient;
 impl Phrase for Recipient {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         if has_word(input, "you") {
             return Ok(Filter::Is(Box::new(Selector::You)));
         }
@@ -111,7 +111,7 @@ pub(crate) struct EventObjects;
 impl Phrase for EventObjects {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         PLURAL.parse(input).map(|noun| noun.filter)
     }
 
@@ -248,7 +248,7 @@ pub(crate) struct Events;
 impl Phrase for Events {
     type Value = (Vec<EventPattern>, bool);
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Self::Value> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Self::Value> {
         let found = if has_word(input, "at the beginning of ") {
             let rows = steps();
             let row = super::words::find_word(input, &rows, |row| row.0).ok_or(EmptyError)?;
@@ -279,7 +279,7 @@ impl Phrase for Events {
     }
 }
 
-fn parse_happening(input: &mut Input<'_>) -> Parsed<(Vec<EventPattern>, bool)> {
+fn parse_happening(input: &mut Input<'_>) -> ParseResult<(Vec<EventPattern>, bool)> {
     if has_word(input, "one or more ") {
         return EventsPhrase.parse(input).map(|event| (vec![event], true));
     }

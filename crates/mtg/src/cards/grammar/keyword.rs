@@ -1,7 +1,7 @@
 //! Lines of keywords: "flying, vigilance", "cycling {2}", "enchant creature you control".
 
 use super::change::{KeywordGift, Landwalk};
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::cost::CostPhrase;
 use super::noun::{Noun, PLURAL, Quality, SINGULAR};
 use super::words::{KeywordName, Number, SmallNumber};
@@ -16,7 +16,7 @@ pub(crate) struct KeywordLine;
 impl Phrase for KeywordLine {
     type Value = Vec<Ability>;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Vec<Ability>> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Vec<Ability>> {
         let mut abilities = parse_item(input)?;
         while has_word(input, ", ") || has_word(input, "; ") {
             abilities.extend(parse_item(input)?);
@@ -40,7 +40,7 @@ impl Phrase for KeywordLine {
     }
 }
 
-fn parse_item(input: &mut Input<'_>) -> Parsed<Vec<Ability>> {
+fn parse_item(input: &mut Input<'_>) -> ParseResult<Vec<Ability>> {
     if let Ok(keyword) = attempt(input, parse_plain) {
         return Ok(vec![Ability::Keyword(keyword)]);
     }
@@ -54,7 +54,7 @@ fn parse_item(input: &mut Input<'_>) -> Parsed<Vec<Ability>> {
 }
 
 /// A keyword without a parameter; "hexproof from black" has one.
-pub(crate) fn parse_plain(input: &mut Input<'_>) -> Parsed<crate::ability::Keyword> {
+pub(crate) fn parse_plain(input: &mut Input<'_>) -> ParseResult<crate::ability::Keyword> {
     let keyword = KeywordName.parse(input)?;
     if input.input.starts_with(" from ") { Err(EmptyError) } else { Ok(keyword) }
 }
@@ -82,7 +82,7 @@ struct KeywordCost;
 impl Phrase for KeywordCost {
     type Value = crate::ability::Cost;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Self::Value> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Self::Value> {
         if !has_word(input, "—") {
             word(input, " ")?;
         }
@@ -102,7 +102,7 @@ struct Enchanted;
 impl Phrase for Enchanted {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         let noun = SINGULAR.parse(input)?;
         if noun.zone.is_some() { Err(EmptyError) } else { Ok(noun.filter) }
     }
@@ -114,12 +114,12 @@ impl Phrase for Enchanted {
 
 /// What affinity counts.
 #[derive(Debug, Clone, Copy)]
-struct Counted;
+struct AffinityNoun;
 
-impl Phrase for Counted {
+impl Phrase for AffinityNoun {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         PLURAL.parse(input).map(|noun| noun.filter)
     }
 
@@ -152,7 +152,7 @@ struct Typecycling;
 impl Phrase for Typecycling {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         let rows = cyclings();
         let (text, filter) = super::words::find_word(input, &rows, |row| row.0).ok_or(EmptyError)?;
         super::words::skip(input, text);
@@ -187,7 +187,7 @@ rules! {
         ["outlast" (cost: KeywordCost)] => { KeywordAbility::Outlast(cost) };
         ["spectacle" (cost: KeywordCost)] => { KeywordAbility::Spectacle(cost) };
         ["ward" (cost: KeywordCost)] => { KeywordAbility::Ward(cost) };
-        ["affinity for " (filter: Counted)] => { KeywordAbility::Affinity(filter) };
+        ["affinity for " (filter: AffinityNoun)] => { KeywordAbility::Affinity(filter) };
         ["annihilator " (number: SmallNumber)] => { KeywordAbility::Annihilator(number) };
         ["afflict " (number: SmallNumber)] => { KeywordAbility::Afflict(number) };
         ["rampage " (number: SmallNumber)] => { KeywordAbility::Rampage(number) };

@@ -1,7 +1,7 @@
 //! Searching a library and looking at its top cards.
 
 use super::action::{Subject, library, tapped};
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::noun::{Article, Noun, PLURAL};
 use super::words::{CARDS, NumberWord};
 use crate::ability::{Amount, Destination, Effect, Filter, LibraryPosition, RestOfCards, Selector, Zone};
@@ -27,7 +27,7 @@ rules! {
 impl Phrase for Searching {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(
             input,
             if input.state.third { "searches their library for " } else { "search your library for " },
@@ -90,14 +90,14 @@ impl Phrase for Searching {
     }
 }
 
-fn parse_found(input: &mut Input<'_>) -> Parsed<()> {
+fn parse_found(input: &mut Input<'_>) -> ParseResult<()> {
     let fitting = FOUND.iter().filter(|text| super::words::is_next_word(input.input, text));
     let text = fitting.max_by_key(|text| text.len()).ok_or(EmptyError)?;
     super::words::skip(input, text);
     Ok(())
 }
 
-fn parse_sought(input: &mut Input<'_>) -> Parsed<(Filter, Amount, Amount)> {
+fn parse_sought(input: &mut Input<'_>) -> ParseResult<(Filter, Amount, Amount)> {
     if has_word(input, "up to ") {
         let max = NumberWord.parse(input)?;
         word(input, " ")?;
@@ -144,7 +144,7 @@ rules! {
     }
 }
 
-fn parse_rest(input: &mut Input<'_>) -> Parsed<RestOfCards> {
+fn parse_rest(input: &mut Input<'_>) -> ParseResult<RestOfCards> {
     let fitting = RESTS.iter().filter(|(text, _)| super::words::is_next_word(input.input, text));
     let (text, rest) = fitting.max_by_key(|(text, _)| text.len()).ok_or(EmptyError)?;
     super::words::skip(input, text);
@@ -169,7 +169,7 @@ struct Taking {
 impl Phrase for Looking {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         let is_reveal = has_word(input, "reveal the top ");
         if !is_reveal {
             word(input, "look at the top ")?;
@@ -219,7 +219,7 @@ impl Phrase for Looking {
     }
 }
 
-fn parse_top(input: &mut Input<'_>) -> Parsed<Amount> {
+fn parse_top(input: &mut Input<'_>) -> ParseResult<Amount> {
     if has_word(input, "card") { Ok(Amount::Fixed(1)) } else { CARDS.parse(input) }
 }
 
@@ -228,7 +228,7 @@ fn print_top(amount: &Amount, out: &mut Printer<'_>) -> bool {
 }
 
 /// ", then put them back in any order".
-fn parse_back(input: &mut Input<'_>) -> Parsed<Taking> {
+fn parse_back(input: &mut Input<'_>) -> ParseResult<Taking> {
     word(input, ", then put them back in any order")?;
     Ok(Taking {
         filter: Filter::Any,
@@ -248,7 +248,7 @@ fn print_back(taking: &Taking, out: &mut Printer<'_>) -> bool {
 }
 
 /// ". Put one of them into your hand and the rest into your graveyard".
-fn parse_some_taken(input: &mut Input<'_>) -> Parsed<Taking> {
+fn parse_some_taken(input: &mut Input<'_>) -> ParseResult<Taking> {
     word(input, ". put ")?;
     let count = NumberWord.parse(input)?;
     word(input, " of them")?;
@@ -273,7 +273,7 @@ fn print_some_taken(taking: &Taking, out: &mut Printer<'_>) -> bool {
 }
 
 /// ". You may reveal a creature card from among them and put it into your hand. Put the rest on the bottom ...".
-fn parse_matching(input: &mut Input<'_>, is_reveal: bool) -> Parsed<Taking> {
+fn parse_matching(input: &mut Input<'_>, is_reveal: bool) -> ParseResult<Taking> {
     word(input, ". you may ")?;
     let reveal = has_word(input, "reveal ");
     if !reveal {

@@ -1,7 +1,7 @@
 //! Mana that is added: "{G}", "{W} or {U}", "one mana of any color".
 
 use super::amount::{EachPhrase, divide, multiply};
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::words::{Mana, NumberWord};
 use crate::ability::{Amount, ManaOutput};
 use crate::card::{ManaKind, ManaSymbol};
@@ -9,12 +9,12 @@ use winnow::error::EmptyError;
 
 /// What follows "add".
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Added;
+pub(crate) struct ManaPhrase;
 
-impl Phrase for Added {
+impl Phrase for ManaPhrase {
     type Value = ManaOutput;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<ManaOutput> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<ManaOutput> {
         if let Ok(output) = attempt(input, |input| Colors.parse(input)) {
             return Ok(output);
         }
@@ -35,7 +35,7 @@ impl Phrase for Added {
             return choices.pop().map(ManaOutput::Fixed).ok_or(EmptyError);
         }
         let count = choices.first().map_or(0, Vec::len);
-        let kinds: Parsed<Vec<Vec<ManaKind>>> = choices.iter().map(|kinds| unique(kinds)).collect();
+        let kinds: ParseResult<Vec<Vec<ManaKind>>> = choices.iter().map(|kinds| unique(kinds)).collect();
         if choices.iter().any(|kinds| kinds.len() != count) {
             return Err(EmptyError);
         }
@@ -80,7 +80,7 @@ impl Phrase for Added {
     }
 }
 
-fn unique(kinds: &[ManaKind]) -> Parsed<Vec<ManaKind>> {
+fn unique(kinds: &[ManaKind]) -> ParseResult<Vec<ManaKind>> {
     match kinds {
         [first, rest @ ..] if rest.iter().all(|kind| kind == first) => Ok(vec![*first]),
         _ => Err(EmptyError),
@@ -91,7 +91,7 @@ fn symbols(kinds: &[ManaKind]) -> String {
     kinds.iter().map(|kind| format!("{{{}}}", kind.letter())).collect()
 }
 
-fn parse_symbols(input: &mut Input<'_>) -> Parsed<Vec<ManaKind>> {
+fn parse_symbols(input: &mut Input<'_>) -> ParseResult<Vec<ManaKind>> {
     let cost = Mana.parse(input)?;
     let kinds = cost.symbols.iter().map(|symbol| match symbol {
         ManaSymbol::Colored(color) => Ok(ManaKind::from(*color)),
@@ -101,7 +101,7 @@ fn parse_symbols(input: &mut Input<'_>) -> Parsed<Vec<ManaKind>> {
     kinds.collect()
 }
 
-fn parse_choice(input: &mut Input<'_>) -> Parsed<Vec<ManaKind>> {
+fn parse_choice(input: &mut Input<'_>) -> ParseResult<Vec<ManaKind>> {
     if !has_word(input, ", or ") && !has_word(input, " or ") {
         word(input, ", ")?;
     }

@@ -1,6 +1,6 @@
 //! Actions with a name of their own: bolster, support, extra combat phases, deaths that exile.
 
-use super::core::{Input, Parsed, Phrase, Printer, has_word, rules, word};
+use super::core::{Input, ParseResult, Phrase, Printer, has_word, rules, word};
 use super::object::Object;
 use super::player::{add_target, next_target};
 use super::words::Number;
@@ -50,7 +50,7 @@ struct Unregenerated;
 impl Phrase for Unregenerated {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, "a creature dealt damage this way can't be regenerated this turn")?;
         if input.state.it == Some(Selector::Target(0)) { Ok(unregenerated()) } else { Err(EmptyError) }
     }
@@ -70,7 +70,7 @@ const NEW_TARGETS: &str = ". you may choose new targets for the copy";
 impl Phrase for Copying {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, "copy ")?;
         let what = Object.parse(input)?;
         word(input, NEW_TARGETS)?;
@@ -92,7 +92,7 @@ struct Emblem;
 impl Phrase for Emblem {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, "you get an emblem with ")?;
         let ability = super::ability::Quoted.parse(input)?;
         Ok(Effect::Emblem { who: Selector::You, abilities: vec![ability] })
@@ -126,7 +126,7 @@ fn weakest() -> Selector {
 impl Phrase for Bolster {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, "bolster ")?;
         let amount = Number.parse(input)?;
         Ok(Effect::PutCounters { what: weakest(), kind: CounterKind::PlusOne, amount })
@@ -150,7 +150,7 @@ fn supported(amount: Amount) -> TargetSpec {
 impl Phrase for Support {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, "support ")?;
         let amount = Number.parse(input)?;
         let what = add_target(input, supported(amount))?;
@@ -178,7 +178,7 @@ const DAMAGED: [&str; 2] = ["a creature dealt damage this way", "that creature o
 impl Phrase for DyingShield {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, "if ")?;
         let what = if DAMAGED.iter().any(|text| has_word(input, text)) {
             input.state.it.clone().ok_or(EmptyError)?

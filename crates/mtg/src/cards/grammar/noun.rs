@@ -3,7 +3,7 @@
 //! The parts of a [`Filter::All`] stand in the order of the words: adjectives, head, suffixes. That
 //! order is all the printer needs.
 
-use super::core::{Boxed, Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{Boxed, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::suffix::Suffix;
 use super::words::{
     COLOR_WORDS, ColorName, SUPERTYPE_WORDS, TYPE_WORDS, find_word, is_next_word, peek_word, skip,
@@ -73,7 +73,7 @@ pub(crate) fn conjunction(mut parts: Vec<Filter>) -> Filter {
 impl Phrase for NounPhrase {
     type Value = Noun;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Noun> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Noun> {
         let mut parts = Vec::new();
         while let Ok(adjective) = attempt(input, parse_adjective) {
             parts.push(adjective);
@@ -127,7 +127,7 @@ impl Phrase for NounPhrase {
     }
 }
 
-fn parse_adjective(input: &mut Input<'_>) -> Parsed<Filter> {
+fn parse_adjective(input: &mut Input<'_>) -> ParseResult<Filter> {
     let adjective = Adjective.parse(input)?;
     if !has_word(input, ", ") {
         word(input, " ")?;
@@ -170,7 +170,7 @@ struct SupertypeName;
 impl Phrase for SupertypeName {
     type Value = Supertype;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Supertype> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Supertype> {
         let (text, supertype) = find_word(input, &SUPERTYPE_WORDS, |row| row.0).ok_or(EmptyError)?;
         skip(input, text);
         Ok(*supertype)
@@ -188,7 +188,7 @@ struct Colors;
 impl Phrase for Colors {
     type Value = Vec<Filter>;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Vec<Filter>> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Vec<Filter>> {
         let first = ColorName.parse(input)?;
         if !has_word(input, " or ") {
             word(input, " and/or ")?;
@@ -210,7 +210,7 @@ struct NegatedWord;
 impl Phrase for NegatedWord {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         if has_word(input, "-") {
             let text = peek_word(input);
             let subtype = Subtype::find(text).ok_or(EmptyError)?;
@@ -295,7 +295,7 @@ fn is_head(filter: &Filter) -> bool {
 }
 
 /// One alternative of a head: type words, the last of which may be plural.
-fn parse_alternative(input: &mut Input<'_>) -> Parsed<(Vec<Filter>, bool, bool)> {
+fn parse_alternative(input: &mut Input<'_>) -> ParseResult<(Vec<Filter>, bool, bool)> {
     let mut words: Vec<Filter> = Vec::new();
     let (mut is_singular, mut is_plural) = (true, false);
     loop {
@@ -321,7 +321,7 @@ fn parse_alternative(input: &mut Input<'_>) -> Parsed<(Vec<Filter>, bool, bool)>
 
 const CONJUNCTIONS: [&str; 7] = [", and/or ", " and/or ", ", or ", " or ", ", and ", " and ", ", "];
 
-fn parse_head(input: &mut Input<'_>, is_plural: bool) -> Parsed<Vec<Filter>> {
+fn parse_head(input: &mut Input<'_>, is_plural: bool) -> ParseResult<Vec<Filter>> {
     let mut alternatives = vec![parse_alternative(input)?];
     loop {
         let mut trial = input.clone();
@@ -404,7 +404,7 @@ const PLACES: [(&str, Zone, Option<Selector>); 13] = [
     (" from your library", Zone::Library, Some(Selector::You)),
 ];
 
-fn parse_place(input: &mut Input<'_>) -> Parsed<(Zone, Option<Selector>)> {
+fn parse_place(input: &mut Input<'_>) -> ParseResult<(Zone, Option<Selector>)> {
     if let Some((text, zone, owner)) = PLACES.iter().find(|row| is_next_word(input.input, row.0)) {
         skip(input, text);
         return Ok((*zone, owner.clone()));
@@ -444,7 +444,7 @@ pub(crate) struct Article;
 impl Phrase for Article {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         ArticleNoun.parse(input).map(|noun| noun.filter)
     }
 
@@ -460,7 +460,7 @@ pub(crate) struct ArticleNoun;
 impl Phrase for ArticleNoun {
     type Value = Noun;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Noun> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Noun> {
         if has_word(input, "another ") {
             let noun = SINGULAR.parse(input)?;
             return Ok(with_other(&noun));
@@ -514,7 +514,7 @@ pub(crate) struct Quality;
 impl Phrase for Quality {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         if has_word(input, "everything") {
             return Ok(Filter::Any);
         }

@@ -1,6 +1,6 @@
 //! Objects: "~", "it", "target creature", "each creature you control", "up to two target lands".
 
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, word};
 use super::noun::{ArticleNoun, Noun, PLURAL, SINGULAR, with_other, without_other};
 use super::player::{add_target, next_target};
 use super::words::{NumberWord, is_next_word, skip};
@@ -73,7 +73,7 @@ fn find_wording<'r>(input: &Input<'_>, wordings: &[&'r str]) -> Option<&'r str> 
     })
 }
 
-fn use_reference(input: &mut Input<'_>, selector: Option<Selector>) -> Parsed<Selector> {
+fn use_reference(input: &mut Input<'_>, selector: Option<Selector>) -> ParseResult<Selector> {
     let selector = selector.ok_or(EmptyError)?;
     if let Selector::Bound(slot) = selector {
         input.state.used_binds.push(slot);
@@ -88,7 +88,7 @@ pub(crate) struct Object;
 impl Phrase for Object {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if let Some(wording) = find_wording(input, &PRONOUNS) {
             skip(input, wording);
             let that = input.state.that.clone().filter(|_| wording.starts_with("that "));
@@ -126,7 +126,7 @@ pub(crate) struct MovedObject;
 impl Phrase for MovedObject {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if let Some(moved) = input.state.moved.clone()
             && let Some(wording) =
                 find_wording(input, &PRONOUNS).or_else(|| find_wording(input, &PLURAL_PRONOUNS))
@@ -162,7 +162,7 @@ pub(crate) struct Objects;
 impl Phrase for Objects {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if let Some(wording) = find_wording(input, &PLURAL_PRONOUNS) {
             skip(input, wording);
             let it = input.state.it.clone();
@@ -223,7 +223,7 @@ pub(crate) struct AnyObjects;
 impl Phrase for AnyObjects {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         super::core::longest(input, &[|input| Object.parse(input), |input| Objects.parse(input)])
     }
 
@@ -232,7 +232,7 @@ impl Phrase for AnyObjects {
     }
 }
 
-fn parse_mention(input: &mut Input<'_>) -> Parsed<Selector> {
+fn parse_mention(input: &mut Input<'_>) -> ParseResult<Selector> {
     if is_next_word(input.input, "~") && !input.input.starts_with("~'") {
         skip(input, "~");
         return Ok(Selector::This);
@@ -289,7 +289,7 @@ fn print_mention(value: &Selector, out: &mut Printer<'_>) -> bool {
     }
 }
 
-fn parse_one_target(input: &mut Input<'_>) -> Parsed<Selector> {
+fn parse_one_target(input: &mut Input<'_>) -> ParseResult<Selector> {
     let is_optional = has_word(input, "up to one ");
     if has_word(input, "any target") {
         let spec = TargetSpec::single(Filter::any_target());
@@ -348,7 +348,7 @@ fn print_one_target(value: &Selector, out: &mut Printer<'_>) -> bool {
     }
 }
 
-fn parse_several_targets(input: &mut Input<'_>) -> Parsed<Selector> {
+fn parse_several_targets(input: &mut Input<'_>) -> ParseResult<Selector> {
     let (min, max, exact) = if has_word(input, "up to ") {
         (0, NumberWord.parse(input)?, false)
     } else if has_word(input, "any number of") {
@@ -380,7 +380,7 @@ fn parse_several_targets(input: &mut Input<'_>) -> Parsed<Selector> {
 }
 
 /// "Up to two lands": chosen on resolution.
-fn parse_several_chosen(input: &mut Input<'_>) -> Parsed<Selector> {
+fn parse_several_chosen(input: &mut Input<'_>) -> ParseResult<Selector> {
     word(input, "up to ")?;
     let max = NumberWord.parse(input)?;
     word(input, " ")?;
@@ -431,7 +431,7 @@ pub(crate) struct Possessive;
 impl Phrase for Possessive {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if let Some(wording) = PRONOUN_POSSESSIVES.iter().find(|wording| input.input.starts_with(**wording)) {
             skip(input, wording);
             let that = input.state.that.clone().filter(|_| wording.starts_with("that "));

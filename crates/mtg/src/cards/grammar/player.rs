@@ -1,6 +1,6 @@
 //! Players: "target player", "each opponent", "its controller", and their possessives.
 
-use super::core::{Boxed, Input, Parsed, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{Boxed, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::object::Possessive;
 use crate::ability::{Filter, Selector, TargetSpec, Zone};
 use winnow::error::EmptyError;
@@ -12,7 +12,7 @@ pub(crate) struct Player;
 impl Phrase for Player {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if let Ok(selector) = attempt(input, parse_target) {
             input.state.player = Some(selector.clone());
             return Ok(selector);
@@ -63,7 +63,7 @@ rules! {
 const PLAYER_TARGETS: [(&str, Filter); 2] =
     [("target player", Filter::Player), ("target opponent", Filter::Opponent)];
 
-fn parse_target(input: &mut Input<'_>) -> Parsed<Selector> {
+fn parse_target(input: &mut Input<'_>) -> ParseResult<Selector> {
     let is_optional = has_word(input, "up to one ");
     for (text, filter) in PLAYER_TARGETS {
         let mut trial = input.clone();
@@ -95,7 +95,7 @@ fn print_target(value: &Selector, out: &mut Printer<'_>) -> bool {
 }
 
 /// Adds a target to those of the ability.
-pub(crate) fn add_target(input: &mut Input<'_>, spec: TargetSpec) -> Parsed<Selector> {
+pub(crate) fn add_target(input: &mut Input<'_>, spec: TargetSpec) -> ParseResult<Selector> {
     let slot = u8::try_from(input.state.targets.len()).map_err(|_| EmptyError)?;
     input.state.targets.push(spec);
     input.state.mentioned += 1;
@@ -119,7 +119,7 @@ pub(crate) struct PlayerPossessive;
 impl Phrase for PlayerPossessive {
     type Value = Selector;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Selector> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if has_word(input, "your ") {
             return Ok(Selector::You);
         }

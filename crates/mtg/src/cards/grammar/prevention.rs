@@ -1,6 +1,6 @@
 //! Prevention of damage for a turn.
 
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, word};
 use super::object::AnyObjects;
 use super::words::Number;
 use crate::ability::{
@@ -26,7 +26,7 @@ fn only(selector: Selector) -> Filter {
     Filter::Is(Box::new(selector))
 }
 
-fn parse_protected(input: &mut Input<'_>) -> Parsed<Selector> {
+fn parse_protected(input: &mut Input<'_>) -> ParseResult<Selector> {
     if has_word(input, "you") {
         return Ok(Selector::You);
     }
@@ -43,7 +43,7 @@ fn print_protected(value: &Selector, out: &mut Printer<'_>) -> bool {
 impl Phrase for Preventing {
     type Value = Effect;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Effect> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         if has_word(input, "prevent the next ") {
             let amount = Number.parse(input)?;
             word(input, " damage that would be dealt to ")?;

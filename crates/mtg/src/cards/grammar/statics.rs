@@ -3,7 +3,7 @@
 use super::amount::AmountPhrase;
 use super::change::Predicates;
 use super::condition::ConditionPhrase;
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, longest, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, longest, word};
 use super::cost::Counters;
 use super::costing::{Costing, Rule};
 use super::noun::{Noun, PLURAL};
@@ -21,7 +21,7 @@ pub(crate) struct StaticPhrase;
 impl Phrase for StaticPhrase {
     type Value = Ability;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Ability> {
         let ability = longest(
             input,
             &[
@@ -64,7 +64,7 @@ struct Continuous;
 impl Phrase for Continuous {
     type Value = Ability;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Ability> {
         input.state.mention(&Selector::This);
         let mut condition = None;
         if has_word(input, AS_LONG_AS) {
@@ -136,7 +136,7 @@ impl Phrase for Continuous {
 }
 
 /// X has no meaning in a static ability unless it is explained, which the grammar does not read.
-fn explain_x(input: &Input<'_>) -> Parsed<()> {
+fn explain_x(input: &Input<'_>) -> ParseResult<()> {
     if input.input.starts_with(", where X is ") { Err(EmptyError) } else { Ok(()) }
 }
 
@@ -154,7 +154,7 @@ struct Defined;
 impl Phrase for Defined {
     type Value = Ability;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Ability> {
         word(input, "~'s ")?;
         input.state.mention(&Selector::This);
         if has_word(input, "power and toughness are each equal to ") {
@@ -216,7 +216,7 @@ struct Entering;
 impl Phrase for Entering {
     type Value = Ability;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Ability> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Ability> {
         if has_word(input, "as ~ enters, choose ") {
             let (text, kind) =
                 super::words::find_word(input, &ENTRY_CHOICES, |row| row.0).ok_or(EmptyError)?;
@@ -291,7 +291,7 @@ impl Phrase for Entering {
     }
 }
 
-fn parse_entry_counters(input: &mut Input<'_>) -> Parsed<ReplacementAction> {
+fn parse_entry_counters(input: &mut Input<'_>) -> ParseResult<ReplacementAction> {
     let (kind, amount) = Counters.parse(input)?;
     word(input, " on it")?;
     let amount = match (amount, attempt(input, parse_each)) {
@@ -309,7 +309,7 @@ fn parse_entry_counters(input: &mut Input<'_>) -> Parsed<ReplacementAction> {
     Ok(ReplacementAction::EnterWithCounters { kind, amount })
 }
 
-fn parse_each(input: &mut Input<'_>) -> Parsed<Amount> {
+fn parse_each(input: &mut Input<'_>) -> ParseResult<Amount> {
     word(input, " for each ")?;
     super::amount::EachPhrase.parse(input)
 }
@@ -330,7 +330,7 @@ fn print_entry_counters(kind: CounterKind, amount: &Amount, out: &mut Printer<'_
     plain(&Amount::Fixed(number), out) && out.word(" for each ") && super::amount::EachPhrase.print(each, out)
 }
 
-fn parse_shield(input: &mut Input<'_>) -> Parsed<Ability> {
+fn parse_shield(input: &mut Input<'_>) -> ParseResult<Ability> {
     let combat = has_word(input, "combat ").then_some(true);
     word(input, "damage that would be dealt ")?;
     let (source, to) = if has_word(input, "to ~") {

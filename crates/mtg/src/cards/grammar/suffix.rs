@@ -1,6 +1,6 @@
 //! Words after a noun: "you control", "with flying", "with power 2 or less".
 
-use super::core::{Boxed, Input, Parsed, Phrase, Printer, has_word, rules, word};
+use super::core::{Boxed, Input, ParseResult, Phrase, Printer, has_word, rules, word};
 use super::noun::Article;
 use super::object::{Object, Possessive};
 use super::player::Player;
@@ -20,7 +20,7 @@ rules! {
         ["they control"] => { Filter::Controller(Box::new(Selector::Iterated)) } <= { Filter::Controller(who) if **who == Selector::Iterated };
         ["with " (keyword: KeywordName)] => { Filter::Keyword(keyword) };
         ["without " (keyword: Boxed(KeywordFilter))] => { Filter::Not(keyword) };
-        [(filter: Measured)] => { filter };
+        [(filter: MeasureFilter)] => { filter };
         ["with a " (kind: CounterName) " counter on it"] => { Filter::Counters(Some(kind), Comparison::AtLeast, Box::new(Amount::Fixed(1))) } <= { Filter::Counters(Some(kind), Comparison::AtLeast, _) };
         ["with a " (kind: CounterName) " counter on them"] => { Filter::Counters(Some(kind), Comparison::AtLeast, Box::new(Amount::Fixed(1))) } <= { Filter::Counters(Some(kind), Comparison::AtLeast, _) };
         ["with " (kind: CounterName) " counters on them"] => { Filter::Counters(Some(kind), Comparison::AtLeast, Box::new(Amount::Fixed(1))) } <= { Filter::Counters(Some(kind), Comparison::AtLeast, _) };
@@ -45,7 +45,7 @@ struct KeywordFilter;
 impl Phrase for KeywordFilter {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         KeywordName.parse(input).map(Filter::Keyword)
     }
 
@@ -56,12 +56,12 @@ impl Phrase for KeywordFilter {
 
 /// "With power 2 or less" and the like.
 #[derive(Debug, Clone, Copy)]
-struct Measured;
+struct MeasureFilter;
 
-impl Phrase for Measured {
+impl Phrase for MeasureFilter {
     type Value = Filter;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Filter> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
         word(input, "with ")?;
         for (text, build) in MEASURES {
             if has_word(input, text) {
@@ -94,7 +94,7 @@ pub(crate) struct Bound;
 impl Phrase for Bound {
     type Value = (Comparison, Box<Amount>);
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Self::Value> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Self::Value> {
         for (text, comparison) in RELATIONS {
             if has_word(input, text) {
                 return Ok((comparison, Box::new(Measure.parse(input)?)));

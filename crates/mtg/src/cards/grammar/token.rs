@@ -2,7 +2,7 @@
 
 use super::ability::parse_paragraph;
 use super::change::Gift;
-use super::core::{Input, Parsed, Phrase, Printer, attempt, has_word, word};
+use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, word};
 use super::words::{ColorName, NumberWord, TYPE_WORDS, find_word, parse_list, peek_word, print_list, skip};
 use crate::ability::{Ability, Amount, Change, TokenSpec};
 use crate::card::{CardFace, CardType, Color, ColorSet, Subtype};
@@ -24,7 +24,7 @@ pub(crate) struct Tokens;
 impl Phrase for Tokens {
     type Value = (Amount, Box<TokenSpec>);
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Self::Value> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Self::Value> {
         let amount = if has_word(input, "a ") || has_word(input, "an ") {
             Amount::Fixed(1)
         } else if has_word(input, "that many ") {
@@ -64,7 +64,7 @@ impl Phrase for Tokens {
     }
 }
 
-fn parse_each(input: &mut Input<'_>) -> Parsed<Amount> {
+fn parse_each(input: &mut Input<'_>) -> ParseResult<Amount> {
     word(input, " for each ")?;
     super::amount::EachPhrase.parse(input)
 }
@@ -110,7 +110,7 @@ const fn token_word(is_plural: bool) -> &'static str {
     if is_plural { " tokens" } else { " token" }
 }
 
-fn parse_known(input: &mut Input<'_>, is_plural: bool) -> Parsed<TokenSpec> {
+fn parse_known(input: &mut Input<'_>, is_plural: bool) -> ParseResult<TokenSpec> {
     let name = peek_word(input);
     let face = known_face(name).ok_or(EmptyError)?;
     skip(input, name);
@@ -124,7 +124,7 @@ fn print_known(spec: &TokenSpec, is_plural: bool, out: &mut Printer<'_>) -> bool
         && out.word(token_word(is_plural))
 }
 
-fn parse_described(input: &mut Input<'_>, is_plural: bool) -> Parsed<TokenSpec> {
+fn parse_described(input: &mut Input<'_>, is_plural: bool) -> ParseResult<TokenSpec> {
     let power = super::words::Number.parse(input)?;
     word(input, "/")?;
     let toughness = super::words::Number.parse(input)?;
@@ -221,7 +221,10 @@ pub(crate) fn print_colors(colors: ColorSet, out: &mut Printer<'_>) -> bool {
 }
 
 /// Subtypes and card types in the order of a token: "Elf Warrior creature".
-pub(crate) fn parse_types(input: &mut Input<'_>, is_plural: bool) -> Parsed<(Vec<Subtype>, Vec<CardType>)> {
+pub(crate) fn parse_types(
+    input: &mut Input<'_>,
+    is_plural: bool,
+) -> ParseResult<(Vec<Subtype>, Vec<CardType>)> {
     let (mut subtypes, mut types) = (Vec::new(), Vec::new());
     loop {
         let mut trial = input.clone();

@@ -1,6 +1,6 @@
 //! Words of rules text: numbers, colours, types, counters, keywords and mana symbols.
 
-use super::core::{Input, Parsed, Phrase, Printer, word};
+use super::core::{Input, ParseResult, Phrase, Printer, word};
 use crate::ability::{Amount, CounterKind, Keyword};
 use crate::card::{CardType, Color, ManaCost, Supertype};
 use winnow::Parser;
@@ -127,7 +127,7 @@ pub(crate) fn peek_word<'t>(input: &Input<'t>) -> &'t str {
     rest.get(..end).unwrap_or_default()
 }
 
-fn digits(input: &mut Input<'_>) -> Parsed<i32> {
+fn digits(input: &mut Input<'_>) -> ParseResult<i32> {
     let digits = take_while::<_, _, EmptyError>(1..=6, |character: char| character.is_ascii_digit());
     digits.try_map(str::parse::<i32>).parse_next(input)
 }
@@ -139,7 +139,7 @@ pub(crate) struct Number;
 impl Phrase for Number {
     type Value = Amount;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Amount> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Amount> {
         if is_next_word(input.input, "X") {
             skip(input, "X");
             return Ok(input.state.x.clone().unwrap_or(Amount::X));
@@ -174,7 +174,7 @@ pub(crate) struct NumberWord;
 impl Phrase for NumberWord {
     type Value = Amount;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Amount> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Amount> {
         if let Some(text) = find_word(input, &NUMBER_WORDS, |text| text) {
             let value = NUMBER_WORDS.iter().position(|known| known == text).unwrap_or_default();
             skip(input, text);
@@ -196,20 +196,20 @@ impl Phrase for NumberWord {
 
 /// A number of things: `a card`, `two cards`, `X cards`, `that many cards`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Counted {
+pub(crate) struct CountNoun {
     pub(crate) article: &'static str,
     pub(crate) one: &'static str,
     pub(crate) many: &'static str,
 }
 
-pub(crate) const CARDS: Counted = Counted { article: "a ", one: "card", many: "cards" };
-pub(crate) const ADDITIONAL_CARDS: Counted =
-    Counted { article: "an ", one: "additional card", many: "additional cards" };
+pub(crate) const CARDS: CountNoun = CountNoun { article: "a ", one: "card", many: "cards" };
+pub(crate) const ADDITIONAL_CARDS: CountNoun =
+    CountNoun { article: "an ", one: "additional card", many: "additional cards" };
 
-impl Phrase for Counted {
+impl Phrase for CountNoun {
     type Value = Amount;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Amount> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Amount> {
         if word(input, self.article).is_ok() {
             word(input, self.one)?;
             return if input.input.starts_with(is_word_character) {
@@ -249,7 +249,7 @@ pub(crate) struct SmallNumber;
 impl Phrase for SmallNumber {
     type Value = u8;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<u8> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<u8> {
         digits(input).and_then(|number| u8::try_from(number).map_err(|_| EmptyError))
     }
 
@@ -265,7 +265,7 @@ pub(crate) struct Mana;
 impl Phrase for Mana {
     type Value = ManaCost;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<ManaCost> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<ManaCost> {
         let end = symbols_end(input.input);
         let text = input.input.get(..end).filter(|text| !text.is_empty()).ok_or(EmptyError)?;
         let cost = text.parse::<ManaCost>().map_err(|_| EmptyError)?;
@@ -298,7 +298,7 @@ pub(crate) struct CounterName;
 impl Phrase for CounterName {
     type Value = CounterKind;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<CounterKind> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<CounterKind> {
         let (text, kind) = find_word(input, &COUNTER_WORDS, |row| row.0).ok_or(EmptyError)?;
         skip(input, text);
         Ok(*kind)
@@ -316,7 +316,7 @@ pub(crate) struct KeywordName;
 impl Phrase for KeywordName {
     type Value = Keyword;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Keyword> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Keyword> {
         let found = Keyword::ALL.iter().filter(|keyword| is_next_word(input.input, &keyword.text()));
         let keyword = found.max_by_key(|keyword| keyword.text().len()).ok_or(EmptyError)?;
         skip(input, &keyword.text());
@@ -335,7 +335,7 @@ pub(crate) struct ColorName;
 impl Phrase for ColorName {
     type Value = Color;
 
-    fn parse(&self, input: &mut Input<'_>) -> Parsed<Color> {
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Color> {
         let (text, color) = find_word(input, &COLOR_WORDS, |row| row.0).ok_or(EmptyError)?;
         skip(input, text);
         Ok(*color)
@@ -351,7 +351,7 @@ pub(crate) fn parse_list<P: Phrase>(
     phrase: &P,
     last: &'static str,
     input: &mut Input<'_>,
-) -> Parsed<Vec<P::Value>> {
+) -> ParseResult<Vec<P::Value>> {
     let mut values = vec![phrase.parse(input)?];
     loop {
         if let Ok((reached, value)) = parse_last(phrase, last, values.len() > 1, input) {
@@ -378,7 +378,7 @@ fn parse_last<'t, P: Phrase>(
     last: &'static str,
     has_comma: bool,
     input: &Input<'t>,
-) -> Parsed<(Input<'t>, P::Value)> {
+) -> ParseResult<(Input<'t>, P::Value)> {
     let mut trial = input.clone();
     word(&mut trial, if has_comma { ", " } else { " " })?;
     word(&mut trial, last)?;

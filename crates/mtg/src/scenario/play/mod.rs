@@ -24,7 +24,7 @@ const MAX_QUESTIONS: usize = 3000;
 
 /// Answer of a script, not used yet.
 #[derive(Debug, Clone)]
-struct Prepared {
+struct ScriptAnswer {
     player: PlayerId,
     kind: String,
     value: Value,
@@ -34,7 +34,7 @@ struct Prepared {
 #[derive(Debug, Clone)]
 pub(super) struct ScenarioRun {
     pub engine: MTGEngine,
-    answers: VecDeque<Prepared>,
+    answers: VecDeque<ScriptAnswer>,
 }
 
 impl ScenarioRun {
@@ -45,11 +45,11 @@ impl ScenarioRun {
             let player = parse_player(player)?;
             if let Some(value) = &action.choose {
                 let kind = action.kind.clone().unwrap_or_default();
-                answers.push_back(Prepared { player, kind, value: value.clone() });
+                answers.push_back(ScriptAnswer { player, kind, value: value.clone() });
             }
             if let Some(mulligan) = action.mulligan {
                 let value = Value::Bool(!mulligan);
-                answers.push_back(Prepared { player, kind: "mulligan".to_string(), value });
+                answers.push_back(ScriptAnswer { player, kind: "mulligan".to_string(), value });
             }
         }
         Ok(Self { engine, answers })
