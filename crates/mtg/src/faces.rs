@@ -3,13 +3,16 @@
 //! A face is prepared once: its keywords are expanded into the abilities that implement them, and
 //! its characteristics outside the battlefield are computed. Objects refer to it by index.
 
-use crate::ability::{Ability, Change, Keyword, KeywordAbility};
-use crate::card::{CardFace, Subtype, SubtypeKind};
+use crate::ability::{
+    Ability, ActivatedAbility, Body, Change, Cost, Effect, Instruction, Keyword, KeywordAbility, ManaOutput,
+    Selector,
+};
+use crate::card::{CardFace, ManaKind, Subtype, SubtypeKind};
 use crate::characteristics::Characteristics;
 use crate::ids::{AbilityRef, FaceId, PlayerId};
 use crate::keywords::{expand_keyword, expand_keyword_ability};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Face with what follows from it.
 #[derive(Debug, PartialEq, Eq)]
@@ -173,4 +176,27 @@ pub(crate) fn land_mana(subtype: Subtype) -> Option<u8> {
         "Forest" => Some(4),
         _ => None,
     }
+}
+
+static LAND_ABILITIES: LazyLock<Vec<Ability>> = LazyLock::new(|| {
+    let build = |kind: &ManaKind| {
+        let add = Effect::AddMana { who: Selector::You, mana: ManaOutput::Fixed(vec![*kind]) };
+        Ability::Activated(Box::new(ActivatedAbility {
+            cost: Cost::tap(),
+            body: Body { effects: vec![Instruction::from(add)], ..Body::default() },
+            sorcery_speed: false,
+            condition: None,
+            per_turn: None,
+            zone: crate::ability::Zone::Battlefield,
+            any_player: false,
+            text: format!("{{T}}: Add {{{}}}.", kind.letter()),
+        }))
+    };
+    ManaKind::ALL.iter().take(5).map(build).collect()
+});
+
+/// Mana ability of a basic land type, by colour.
+#[must_use]
+pub(crate) fn land_ability(color: u8) -> Option<&'static Ability> {
+    LAND_ABILITIES.get(usize::from(color))
 }

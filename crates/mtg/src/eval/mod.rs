@@ -11,11 +11,10 @@ use crate::ability::{
 use crate::card::{CardType, Color, ManaSymbol, Subtype, SubtypeKind, Supertype, TypeSet};
 use crate::characteristics::Characteristics;
 use crate::context::Context;
-use crate::faces::{PreparedFace, land_mana};
+use crate::faces::{PreparedFace, land_ability, land_mana};
 use crate::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
 use crate::keywords::expand_keyword;
 use crate::layers::Projection;
-use crate::mana::land_ability;
 use crate::state::{GameState, Object, ObjectFlag, ObjectKind};
 use smallvec::{SmallVec, smallvec};
 use std::sync::LazyLock;

@@ -8,10 +8,7 @@
 
 mod solver;
 
-use crate::ability::{
-    Ability, ActivatedAbility, Amount, Body, Cost, CostPart, Effect, Filter, Instruction, ManaOutput,
-    Selector,
-};
+use crate::ability::{Ability, ActivatedAbility, Amount, CostPart, Effect, Filter, Instruction, ManaOutput};
 use crate::card::{CardType, Color, ManaCost, ManaKind, ManaSymbol};
 use crate::characteristics::{AbilityClass, RuleFlag};
 use crate::context::{Context, EventKind, EventRecord};
@@ -19,32 +16,8 @@ use crate::engine::MTGEngine;
 use crate::ids::{AbilityRef, ObjectId, PlayerId};
 use smallvec::{SmallVec, smallvec};
 use solver::Solver;
-use std::sync::LazyLock;
 
 const ALL_COLORS: u8 = 0b01_1111;
-
-static LAND_ABILITIES: LazyLock<Vec<Ability>> = LazyLock::new(|| {
-    let build = |kind: &ManaKind| {
-        let add = Effect::AddMana { who: Selector::You, mana: ManaOutput::Fixed(vec![*kind]) };
-        Ability::Activated(Box::new(ActivatedAbility {
-            cost: Cost::tap(),
-            body: Body { effects: vec![Instruction::from(add)], ..Body::default() },
-            sorcery_speed: false,
-            condition: None,
-            per_turn: None,
-            zone: crate::ability::Zone::Battlefield,
-            any_player: false,
-            text: format!("{{T}}: Add {{{}}}.", kind.letter()),
-        }))
-    };
-    ManaKind::ALL.iter().take(5).map(build).collect()
-});
-
-/// Mana ability of a basic land type, by colour.
-#[must_use]
-pub(crate) fn land_ability(color: u8) -> Option<&'static Ability> {
-    LAND_ABILITIES.get(usize::from(color))
-}
 
 /// Mana that one activation adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
