@@ -39,7 +39,7 @@ fn events_are_added_listed_removed_and_moved() {
         [
             "           November 2030",
             " Mon  Tue  Wed  Thu  Fri  Sat  Sun",
-            "                       1    2    3",
+            "                      1    2    3",
             "  4    5*   6    7    8    9   10",
             " 11   12*  13   14   15   16   17",
             " 18   19   20*  21   22*  23*  24",

@@ -256,6 +256,7 @@ fn tools() {
     Commands:
       list    List the tools
       schema  Show the schema of a tool's arguments
+      check   Check which services can be asked: keys, addresses and, with --live, whether they answer
       call    Call a tool, judged and recorded as an agent's call would be
 
     Options:

@@ -118,7 +118,7 @@ fn tools() {
     update_preferences              Change a preference of the person: diet, cuisines, spice, car, distance, budget, accessibility, notes
     verify                          Verify what was promised here, from scratch, by commands outside your session
     wait_for_servitor               Wait until a servitor is done, failed or waits for an answer, or until the time is up; tells how it stands
-    weather_forecast                Weather at a point: now and for the next 1 to 7 days
+    weather_forecast                Weather at a point: now and for the next 1 to [N] days
     web_fetch                       Fetch an address (http or https) and read it as text
     web_search                      Search the web; gives titles, addresses and a few words of each result
     wiki_full                       Fetch a whole Wikipedia page to the disk; shows its beginning
@@ -220,7 +220,7 @@ fn tools() {
     translate_text                  Translate a text by MyMemory, which gets the text; for a public text in a language that you do not know well
     tree                            List files and directories of the working directory as a tree
     wait_for_servitor               Wait until a servitor is done, failed or waits for an answer, or until the time is up; tells how it stands
-    weather_forecast                Weather at a point: now and for the next 1 to 7 days
+    weather_forecast                Weather at a point: now and for the next 1 to [N] days
     web_fetch                       Fetch an address (http or https) and read it as text
     web_search                      Search the web; gives titles, addresses and a few words of each result
     wiki_full                       Fetch a whole Wikipedia page to the disk; shows its beginning

@@ -163,7 +163,7 @@ fn config() {
     services.dictionary.url                       https://api.dictionaryapi.dev  [default]
     services.translation.url                      https://api.mymemory.translated.net  [default]
     services.spotify.client_id                    (unset)  [default]
-    services.spotify.redirect_uri                 http://127.0.0.1:8888/callback  [default]
+    services.spotify.redirect_uri                 http://127.0.0.1:[PORT]/callback  [default]
     packs.tokens                                  1500  [default]
     flow.sync                                     auto  [default]
     person.unattended                             (unset)  [default]
