@@ -214,6 +214,7 @@ fn config() {
     process.ticket                                (unset)  [default]
     process.readonly                              false  [default]
     process.writable_files                        (unset)  [default]
+    process.granted_instructions                  (unset)  [default]
     process.log                                   (unset)  [default]
     process.log_filter                            (unset)  [default]
     process.cost_ledger                           (unset)  [default]
