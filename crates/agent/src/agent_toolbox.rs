@@ -87,12 +87,15 @@ mod tests {
         "blender_screenshot",
     ];
     /// Parameters that may be left out although the contract requires them: (tool, parameter).
-    const DIFFERENCES: [(&str, &str); 3] = [
+    const DIFFERENCES: [(&str, &str); 6] = [
         // A patch of several files has no path of its own.
         ("apply_patch", "path"),
         // Without a path the root of the repository is listed.
         ("github_read_file", "path"),
         // The tool answers with guidance instead of a validator's error.
+        ("git_checkout", "target"),
+        ("git_commit", "message"),
+        ("install_packages", "packages"),
         ("write_note", "content"),
     ];
 
