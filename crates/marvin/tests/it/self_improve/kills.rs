@@ -83,7 +83,12 @@ fn kill_once(world: &World, tape: &str, number: u64, length: Duration, expected:
     let report = ended.json();
     assert_eq!(report["batches"][0]["winner_session_id"], "1-2", "{seed}: {report:#}");
     assert_clean(&root);
-    assert_eq!(git(&root, &["rev-parse", "HEAD^{tree}"]).trim(), expected, "{seed}: another tree");
+    let tree = git(&root, &["ls-tree", "-r", "HEAD"]);
+    assert_eq!(
+        git(&root, &["rev-parse", "HEAD^{tree}"]).trim(),
+        expected,
+        "{seed}: another tree: {tree}\n{report:#}"
+    );
     assert_eq!(git(&root, &["rev-parse", "HEAD^"]).trim(), before, "{seed}: merged more than once");
     for file in
         files_below(run).into_iter().filter(|file| file.extension().is_some_and(|ending| ending == "jsonl"))
