@@ -162,6 +162,15 @@ impl Request {
             };
             let mut value: Value = serde_json::from_slice(bytes).map_err(not_json)?;
             text::clean_value(&mut value);
+            // Types of fields would also be read from a list of values.
+            let is_record = match &value {
+                Value::Object(_) => true,
+                Value::Array(items) => items.iter().all(Value::is_object),
+                _ => false,
+            };
+            if !is_record {
+                return Err("neither an object nor a list of objects".to_string());
+            }
             // The message quotes the service's text, which has no place in an error.
             serde_json::from_value(value).map_err(|error| {
                 error.to_string().split('"').next().unwrap_or_default().trim_end().to_string()

@@ -246,6 +246,8 @@ fn every_service_tool_has_a_case() {
                 "browse_web",
                 "scrape_page",
                 "download_file",
+                "install_packages",
+                "ntfy_publish",
                 "read_rss",
                 "web_fetch",
                 "web_search",
