@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Input {
-    /// A process takes up the run.
+    /// A process resumes the run, or begins it.
     Open,
     /// Everything that happened together was fed: begin what can begin.
     Advance,
