@@ -564,15 +564,19 @@ mod tests {
         }
         let program = std::env::current_exe().unwrap();
         let mut kills = 0;
-        for attempt in 0..400_u64 {
+        // Each attempt gets a little longer, until one is long enough on a machine however busy.
+        let mut time = std::time::Duration::from_millis(5);
+        loop {
             let mut child = std::process::Command::new(&program)
                 .args(["--exact", "layout::migrate::tests::a_migration_that_is_killed_loses_nothing"])
                 .env(MIGRATES, place.root.path())
                 .stdout(std::process::Stdio::null())
                 .spawn()
                 .unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(5 + attempt * 3));
-            if child.try_wait().unwrap().is_some_and(|status| status.success()) {
+            std::thread::sleep(time);
+            time = time.mul_f64(1.1);
+            if let Some(status) = child.try_wait().unwrap() {
+                assert!(status.success(), "after {kills} kills");
                 break;
             }
             child.kill().unwrap();
