@@ -275,9 +275,12 @@ impl Ledger {
     /// Is this still the file that its path leads to, and no link?
     #[must_use]
     pub fn is_in_place(&self) -> bool {
-        let identity = |facts: Metadata| (facts.dev(), facts.ino());
-        let found = std::fs::symlink_metadata(&self.path).map(identity);
-        found.is_ok_and(|found| self.file.metadata().is_ok_and(|own| identity(own) == found))
+        self.file.metadata().is_ok_and(|facts| self.path_leads_to(&facts))
+    }
+
+    fn path_leads_to(&self, own: &Metadata) -> bool {
+        let identity = |facts: &Metadata| (facts.dev(), facts.ino());
+        std::fs::symlink_metadata(&self.path).is_ok_and(|found| identity(&found) == identity(own))
     }
 
     /// Its length in bytes; none where it cannot be told.
@@ -311,7 +314,7 @@ impl Ledger {
                 let found = Break::Shorter { expected: self.end, found: length };
                 return Err(LedgerError::Broken { path: self.path.display().to_string(), found });
             }
-            return self.write_linked(line);
+            return self.write_linked(line, length);
         }
         self.lock()?;
         let appended = self.append_to_whole_lines(line);
@@ -319,13 +322,13 @@ impl Ledger {
         appended
     }
 
-    /// Writes a line, linked to the last one where there is a chain; then the head.
-    fn write_linked(&mut self, line: &str) -> Result<(), LedgerError> {
+    /// Writes a line at the end of the file of this length, linked to the last one where there is a chain; then the head.
+    fn write_linked(&mut self, line: &str, length: u64) -> Result<(), LedgerError> {
         let line = match &self.chain {
             Some(chained) => chain::link(line, &chained.last),
             None => format!("{line}\n"),
         };
-        self.write_whole(line.as_bytes()).map_err(|source| self.io("append to", source))?;
+        self.write_whole(line.as_bytes(), length).map_err(|source| self.io("append to", source))?;
         if let Some(chained) = &mut self.chain {
             chained.last = chain::hash(line.trim_end_matches('\n').as_bytes());
             // Where this fails the head is behind, which the next writer makes good.
@@ -337,18 +340,20 @@ impl Ledger {
     /// Appends behind what others may have left. The lock is held.
     fn append_to_whole_lines(&mut self, line: &str) -> Result<(), LedgerError> {
         // The head is found by its path: written for a file that was put aside, it would speak of the new one.
-        if self.chain.is_some() && !self.is_in_place() {
+        let facts = self.file.metadata().map_err(|source| self.io("look at", source))?;
+        if self.chain.is_some() && !self.path_leads_to(&facts) {
             return Err(LedgerError::Moved { path: self.path.display().to_string() });
         }
         // If no other process has written since, the last line is complete.
-        let known = self.end > 0 && self.length() == self.end;
-        if !known && let Some(torn) = self.repair()? {
+        if self.end > 0 && facts.len() == self.end {
+            return self.write_linked(line, facts.len());
+        }
+        if let Some(torn) = self.repair()? {
             self.torn = Some(torn);
         }
-        if !known {
-            self.follow_chain()?;
-        }
-        self.write_linked(line)
+        self.follow_chain()?;
+        let length = self.length();
+        self.write_linked(line, length)
     }
 
     /// Takes the lock within a timeout: a process that holds it for long is not writing a line.
@@ -372,8 +377,7 @@ impl Ledger {
         }
     }
 
-    fn write_whole(&mut self, line: &[u8]) -> std::io::Result<()> {
-        let before = self.file.metadata()?.len();
+    fn write_whole(&mut self, line: &[u8], before: u64) -> std::io::Result<()> {
         self.end = 0;
         let written = self.file.write_all(line).and_then(|()| match self.durability {
             Durability::Line => self.file.sync_data(),

@@ -168,8 +168,7 @@ impl Log {
     fn try_append(&self, entry: &impl Serialize) -> Result<(), LogError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            // Another process may have put the file aside, and the line must not follow it.
-            let known = open.take().filter(|ledger| ledger.length() < self.largest && ledger.is_in_place());
+            let known = open.take().filter(|ledger| ledger.length() < self.largest);
             let mut ledger = match known {
                 Some(ledger) => ledger,
                 None => match self.reopen() {
@@ -183,7 +182,7 @@ impl Log {
                     *open = Some(ledger);
                     return Ok(());
                 }
-                // In the moment between the look and the lock.
+                // Another process has put the file aside, and the line must not follow it.
                 Err(LedgerError::Moved { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
