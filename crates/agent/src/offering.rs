@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use marvin_base::settings::{Settings, table};
 use marvin_gate::{Intent, Touches};
 use marvin_model::{Message, ToolCall, ToolSpec};
-use marvin_tools::{Output, Tool, ToolContext, ToolError};
+use marvin_tools::{FileHashes, Output, Tool, ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -532,6 +532,10 @@ impl ToolHost for OfferedTools {
 
     fn changes(&self, name: &str) -> bool {
         self.inner.changes(name)
+    }
+
+    fn files_to_write(&self, call: &ToolCall) -> Option<FileHashes> {
+        self.inner.files_to_write(call)
     }
 
     async fn call(&self, call: &ToolCall) -> ToolCallResult {

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::{Touches, Verdict};
 use marvin_model::{Message, ToolCall, ToolSpec};
-use marvin_tools::{ToolContext, Toolbox};
+use marvin_tools::{FileHashes, ToolContext, Toolbox};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,6 +99,11 @@ pub trait ToolHost: Send + Sync {
         !self.touches(name).changes_nothing()
     }
 
+    /// The files that a call writes, with their hashes now; none for a call that does anything else.
+    fn files_to_write(&self, _call: &ToolCall) -> Option<FileHashes> {
+        None
+    }
+
     async fn call(&self, call: &ToolCall) -> ToolCallResult;
 }
 
@@ -128,6 +133,10 @@ impl ToolHost for LiveTools {
 
     fn touches(&self, name: &str) -> Touches {
         self.toolbox.find(name).map_or(Touches::NOTHING, |tool| tool.touches())
+    }
+
+    fn files_to_write(&self, call: &ToolCall) -> Option<FileHashes> {
+        self.toolbox.files_to_write(&call.name, &call.arguments, &self.context)
     }
 
     async fn call(&self, call: &ToolCall) -> ToolCallResult {

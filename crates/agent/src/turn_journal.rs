@@ -4,6 +4,7 @@ use crate::verification::VerificationResult;
 use async_trait::async_trait;
 use marvin_base::ledger::LedgerError;
 use marvin_model::{Message, Reply, ToolCall};
+use marvin_tools::FileHashes;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
@@ -12,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 pub enum PriorCall {
     /// Nothing: it was not made.
     New,
-    /// It was begun, and its result is unknown.
-    Begun,
+    /// It was begun, and its result is unknown; with the files that it writes as they were before.
+    Begun(Option<FileHashes>),
     /// Its result.
     Ended(bool, String),
 }
@@ -71,8 +72,8 @@ pub trait TurnJournal: Send + Sync {
         PriorCall::New
     }
 
-    /// A call is about to be made.
-    fn begun(&self, _call: &ToolCall) -> Result<(), LedgerError> {
+    /// A call is about to be made; `before` are the files that it writes, where it does nothing else.
+    fn begun(&self, _call: &ToolCall, _before: Option<FileHashes>) -> Result<(), LedgerError> {
         Ok(())
     }
 

@@ -7,8 +7,8 @@
 //! Each step works in an open handle of a directory, opened by a path that has no links and was judged. So a directory swapped
 //! for a link at the last moment leads neither out nor into a closed place.
 //!
-//! Limits: a machine that loses power between two renames leaves some files old and some new, with the temporary ones
-//! (`.marvin-…`) beside them.
+//! Limits: a process that is killed between two renames leaves some files old and some new, with the temporary ones
+//! (`.marvin-…`) beside them. A run that is resumed removes those ([`Workspace::remove_temporary_files`]).
 
 use crate::path::{self, WorkspacePath};
 use crate::refusal::{Refusal, RefusalKind};
@@ -169,6 +169,13 @@ impl Workspace {
         file.write_all(bytes).and_then(|()| file.sync_all()).map_err(fail)
     }
 
+    /// Removes temporary files that killed processes left in the workspace; returns their number. What cannot be read or
+    /// removed stays. No process may write to the workspace meanwhile.
+    #[must_use]
+    pub fn remove_temporary_files(&self) -> usize {
+        remove_temporary_files(self.directory())
+    }
+
     /// Writes the new text beside its place, and looks whether the place is as the change needs it.
     fn stage<'a>(&self, change: &'a Change, made: &mut Vec<PathBuf>) -> Result<StagedChange<'a>, Refusal> {
         let path = change.path();
@@ -178,7 +185,7 @@ impl Workspace {
             self.make_directories(parent, made).map_err(fail)?;
         }
         let directory = self.directory_of(&real).map_err(fail)?;
-        let temporary = format!(".marvin-{}", marvin_base::ids::short(12));
+        let temporary = temporary_name();
         let there = directory.symlink_metadata(path.name());
         let mode = match (change, there) {
             (Change::Create { .. }, Ok(_)) => return Err(fail(ErrorKind::AlreadyExists.into())),
@@ -241,6 +248,36 @@ impl Workspace {
         let handle = beneath::open(self.directory().as_fd(), parent, beneath::DIRECTORY)?;
         Ok(Dir::from_std_file(std::fs::File::from(handle)))
     }
+}
+
+const TEMPORARY_PREFIX: &str = ".marvin-";
+const TEMPORARY_DIGITS: usize = 12;
+
+pub(crate) fn temporary_name() -> String {
+    [TEMPORARY_PREFIX, &marvin_base::ids::short(TEMPORARY_DIGITS)].concat()
+}
+
+fn is_temporary_name(name: &str) -> bool {
+    name.strip_prefix(TEMPORARY_PREFIX).is_some_and(|digits| {
+        digits.len() == TEMPORARY_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+fn remove_temporary_files(directory: &Dir) -> usize {
+    let entries = directory.entries().into_iter().flatten().flatten();
+    let removed = entries.map(|entry| {
+        let name = entry.file_name();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && name != ".git" => {
+                entry.open_dir().map_or(0, |inner| remove_temporary_files(&inner))
+            }
+            Ok(kind) if kind.is_file() && name.to_str().is_some_and(is_temporary_name) => {
+                usize::from(entry.remove_file().is_ok())
+            }
+            _ => 0,
+        }
+    });
+    removed.sum()
 }
 
 /// The path, or `.` for the empty one.
@@ -358,7 +395,7 @@ fn exchange(directory: &Dir, one: &str, other: &str) -> IoResult<()> {
     match renameat_with(directory, one, directory, other, RenameFlags::EXCHANGE) {
         // A file system that cannot do this at once does it in three steps.
         Err(Errno::INVAL | Errno::NOSYS) => {
-            let third = format!(".marvin-{}", marvin_base::ids::short(12));
+            let third = temporary_name();
             directory.rename(other, directory, &third)?;
             directory
                 .rename(one, directory, other)

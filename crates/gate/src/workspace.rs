@@ -272,7 +272,10 @@ impl Workspace {
     }
 
     /// The bytes of a file of at most `limit` bytes.
-    pub(crate) fn read_bytes(&self, path: &WorkspacePath, limit: u64) -> Result<Vec<u8>, Refusal> {
+    ///
+    /// # Errors
+    /// As [`Workspace::open_read`], and when it is larger.
+    pub fn read_bytes(&self, path: &WorkspacePath, limit: u64) -> Result<Vec<u8>, Refusal> {
         let (file, size) = self.open_sized(path)?;
         let fail = |error| Refusal::from_io("read", path.as_str(), &error);
         // Room for all of it and one more, so that one read gets it and sees the end.

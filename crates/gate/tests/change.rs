@@ -224,3 +224,29 @@ fn directories_are_made_inside_only() {
     }
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn temporary_files_of_a_killed_process_are_removed() {
+    let place = place();
+    let outside = tempfile::tempdir().unwrap();
+    let name = ".marvin-0123456789ab";
+    std::fs::write(outside.path().join(name), "not ours").unwrap();
+    symlink(outside.path(), place.root.join("out")).unwrap();
+    std::fs::create_dir_all(place.root.join("d/deep")).unwrap();
+    let before = state(&place.root);
+    for directory in ["", "d", "d/deep"] {
+        std::fs::write(place.root.join(directory).join(name), "half").unwrap();
+    }
+    assert_eq!(place.workspace.remove_temporary_files(), 3);
+    assert_eq!(state(&place.root), before);
+    // Files of other names, and what a link leads to, stay.
+    for name in
+        [".marvin-instructions", ".marvin-0123456789a", ".marvin-0123456789abc", "x.marvin-0123456789ab"]
+    {
+        std::fs::write(place.root.join(name), "mine").unwrap();
+    }
+    let before = state(&place.root);
+    assert_eq!(place.workspace.remove_temporary_files(), 0);
+    assert_eq!(state(&place.root), before);
+    assert!(outside.path().join(name).exists());
+}

@@ -8,9 +8,10 @@ use marvin_base::clock;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
 use marvin_model::{Message, Reply, ToolCall};
+use marvin_tools::FileHashes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,6 +43,9 @@ pub(crate) enum Entry {
     /// A call is about to be made.
     Begun {
         call: String,
+        /// The files that it writes, as they were, where it does nothing else.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<FileHashes>,
     },
     /// Result of a call.
     Ended {
@@ -90,7 +94,7 @@ pub struct ResumePoint {
     pub opening: usize,
     /// A reply whose calls were not fed back yet.
     pub pending: Option<(Reply, Vec<ToolCall>)>,
-    pub begun: BTreeSet<String>,
+    pub begun: BTreeMap<String, Option<FileHashes>>,
     /// Results of calls.
     pub ended: BTreeMap<String, (bool, String)>,
     /// A claim that was not judged yet, or a last reply without a consequence yet.
@@ -209,8 +213,8 @@ impl ResumePoint {
                 self.rounds += 1;
                 self.pending = Some((Reply { text, opaque, ..Reply::default() }, calls));
             }
-            Entry::Begun { call } => {
-                self.begun.insert(call);
+            Entry::Begun { call, before } => {
+                self.begun.insert(call, before);
             }
             Entry::Ended { call, ok, text } => {
                 self.calls += 1;
@@ -259,14 +263,14 @@ mod tests {
         };
         record.append(&fed(&["do it"])).unwrap();
         record.append(&Entry::Reply { text: "on it".into(), opaque: None, calls }).unwrap();
-        record.append(&Entry::Begun { call: "1".into() }).unwrap();
+        record.append(&Entry::Begun { call: "1".into(), before: None }).unwrap();
         record.append(&Entry::Ended { call: "1".into(), ok: true, text: "fine".into() }).unwrap();
-        record.append(&Entry::Begun { call: "2".into() }).unwrap();
+        record.append(&Entry::Begun { call: "2".into(), before: None }).unwrap();
         let restored = record.restore().unwrap();
         assert_eq!((restored.messages.len(), restored.opening, restored.acted), (1, 1, 1));
         assert_eq!(restored.pending.as_ref().unwrap().1.len(), 3);
         assert_eq!(restored.ended["1"], (true, "fine".to_string()));
-        assert!(restored.begun.contains("2") && !restored.begun.contains("3"));
+        assert!(restored.begun.contains_key("2") && !restored.begun.contains_key("3"));
         record.append(&Entry::Inbox { from: "jake".into(), text: "hurry".into() }).unwrap();
         record.append(&fed(&["said", "results"])).unwrap();
         record.append(&Entry::Claim { text: "done".into(), opaque: None }).unwrap();

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::{Touches, Verdict};
 use marvin_model::{ToolCall, ToolSpec};
-use marvin_tools::{ToolContext, Toolbox};
+use marvin_tools::{FileHashes, ToolContext, Toolbox};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -42,6 +42,10 @@ impl ToolHost for ServitorTools {
 
     fn touches(&self, name: &str) -> Touches {
         self.toolbox.find(name).map_or(Touches::NOTHING, |tool| tool.touches())
+    }
+
+    fn files_to_write(&self, call: &ToolCall) -> Option<FileHashes> {
+        self.toolbox.files_to_write(&call.name, &call.arguments, &self.context)
     }
 
     async fn call(&self, call: &ToolCall) -> ToolCallResult {

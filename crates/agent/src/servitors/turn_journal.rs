@@ -10,7 +10,8 @@ use crate::verification::VerificationResult;
 use async_trait::async_trait;
 use marvin_base::ledger::LedgerError;
 use marvin_model::{Message, Reply, ToolCall};
-use std::collections::{BTreeMap, BTreeSet};
+use marvin_tools::FileHashes;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct RecordJournal {
     record: Record,
     /// Calls that an earlier process began.
-    begun: BTreeSet<String>,
+    begun: BTreeMap<String, Option<FileHashes>>,
     /// Results of calls that an earlier process wrote down.
     ended: BTreeMap<String, (bool, String)>,
     asking: Arc<Semaphore>,
@@ -134,13 +135,12 @@ impl TurnJournal for RecordJournal {
     fn known(&self, call: &ToolCall) -> PriorCall {
         match self.ended.get(&call.id) {
             Some((ok, text)) => PriorCall::Ended(*ok, text.clone()),
-            None if self.begun.contains(&call.id) => PriorCall::Begun,
-            None => PriorCall::New,
+            None => self.begun.get(&call.id).cloned().map_or(PriorCall::New, PriorCall::Begun),
         }
     }
 
-    fn begun(&self, call: &ToolCall) -> Result<(), LedgerError> {
-        self.record.append(&Entry::Begun { call: call.id.clone() })
+    fn begun(&self, call: &ToolCall, before: Option<FileHashes>) -> Result<(), LedgerError> {
+        self.record.append(&Entry::Begun { call: call.id.clone(), before })
     }
 
     fn ended(&self, call: &ToolCall, ok: bool, text: &str) -> Result<(), LedgerError> {

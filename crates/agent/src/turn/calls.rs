@@ -14,7 +14,7 @@ use marvin_base::signature;
 use marvin_base::trace_event::{Item, ToolCallItem, TraceEvent};
 use marvin_gate::Verdict;
 use marvin_model::{Reply, ToolCall};
-use marvin_tools::Tool;
+use marvin_tools::{FileHashes, Tool};
 
 impl Turn {
     /// Makes calls: read-only ones together, others one after the other in their order. `again`: an earlier process recorded the
@@ -113,7 +113,8 @@ impl Turn {
         let Some(journal) = &self.journal else { return Ok(self.tools.call(call).await) };
         match journal.known(call) {
             PriorCall::Ended(ok, text) => return Ok(remembered(call, ok, text)),
-            PriorCall::Begun => {
+            PriorCall::Begun(ref before) if self.can_repeat(call, before.as_ref()) => {}
+            PriorCall::Begun(_) => {
                 let text = "interrupted: the shell ended while this call ran, and it is unknown whether it happened. \
                             It was not made again. Look at what it should have done before you do it once more.";
                 journal.ended(call, false, text)?;
@@ -121,13 +122,20 @@ impl Turn {
             }
             PriorCall::New => {}
         }
-        journal.begun(call)?;
+        journal.begun(call, self.tools.files_to_write(call))?;
         let called = self.tools.call(call).await;
         // The result of a cancelled call is not reliable; it counts as interrupted.
         if !self.cancel.is_cancelled() {
             journal.ended(call, called.ok, &called.text)?;
         }
         Ok(called)
+    }
+
+    /// Whether a call that was cut off can be made again: it changes nothing, or no file that it writes has changed since.
+    fn can_repeat(&self, call: &ToolCall, before: Option<&FileHashes>) -> bool {
+        let touches = self.tools.touches(&call.name);
+        let only_reads = self.tools.knows(&call.name) && touches.changes_nothing() && !touches.network;
+        only_reads || (before.is_some() && before == self.tools.files_to_write(call).as_ref())
     }
 
     fn call_started(&self, course: &mut Course, call: &ToolCall) -> Result<String, Halt> {

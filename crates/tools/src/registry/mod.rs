@@ -22,7 +22,7 @@ use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
 use marvin_gate::effects::Grounds;
 use marvin_gate::layers::{Place, learn};
-use marvin_gate::{Access, Decision, Grant, Intent, JudgedCall, Verdict, judge, secrets};
+use marvin_gate::{Access, Decision, Grant, Intent, JudgedCall, Touches, Verdict, judge, secrets};
 use marvin_model::{Arguments, ToolSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -45,6 +45,12 @@ pub struct CallOutcome {
     /// A note for the person: why the call could not be logged, or its whole result not be kept.
     pub notice: Option<String>,
 }
+
+/// Files of a workspace, each with the hash of its bytes; empty for a missing one.
+pub type FileHashes = BTreeMap<String, String>;
+
+/// The largest file whose bytes are hashed before a call writes it.
+const MAX_HASHED_BYTES: u64 = 16 << 20;
 
 /// The tools on offer to one agent.
 pub struct Toolbox {
@@ -171,6 +177,37 @@ impl Toolbox {
             Ok((slot, prepared)) => judge_all(slot, &prepared, context),
             Err(error) => misunderstood(&error, context),
         }
+    }
+
+    /// The files that a call writes, each with the hash of its bytes now, empty for a missing one; none for a call that does
+    /// anything else, cannot be parsed, or writes a file that cannot be read.
+    #[must_use]
+    pub fn files_to_write(
+        &self,
+        name: &str,
+        arguments: &Arguments,
+        context: &ToolContext,
+    ) -> Option<FileHashes> {
+        let slot = self.slot(name).ok()?;
+        if slot.tool.touches() != Touches::WRITES {
+            return None;
+        }
+        let workspace = context.workspace.as_deref()?;
+        let prepared = arguments::prepare(slot, &aliases::with_implied(name, arguments), context).ok()?;
+        let written = prepared.intents.iter().filter_map(|intent| match intent {
+            Intent::Write { path } => Some(path),
+            _ => None,
+        });
+        written
+            .map(|path| {
+                let file = workspace.path(path).ok()?;
+                if !workspace.exists(&file) {
+                    return Some((path.clone(), String::new()));
+                }
+                let bytes = workspace.read_bytes(&file, MAX_HASHED_BYTES).ok()?;
+                Some((path.clone(), marvin_base::signature::hash_bytes(&bytes)))
+            })
+            .collect()
     }
 
     /// Makes a call. A verdict of ask means that it was not made; when a person agrees, use [`Toolbox::call_approved`].

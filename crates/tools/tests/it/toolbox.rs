@@ -778,3 +778,26 @@ async fn an_approval_is_suggested_and_not_learned() {
     let log = std::fs::read_to_string(directory.join("decisions.jsonl")).unwrap();
     assert_eq!(log.lines().count(), 6, "{log}");
 }
+
+#[tokio::test]
+async fn files_that_a_call_writes_are_known_before_and_after_it() {
+    let fixture = Fixture::new();
+    std::fs::write(fixture.root.join("a.txt"), "one\n").unwrap();
+    let files = |name: &str, arguments: Value| {
+        fixture.toolbox.files_to_write(name, &Arguments::from_value(arguments), &fixture.context)
+    };
+    let create = json!({"path": "new.txt", "content": "x"});
+    assert_eq!(files("create_file", create.clone()).unwrap()["new.txt"], "");
+    let patch = json!({"path": "a.txt", "old_str": "one", "new_str": "two"});
+    let before = files("apply_patch", patch.clone()).unwrap();
+    assert_eq!(before.len(), 1);
+    assert_eq!(files("apply_patch", patch.clone()), Some(before.clone()));
+    fixture.good("create_file", create.clone()).await;
+    fixture.good("apply_patch", patch.clone()).await;
+    assert_ne!(files("create_file", create).unwrap()["new.txt"], "");
+    assert_ne!(files("apply_patch", patch).unwrap(), before);
+    // What a command writes is not known, a call that cannot be parsed writes nothing, and other files are not hashed.
+    assert_eq!(files("run_command", json!({"command": "true"})), None);
+    assert_eq!(files("create_file", json!({"path": 1})), None);
+    assert_eq!(files("create_file", json!({"path": "../x", "content": "x"})), None);
+}
