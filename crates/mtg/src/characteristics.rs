@@ -88,7 +88,7 @@ pub enum AbilityClass {
 impl Characteristics {
     /// Printed characteristics without abilities.
     #[must_use]
-    pub fn of_face(id: FaceId, face: &CardFace, controller: PlayerId) -> Self {
+    pub fn from_face(id: FaceId, face: &CardFace, controller: PlayerId) -> Self {
         let mut own = Self {
             face: id,
             controller,

@@ -39,7 +39,7 @@ impl PreparedFace {
             }
         }
         abilities.extend(expanded);
-        let mut base = Characteristics::of_face(id, &face, PlayerId(0));
+        let mut base = Characteristics::from_face(id, &face, PlayerId(0));
         for (index, ability) in (0u8..).zip(&abilities) {
             base.abilities.push(AbilityRef::Face(id, index));
             base.note_ability(ability);

@@ -24,7 +24,7 @@ pub enum Amount {
     Life(Box<Selector>),
     HandSize(Box<Selector>),
     /// Number bound by an earlier instruction: damage dealt, life lost, cards drawn.
-    Bound(Slot),
+    Binding(Slot),
     /// Amount of the event that triggered the ability, or of the one being replaced.
     Event,
     Sum(Vec<Amount>),

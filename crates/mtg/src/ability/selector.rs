@@ -23,7 +23,7 @@ pub enum Selector {
     /// Legal targets chosen for a slot.
     Target(Slot),
     /// Result of an earlier instruction.
-    Bound(Slot),
+    Binding(Slot),
     /// Part of the event that triggered the ability, or of the one being replaced.
     Event(EventRole),
     /// Current element of the innermost `ForEach`.

@@ -126,9 +126,11 @@ impl ManaSymbol {
     pub fn colors(self) -> ColorSet {
         match self {
             Self::Generic(_) | Self::Colorless | Self::X => ColorSet::EMPTY,
-            Self::Colored(color) | Self::TwoHybrid(color) | Self::Phyrexian(color) => ColorSet::of(&[color]),
+            Self::Colored(color) | Self::TwoHybrid(color) | Self::Phyrexian(color) => {
+                ColorSet::from_members(&[color])
+            }
             Self::Hybrid(first, second) | Self::HybridPhyrexian(first, second) => {
-                ColorSet::of(&[first, second])
+                ColorSet::from_members(&[first, second])
             }
         }
     }

@@ -35,7 +35,7 @@ macro_rules! named_set {
             pub const EMPTY: Self = Self(0);
 
             #[must_use]
-            pub const fn of(members: &[$name]) -> Self {
+            pub const fn from_members(members: &[$name]) -> Self {
                 let mut bits = 0;
                 let mut rest = members;
                 while let [first, tail @ ..] = rest {
@@ -128,7 +128,7 @@ named_set!(
 
 impl TypeSet {
     /// Types of permanents (110.4).
-    pub const PERMANENT: Self = Self::of(&[
+    pub const PERMANENT: Self = Self::from_members(&[
         CardType::Artifact,
         CardType::Battle,
         CardType::Creature,

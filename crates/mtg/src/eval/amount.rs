@@ -34,7 +34,7 @@ impl View<'_> {
             Amount::HandSize(selector) => self.sum_players(selector, context, |state, player| {
                 i32::try_from(state.player(player).hand.len()).unwrap_or(i32::MAX)
             }),
-            Amount::Bound(slot) => context.binding(*slot).map_or(0, |bound| bound.amount),
+            Amount::Binding(slot) => context.binding(*slot).map_or(0, |bound| bound.amount),
             Amount::Event => context.event.as_ref().map_or(0, |event| event.amount),
             Amount::Sum(parts) => parts.iter().map(|part| self.amount(part, context)).sum(),
             Amount::Difference(first, second) => self.amount(first, context) - self.amount(second, context),

@@ -30,7 +30,7 @@ pub struct View<'a> {
 }
 
 static NO_CHARACTERISTICS: LazyLock<Characteristics> = LazyLock::new(|| {
-    Characteristics::of_face(FaceId(u16::MAX), &crate::card::CardFace::default(), PlayerId(0))
+    Characteristics::from_face(FaceId(u16::MAX), &crate::card::CardFace::default(), PlayerId(0))
 });
 
 /// Flag of a mark.
@@ -399,7 +399,7 @@ impl<'a> View<'a> {
             Selector::Target(slot) => context
                 .target(*slot)
                 .map_or_else(Entities::new, |choice| choice.entities.iter().copied().collect()),
-            Selector::Bound(slot) => context
+            Selector::Binding(slot) => context
                 .binding(*slot)
                 .map_or_else(Entities::new, |bound| bound.entities.iter().copied().collect()),
             Selector::Event(role) => {

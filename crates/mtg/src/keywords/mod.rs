@@ -165,7 +165,7 @@ fn build_keyword(keyword: Keyword) -> Vec<Ability> {
         Keyword::Extort => {
             let drain = vec![
                 Effect::LoseLife { who: Selector::EachOpponent, amount: Amount::Fixed(1) }.bind(0),
-                Effect::GainLife { who: Selector::You, amount: Amount::Bound(0) }.into(),
+                Effect::GainLife { who: Selector::You, amount: Amount::Binding(0) }.into(),
             ];
             let symbols = vec![crate::card::ManaSymbol::Hybrid(Color::White, Color::Black)];
             let pay = Effect::MayPay {
@@ -236,8 +236,8 @@ fn in_zone(ability: Ability, zone: Zone) -> Ability {
 fn living_weapon(text: String) -> Ability {
     let face = CardFace {
         name: "Phyrexian Germ".to_string(),
-        colors: ColorSet::of(&[Color::Black]),
-        types: TypeSet::of(&[CardType::Creature]),
+        colors: ColorSet::from_members(&[Color::Black]),
+        types: TypeSet::from_members(&[CardType::Creature]),
         subtypes: ["Phyrexian", "Germ"].iter().filter_map(|name| Subtype::find(name)).collect(),
         power: Some(0),
         toughness: Some(0),
@@ -252,7 +252,7 @@ fn living_weapon(text: String) -> Ability {
         attached_to: None,
     };
     let create = Effect::CreateToken { who: Selector::You, token: Box::new(token), amount: Amount::Fixed(1) };
-    let attach = Effect::Attach { what: Selector::This, to: Selector::Bound(0) };
+    let attach = Effect::Attach { what: Selector::This, to: Selector::Binding(0) };
     triggered(text, enters(this()), vec![create.bind(0), attach.into()])
 }
 
@@ -392,7 +392,7 @@ pub(crate) fn expand_keyword_ability(keyword: &KeywordAbility) -> Vec<Ability> {
 fn embalm(name: &str, cost: &Cost, large: bool) -> Ability {
     let mut except = vec![Change::AddSubtypes(Subtype::find("Zombie").into_iter().collect())];
     let color = if large { Color::Black } else { Color::White };
-    except.push(Change::SetColors(ColorSet::of(&[color])));
+    except.push(Change::SetColors(ColorSet::from_members(&[color])));
     if large {
         except.push(Change::SetPower(Amount::Fixed(4)));
         except.push(Change::SetToughness(Amount::Fixed(4)));
@@ -412,11 +412,11 @@ fn embalm(name: &str, cost: &Cost, large: bool) -> Ability {
 fn unearth(cost: &Cost) -> Ability {
     let back = Effect::Move { what: Selector::This, to: Destination::battlefield() };
     let haste = Effect::Continuous {
-        affected: Selector::Bound(0),
+        affected: Selector::Binding(0),
         changes: vec![Change::AddKeyword(Keyword::Haste)],
         until: Duration::Forever,
     };
-    let stay = Filter::Is(Box::new(Selector::Bound(0)));
+    let stay = Filter::Is(Box::new(Selector::Binding(0)));
     let leave = Effect::AddReplacement {
         replacement: Box::new(Replacement {
             pattern: ReplacementPattern::ZoneChange { what: stay, from: Some(Zone::Battlefield), to: None },
@@ -431,13 +431,13 @@ fn unearth(cost: &Cost) -> Ability {
         events: vec![EventPattern::Step { step: TurnStep::End, whose: Filter::Player }],
         batch: false,
         condition: None,
-        body: effects(vec![Effect::Exile { what: Selector::Bound(0) }.into()]),
+        body: effects(vec![Effect::Exile { what: Selector::Binding(0) }.into()]),
         per_turn: None,
         zone: None,
         text: "Unearth".to_string(),
     };
     let exile = Effect::DelayedTrigger { trigger: Box::new(later), once: true, until: Duration::Forever };
-    let mark = Effect::Mark { what: Selector::Bound(0), mark: ObjectMark::Unearthed };
+    let mark = Effect::Mark { what: Selector::Binding(0), mark: ObjectMark::Unearthed };
     let body = effects(vec![back.bind(0), haste.into(), leave.into(), exile.into(), mark.into()]);
     activated(format!("Unearth {}", cost.mana), cost.clone(), body, true, Zone::Graveyard)
 }

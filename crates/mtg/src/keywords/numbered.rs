@@ -95,8 +95,8 @@ pub(super) fn expand_numbered_keyword(keyword: &KeywordAbility) -> Vec<Ability> 
 pub(super) fn token_face(name: &str, colors: &[Color], size: i32, keywords: &[Keyword]) -> CardFace {
     CardFace {
         name: name.to_string(),
-        colors: ColorSet::of(colors),
-        types: TypeSet::of(&[CardType::Creature]),
+        colors: ColorSet::from_members(colors),
+        types: TypeSet::from_members(&[CardType::Creature]),
         subtypes: Subtype::find(name).into_iter().collect(),
         power: Some(size),
         toughness: Some(size),
@@ -119,7 +119,7 @@ pub(super) fn create_tokens(face: CardFace, amount: Amount) -> Instruction {
 
 pub(super) fn fabricate(number: u8) -> Ability {
     let mut servo = token_face("Servo", &[], 1, &[]);
-    servo.types = TypeSet::of(&[CardType::Artifact, CardType::Creature]);
+    servo.types = TypeSet::from_members(&[CardType::Artifact, CardType::Creature]);
     let amount = Amount::Fixed(i32::from(number));
     let choose = Effect::ChooseOne {
         who: Selector::You,

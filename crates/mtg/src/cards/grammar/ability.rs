@@ -251,9 +251,9 @@ fn activation_zone(cost_text: &str, cost: &Cost, body: &Body) -> Zone {
 
 /// An ability in quotation marks.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Quoted;
+pub(crate) struct Quotation;
 
-impl Phrase for Quoted {
+impl Phrase for Quotation {
     type Value = Ability;
 
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Ability> {

@@ -1,6 +1,6 @@
 //! Amounts: "the number of creatures you control", "its power", "for each Forest you control".
 
-use super::core::{Boxed, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{BoxPhrase, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::noun::{Noun, PLURAL, SINGULAR};
 use super::object::{Object, Objects};
 use super::player::PlayerPossessive;
@@ -13,13 +13,13 @@ rules! {
     /// An amount in words, as after "equal to" and "where X is".
     AmountPhrase: Amount {
         [(amount: Measure)] => { amount };
-        ["the number of " (what: Boxed(CountedObjects))] => { Amount::Count(what) };
-        ["the number of " (kind: CounterName) " counters on " (what: Boxed(Object))] => { Amount::Counters(what, Some(kind)) };
-        ["the greatest power among " (what: Boxed(Objects))] => { Amount::GreatestPower(what) };
-        ["the greatest toughness among " (what: Boxed(Objects))] => { Amount::GreatestToughness(what) };
-        ["the greatest mana value among " (what: Boxed(Objects))] => { Amount::GreatestManaValue(what) };
-        ["the total power of " (what: Boxed(Objects))] => { Amount::Power(what) };
-        [(who: Boxed(PlayerPossessive)) "life total"] => { Amount::Life(who) };
+        ["the number of " (what: BoxPhrase(CountedObjects))] => { Amount::Count(what) };
+        ["the number of " (kind: CounterName) " counters on " (what: BoxPhrase(Object))] => { Amount::Counters(what, Some(kind)) };
+        ["the greatest power among " (what: BoxPhrase(Objects))] => { Amount::GreatestPower(what) };
+        ["the greatest toughness among " (what: BoxPhrase(Objects))] => { Amount::GreatestToughness(what) };
+        ["the greatest mana value among " (what: BoxPhrase(Objects))] => { Amount::GreatestManaValue(what) };
+        ["the total power of " (what: BoxPhrase(Objects))] => { Amount::Power(what) };
+        [(who: BoxPhrase(PlayerPossessive)) "life total"] => { Amount::Life(who) };
         ["the amount of life you gained this turn"] => { Amount::ThisTurn(TurnStatistic::LifeGained, Box::new(Selector::You)) }
             <= { Amount::ThisTurn(TurnStatistic::LifeGained, who) if **who == Selector::You };
         ["the amount of life you've gained this turn"] => { Amount::ThisTurn(TurnStatistic::LifeGained, Box::new(Selector::You)) }
@@ -27,10 +27,10 @@ rules! {
         ["the number of creatures that died this turn"] => { Amount::ThisTurn(TurnStatistic::CreaturesDied, Box::new(Selector::EachPlayer)) }
             <= { Amount::ThisTurn(TurnStatistic::CreaturesDied, who) if **who == Selector::EachPlayer };
         [(amount: ThatMuch)] => { amount };
-        ["twice " (amount: Doubled)] => { amount };
-        [(amount: Increased)] => { amount };
-        ["half " (of: Boxed(AmountPhrase)) ", rounded up"] => { Amount::Half { of, round_up: true } };
-        ["half " (of: Boxed(AmountPhrase)) ", rounded down"] => { Amount::Half { of, round_up: false } };
+        ["twice " (amount: DoubleAmount)] => { amount };
+        [(amount: AmountSum)] => { amount };
+        ["half " (of: BoxPhrase(AmountPhrase)) ", rounded up"] => { Amount::Half { of, round_up: true } };
+        ["half " (of: BoxPhrase(AmountPhrase)) ", rounded down"] => { Amount::Half { of, round_up: false } };
     }
 }
 
@@ -71,7 +71,7 @@ impl Phrase for ThatMuch {
             word(input, "that much")?;
         }
         let amount = input.state.amount.clone().ok_or(EmptyError)?;
-        if let Amount::Bound(slot) = amount {
+        if let Amount::Binding(slot) = amount {
             input.state.used_binds.push(slot);
         }
         Ok(amount)
@@ -85,9 +85,9 @@ impl Phrase for ThatMuch {
 
 /// What follows "twice".
 #[derive(Debug, Clone, Copy)]
-struct Doubled;
+struct DoubleAmount;
 
-impl Phrase for Doubled {
+impl Phrase for DoubleAmount {
     type Value = Amount;
 
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Amount> {
@@ -101,9 +101,9 @@ impl Phrase for Doubled {
 
 /// "3 plus the number of artifacts you control", "1 plus X".
 #[derive(Debug, Clone, Copy)]
-struct Increased;
+struct AmountSum;
 
-impl Phrase for Increased {
+impl Phrase for AmountSum {
     type Value = Amount;
 
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Amount> {
@@ -123,8 +123,8 @@ impl Phrase for Increased {
 rules! {
     /// What follows "for each".
     EachPhrase: Amount {
-        [(what: Boxed(EachObject))] => { Amount::Count(what) };
-        [(kind: CounterName) " counter on " (what: Boxed(Object))] => { Amount::Counters(what, Some(kind)) };
+        [(what: BoxPhrase(EachObject))] => { Amount::Count(what) };
+        [(kind: CounterName) " counter on " (what: BoxPhrase(Object))] => { Amount::Counters(what, Some(kind)) };
         [(amount: PointLost)] => { amount };
     }
 }
@@ -155,7 +155,7 @@ impl Phrase for PointLost {
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Amount> {
         word(input, "1 life lost this way")?;
         let amount = input.state.amount.clone().ok_or(EmptyError)?;
-        if let Amount::Bound(slot) = amount {
+        if let Amount::Binding(slot) = amount {
             input.state.used_binds.push(slot);
         }
         Ok(amount)

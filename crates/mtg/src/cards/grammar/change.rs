@@ -101,7 +101,7 @@ impl Phrase for Gift {
         if let Ok(ability) = attempt(input, |input| KeywordGift.parse(input)) {
             return Ok(Change::AddAbility(Box::new(Ability::KeywordAbility(Box::new(ability)))));
         }
-        super::ability::Quoted.parse(input).map(|ability| Change::AddAbility(Box::new(ability)))
+        super::ability::Quotation.parse(input).map(|ability| Change::AddAbility(Box::new(ability)))
     }
 
     fn print(&self, value: &Change, out: &mut Printer<'_>) -> bool {
@@ -109,7 +109,7 @@ impl Phrase for Gift {
             Change::AddKeyword(keyword) => KeywordName.print(keyword, out),
             Change::AddAbility(ability) => match ability.as_ref() {
                 Ability::KeywordAbility(keyword) => KeywordGift.print(keyword, out),
-                other => super::ability::Quoted.print(other, out),
+                other => super::ability::Quotation.print(other, out),
             },
             _ => false,
         }

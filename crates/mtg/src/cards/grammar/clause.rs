@@ -60,7 +60,7 @@ fn finish(effect: Effect, context: &mut Context) -> Instruction {
 /// Notes what an effect leaves for "it", "that card" and "that much"; the slot of its result.
 pub(crate) fn note_result(effect: &Effect, context: &mut Context) -> Option<u8> {
     let slot = context.next_bind;
-    let bound = Selector::Bound(slot);
+    let bound = Selector::Binding(slot);
     match effect {
         Effect::Exile { .. } | Effect::Move { .. } => context.moved = Some(bound),
         Effect::CreateToken { .. }
@@ -74,7 +74,7 @@ pub(crate) fn note_result(effect: &Effect, context: &mut Context) -> Option<u8> 
         | Effect::LoseLife { .. }
         | Effect::GainLife { .. }
         | Effect::Draw { .. } => {
-            context.amount = Some(Amount::Bound(slot));
+            context.amount = Some(Amount::Binding(slot));
         }
         _ => return None,
     }

@@ -1,10 +1,10 @@
 //! Conditions: what follows "if", "unless", "as long as" and "only if".
 
-use super::core::{Boxed, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{BoxPhrase, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::noun::{Article, ArticleNoun, Noun, PLURAL, conjunction, parts};
 use super::object::Object;
 use super::player::Player;
-use super::suffix::{Bound, Measure};
+use super::suffix::{Measure, Threshold};
 use super::words::{Number, NumberWord};
 use crate::ability::{Amount, Comparison, Condition, Filter, Selector, TurnStatistic, TurnStep, Zone};
 use winnow::error::EmptyError;
@@ -57,7 +57,7 @@ rules! {
         [(what: Object) " has a +1/+1 counter on it"] => { Condition::Matches(what, plus_one_counter()) } <= { Condition::Matches(what, filter) if *filter == plus_one_counter() };
         [(condition: MeasureCondition)] => { condition };
         [(condition: ThereAre)] => { condition };
-        [(who: Boxed(Player)) " has no cards in hand"] => { Condition::Compare(Amount::HandSize(who), Comparison::Equal, Amount::Fixed(0)) };
+        [(who: BoxPhrase(Player)) " has no cards in hand"] => { Condition::Compare(Amount::HandSize(who), Comparison::Equal, Amount::Fixed(0)) };
     }
 }
 
@@ -112,7 +112,7 @@ impl Phrase for MeasureCondition {
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Condition> {
         let left = Measure.parse(input)?;
         word(input, " is ")?;
-        let (comparison, right) = Bound.parse(input)?;
+        let (comparison, right) = Threshold.parse(input)?;
         Ok(Condition::Compare(left, comparison, *right))
     }
 
@@ -120,7 +120,7 @@ impl Phrase for MeasureCondition {
         let Condition::Compare(left, comparison, right) = value else { return false };
         Measure.print(left, out)
             && out.word(" is ")
-            && Bound.print(&(*comparison, Box::new(right.clone())), out)
+            && Threshold.print(&(*comparison, Box::new(right.clone())), out)
     }
 }
 

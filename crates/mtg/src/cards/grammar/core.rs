@@ -291,9 +291,9 @@ pub(crate) use {parse_pieces, print_pieces, print_rule, rules};
 
 /// A phrase whose value lies on the heap.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Boxed<P>(pub(crate) P);
+pub(crate) struct BoxPhrase<P>(pub(crate) P);
 
-impl<P: Phrase> Phrase for Boxed<P> {
+impl<P: Phrase> Phrase for BoxPhrase<P> {
     type Value = Box<P::Value>;
 
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Self::Value> {

@@ -97,9 +97,9 @@ impl Phrase for KeywordCost {
 
 /// What an Aura can enchant, as one of the nouns in the singular.
 #[derive(Debug, Clone, Copy)]
-struct Enchanted;
+struct EnchantTarget;
 
-impl Phrase for Enchanted {
+impl Phrase for EnchantTarget {
     type Value = Filter;
 
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Filter> {
@@ -167,7 +167,7 @@ impl Phrase for Typecycling {
 rules! {
     /// Keywords with a parameter that stand on a line of their own.
     LongKeyword: KeywordAbility {
-        ["enchant " (filter: Enchanted)] => { KeywordAbility::Enchant(filter) };
+        ["enchant " (filter: EnchantTarget)] => { KeywordAbility::Enchant(filter) };
         ["equip" (cost: KeywordCost)] => { KeywordAbility::Equip { cost, filter: None } };
         ["crew " (number: SmallNumber)] => { KeywordAbility::Crew(number) };
         ["cycling" (cost: KeywordCost)] => { KeywordAbility::Cycling { cost, search: None } };

@@ -16,7 +16,7 @@ rules! {
         [(effect: Bolster)] => { effect };
         [(effect: Support)] => { effect };
         ["after this main phase, there is an additional combat phase followed by an additional main phase"] => { Effect::ExtraCombat { with_main: true } };
-        [(effect: Unregenerated)] => { effect };
+        [(effect: RegenerationBan)] => { effect };
         ["you may play an additional land this turn"] => { additional_land() } <= { effect if *effect == additional_land() };
         ["switch " (what: super::object::Possessive) "power and toughness until end of turn"] => { Effect::Continuous { affected: what, changes: vec![Change::SwitchPowerToughness], until: Duration::EndOfTurn } }
             <= { Effect::Continuous { affected: what, changes, until: Duration::EndOfTurn } if matches!(changes.as_slice(), [Change::SwitchPowerToughness]) };
@@ -35,7 +35,7 @@ fn additional_land() -> Effect {
 }
 
 /// The target that was dealt damage, if it is a creature, cannot be regenerated.
-fn unregenerated() -> Effect {
+fn ban_regeneration() -> Effect {
     Effect::Continuous {
         affected: Selector::Matching { from: Box::new(Selector::Target(0)), filter: Filter::creature() },
         changes: vec![Change::Restriction(Restriction::CantBeRegenerated)],
@@ -45,18 +45,18 @@ fn unregenerated() -> Effect {
 
 /// "A creature dealt damage this way can't be regenerated this turn", after damage to the only target.
 #[derive(Debug, Clone, Copy)]
-struct Unregenerated;
+struct RegenerationBan;
 
-impl Phrase for Unregenerated {
+impl Phrase for RegenerationBan {
     type Value = Effect;
 
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, "a creature dealt damage this way can't be regenerated this turn")?;
-        if input.state.it == Some(Selector::Target(0)) { Ok(unregenerated()) } else { Err(EmptyError) }
+        if input.state.it == Some(Selector::Target(0)) { Ok(ban_regeneration()) } else { Err(EmptyError) }
     }
 
     fn print(&self, value: &Effect, out: &mut Printer<'_>) -> bool {
-        *value == unregenerated()
+        *value == ban_regeneration()
             && out.word("a creature dealt damage this way can't be regenerated this turn")
     }
 }
@@ -94,14 +94,14 @@ impl Phrase for Emblem {
 
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, "you get an emblem with ")?;
-        let ability = super::ability::Quoted.parse(input)?;
+        let ability = super::ability::Quotation.parse(input)?;
         Ok(Effect::Emblem { who: Selector::You, abilities: vec![ability] })
     }
 
     fn print(&self, value: &Effect, out: &mut Printer<'_>) -> bool {
         let Effect::Emblem { who: Selector::You, abilities } = value else { return false };
         let [ability] = abilities.as_slice() else { return false };
-        out.word("you get an emblem with ") && super::ability::Quoted.print(ability, out)
+        out.word("you get an emblem with ") && super::ability::Quotation.print(ability, out)
     }
 }
 

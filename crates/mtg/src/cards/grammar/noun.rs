@@ -3,7 +3,7 @@
 //! The parts of a [`Filter::All`] stand in the order of the words: adjectives, head, suffixes. That
 //! order is all the printer needs.
 
-use super::core::{Boxed, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{BoxPhrase, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::suffix::Suffix;
 use super::words::{
     COLOR_WORDS, ColorName, SUPERTYPE_WORDS, TYPE_WORDS, find_word, is_next_word, peek_word, skip,
@@ -159,7 +159,7 @@ rules! {
         [(color: ColorName)] => { Filter::Color(color) };
         [(colors: Colors)] => { Filter::AnyOf(colors) };
         [(supertype: SupertypeName)] => { Filter::Supertype(supertype) };
-        ["non" (negated: Boxed(NegatedWord))] => { Filter::Not(negated) };
+        ["non" (negated: BoxPhrase(NegatedWord))] => { Filter::Not(negated) };
     }
 }
 

@@ -75,7 +75,7 @@ fn find_wording<'r>(input: &Input<'_>, wordings: &[&'r str]) -> Option<&'r str> 
 
 fn use_reference(input: &mut Input<'_>, selector: Option<Selector>) -> ParseResult<Selector> {
     let selector = selector.ok_or(EmptyError)?;
-    if let Selector::Bound(slot) = selector {
+    if let Selector::Binding(slot) = selector {
         input.state.used_binds.push(slot);
     }
     Ok(selector)

@@ -1,6 +1,6 @@
 //! Players: "target player", "each opponent", "its controller", and their possessives.
 
-use super::core::{Boxed, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{BoxPhrase, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::object::Possessive;
 use crate::ability::{Filter, Selector, TargetSpec, Zone};
 use winnow::error::EmptyError;
@@ -55,8 +55,8 @@ rules! {
         ["defending player"] => { Selector::DefendingPlayer };
         ["the active player"] => { Selector::ActivePlayer };
         ["the chosen player"] => { Selector::ChosenPlayer };
-        [(what: Boxed(Possessive)) "controller"] => { Selector::Controller(what) };
-        [(what: Boxed(Possessive)) "owner"] => { Selector::Owner(what) };
+        [(what: BoxPhrase(Possessive)) "controller"] => { Selector::Controller(what) };
+        [(what: BoxPhrase(Possessive)) "owner"] => { Selector::Owner(what) };
     }
 }
 

@@ -29,7 +29,7 @@ impl Phrase for StaticPhrase {
                 |input| Entering.parse(input),
                 |input| Costing.parse(input),
                 |input| Rule.parse(input),
-                |input| Defined.parse(input),
+                |input| SizeDefinition.parse(input),
             ],
         )?;
         if !input.state.after_quote || input.input.starts_with('.') {
@@ -46,7 +46,7 @@ impl Phrase for StaticPhrase {
                 |value, out| Entering.print(value, out),
                 |value, out| Costing.print(value, out),
                 |value, out| Rule.print(value, out),
-                |value, out| Defined.print(value, out),
+                |value, out| SizeDefinition.print(value, out),
             ],
         );
         is_printed && (out.context.after_quote && !out.has_next(".") || out.word("."))
@@ -149,9 +149,9 @@ fn print_taken(affected: &Selector, changes: &[Change], out: &mut Printer<'_>) -
 
 /// "~'s power and toughness are each equal to the number of lands you control".
 #[derive(Debug, Clone, Copy)]
-struct Defined;
+struct SizeDefinition;
 
-impl Phrase for Defined {
+impl Phrase for SizeDefinition {
     type Value = Ability;
 
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Ability> {

@@ -1,6 +1,6 @@
 //! Words after a noun: "you control", "with flying", "with power 2 or less".
 
-use super::core::{Boxed, Input, ParseResult, Phrase, Printer, has_word, rules, word};
+use super::core::{BoxPhrase, Input, ParseResult, Phrase, Printer, has_word, rules, word};
 use super::noun::Article;
 use super::object::{Object, Possessive};
 use super::player::Player;
@@ -16,10 +16,10 @@ rules! {
         ["your opponents control"] => { Filter::opponents() } <= { Filter::Controller(who) if **who == Selector::EachOpponent };
         ["you don't control"] => { Filter::yours().negate() } <= { Filter::Not(inner) if **inner == Filter::yours() };
         ["you own"] => { Filter::Owner(Box::new(Selector::You)) } <= { Filter::Owner(who) if **who == Selector::You };
-        [(who: Boxed(Player)) " controls"] => { Filter::Controller(who) };
+        [(who: BoxPhrase(Player)) " controls"] => { Filter::Controller(who) };
         ["they control"] => { Filter::Controller(Box::new(Selector::Iterated)) } <= { Filter::Controller(who) if **who == Selector::Iterated };
         ["with " (keyword: KeywordName)] => { Filter::Keyword(keyword) };
-        ["without " (keyword: Boxed(KeywordFilter))] => { Filter::Not(keyword) };
+        ["without " (keyword: BoxPhrase(KeywordFilter))] => { Filter::Not(keyword) };
         [(filter: MeasureFilter)] => { filter };
         ["with a " (kind: CounterName) " counter on it"] => { Filter::Counters(Some(kind), Comparison::AtLeast, Box::new(Amount::Fixed(1))) } <= { Filter::Counters(Some(kind), Comparison::AtLeast, _) };
         ["with a " (kind: CounterName) " counter on them"] => { Filter::Counters(Some(kind), Comparison::AtLeast, Box::new(Amount::Fixed(1))) } <= { Filter::Counters(Some(kind), Comparison::AtLeast, _) };
@@ -27,14 +27,14 @@ rules! {
         ["of the chosen color"] => { Filter::ChosenColor };
         ["of the chosen type"] => { Filter::ChosenType };
         ["attacking you"] => { Filter::AttackingPlayer(Box::new(Selector::You)) } <= { Filter::AttackingPlayer(who) if **who == Selector::You };
-        ["blocking " (what: Boxed(Object))] => { Filter::BlockingAny(what) };
+        ["blocking " (what: BoxPhrase(Object))] => { Filter::BlockingAny(what) };
         ["that was dealt damage this turn"] => { Filter::DealtDamageThisTurn };
         ["that attacked this turn"] => { Filter::AttackedThisTurn };
         ["that's attacking"] => { Filter::Attacking };
         ["that's tapped"] => { Filter::Tapped };
-        ["that targets " (what: Boxed(Article))] => { Filter::HasTarget(what) };
+        ["that targets " (what: BoxPhrase(Article))] => { Filter::HasTarget(what) };
         ["that targets ~"] => { Filter::HasTarget(Box::new(Filter::This)) } <= { Filter::HasTarget(what) if **what == Filter::This };
-        ["attached to " (what: Boxed(Object))] => { Filter::AttachedTo(what) };
+        ["attached to " (what: BoxPhrase(Object))] => { Filter::AttachedTo(what) };
     }
 }
 
@@ -65,7 +65,7 @@ impl Phrase for MeasureFilter {
         word(input, "with ")?;
         for (text, build) in MEASURES {
             if has_word(input, text) {
-                let (comparison, amount) = Bound.parse(input)?;
+                let (comparison, amount) = Threshold.parse(input)?;
                 return Ok(build(comparison, amount));
             }
         }
@@ -79,7 +79,7 @@ impl Phrase for MeasureFilter {
             Filter::ManaValue(comparison, amount) => ("mana value ", comparison, amount),
             _ => return false,
         };
-        out.word("with ") && out.word(text) && Bound.print(&(*comparison, amount.clone()), out)
+        out.word("with ") && out.word(text) && Threshold.print(&(*comparison, amount.clone()), out)
     }
 }
 
@@ -89,9 +89,9 @@ const MEASURES: [(&str, BuildMeasure); 3] =
 
 /// A bound of a number: `2 or less`, `X`, `less than ~'s power`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bound;
+pub(crate) struct Threshold;
 
-impl Phrase for Bound {
+impl Phrase for Threshold {
     type Value = (Comparison, Box<Amount>);
 
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Self::Value> {
@@ -138,8 +138,8 @@ const RELATIONS: [(&str, Comparison); 4] = [
 rules! {
     /// The power, toughness or mana value of an object.
     Measure: Amount {
-        [(what: Boxed(Possessive)) "power"] => { Amount::Power(what) };
-        [(what: Boxed(Possessive)) "toughness"] => { Amount::Toughness(what) };
-        [(what: Boxed(Possessive)) "mana value"] => { Amount::ManaValue(what) };
+        [(what: BoxPhrase(Possessive)) "power"] => { Amount::Power(what) };
+        [(what: BoxPhrase(Possessive)) "toughness"] => { Amount::Toughness(what) };
+        [(what: BoxPhrase(Possessive)) "mana value"] => { Amount::ManaValue(what) };
     }
 }
