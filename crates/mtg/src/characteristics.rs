@@ -9,32 +9,38 @@ use smallvec::SmallVec;
 
 /// Restriction without a parameter, as a bit of [`Characteristics::rules`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
 pub enum RuleFlag {
-    CantAttack = 1,
-    CantBlock = 1 << 1,
-    CantAttackAlone = 1 << 2,
-    CantBlockAlone = 1 << 3,
-    CantBeBlocked = 1 << 4,
-    MustAttack = 1 << 5,
-    MustBlock = 1 << 6,
-    MustBeBlockedByAll = 1 << 7,
-    MustBeBlocked = 1 << 8,
-    AttacksDespiteDefender = 1 << 9,
-    DoesntUntap = 1 << 10,
-    CantBeCountered = 1 << 11,
-    CantBeSacrificed = 1 << 12,
-    CantBeRegenerated = 1 << 13,
-    CantHaveCounters = 1 << 14,
-    CantActivate = 1 << 15,
-    DamageByToughness = 1 << 16,
-    DamageAsUnblocked = 1 << 17,
-    DealsNoCombatDamage = 1 << 18,
-    AttacksAsThoughHaste = 1 << 19,
-    CantBeEnchanted = 1 << 20,
-    CantBeEquipped = 1 << 21,
-    BlocksAsFlying = 1 << 22,
-    LegendRuleOff = 1 << 23,
+    CantAttack,
+    CantBlock,
+    CantAttackAlone,
+    CantBlockAlone,
+    CantBeBlocked,
+    MustAttack,
+    MustBlock,
+    MustBeBlockedByAll,
+    MustBeBlocked,
+    AttacksDespiteDefender,
+    DoesntUntap,
+    CantBeCountered,
+    CantBeSacrificed,
+    CantBeRegenerated,
+    CantHaveCounters,
+    CantActivate,
+    DamageByToughness,
+    DamageAsUnblocked,
+    DealsNoCombatDamage,
+    AttacksAsThoughHaste,
+    CantBeEnchanted,
+    CantBeEquipped,
+    BlocksAsFlying,
+    LegendRuleOff,
+}
+
+impl RuleFlag {
+    #[must_use]
+    pub const fn bit(self) -> u32 {
+        1 << self as u32
+    }
 }
 
 /// Where a restriction with a parameter is written.
@@ -73,16 +79,22 @@ pub struct Characteristics {
 
 /// Kind of ability, to skip objects without one quickly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u16)]
 pub enum AbilityClass {
-    Mana = 1,
-    Activated = 1 << 1,
-    Static = 1 << 2,
-    Replacement = 1 << 3,
-    PlayerRule = 1 << 4,
-    CostChange = 1 << 5,
-    Protection = 1 << 6,
-    Characteristic = 1 << 7,
+    Mana,
+    Activated,
+    Static,
+    Replacement,
+    PlayerRule,
+    CostChange,
+    Protection,
+    Characteristic,
+}
+
+impl AbilityClass {
+    #[must_use]
+    pub const fn bit(self) -> u16 {
+        1 << self as u16
+    }
 }
 
 impl Characteristics {
@@ -116,7 +128,7 @@ impl Characteristics {
             for subtype in &self.subtypes {
                 if let Some(color) = land_mana(*subtype) {
                     self.abilities.push(AbilityRef::Land(color));
-                    self.classes |= AbilityClass::Mana as u16;
+                    self.classes |= AbilityClass::Mana.bit();
                 }
             }
         }
@@ -129,18 +141,18 @@ impl Characteristics {
             Ability::Activated(activated) => {
                 let class =
                     if activated.is_mana_ability() { AbilityClass::Mana } else { AbilityClass::Activated };
-                self.classes |= class as u16;
+                self.classes |= class.bit();
             }
             Ability::Triggered(triggered) => {
                 for pattern in &triggered.events {
                     self.triggers |= trigger_bit(pattern);
                 }
             }
-            Ability::Static(_) => self.classes |= AbilityClass::Static as u16,
-            Ability::Replacement(_) => self.classes |= AbilityClass::Replacement as u16,
-            Ability::PlayerRule { .. } => self.classes |= AbilityClass::PlayerRule as u16,
-            Ability::CostChange(_) => self.classes |= AbilityClass::CostChange as u16,
-            Ability::Characteristic(_) => self.classes |= AbilityClass::Characteristic as u16,
+            Ability::Static(_) => self.classes |= AbilityClass::Static.bit(),
+            Ability::Replacement(_) => self.classes |= AbilityClass::Replacement.bit(),
+            Ability::PlayerRule { .. } => self.classes |= AbilityClass::PlayerRule.bit(),
+            Ability::CostChange(_) => self.classes |= AbilityClass::CostChange.bit(),
+            Ability::Characteristic(_) => self.classes |= AbilityClass::Characteristic.bit(),
             Ability::KeywordAbility(keyword) => {
                 if matches!(
                     **keyword,
@@ -150,7 +162,7 @@ impl Characteristics {
                         | KeywordAbility::Toxic(_)
                         | KeywordAbility::Absorb(_)
                 ) {
-                    self.classes |= AbilityClass::Protection as u16;
+                    self.classes |= AbilityClass::Protection.bit();
                 }
             }
             _ => {}
@@ -196,12 +208,12 @@ impl Characteristics {
 
     #[must_use]
     pub fn has_class(&self, class: AbilityClass) -> bool {
-        self.classes & class as u16 != 0
+        self.classes & class.bit() != 0
     }
 
     #[must_use]
     pub fn has_rule(&self, rule: RuleFlag) -> bool {
-        self.rules & rule as u32 != 0
+        self.rules & rule.bit() != 0
     }
 }
 

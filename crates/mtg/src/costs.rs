@@ -382,7 +382,7 @@ impl MTGEngine {
             PaidPart::Loyalty(id, change) => {
                 if let Some(object) = self.state.object_mut(*id) {
                     object.add_counters(CounterKind::Loyalty, *change);
-                    object.flags |= ObjectFlag::LoyaltyUsed as u16;
+                    object.flags |= ObjectFlag::LoyaltyUsed.bit();
                 }
             }
             PaidPart::Mill(amount) => {

@@ -460,7 +460,7 @@ impl MTGEngine {
             if moving.to == Zone::Graveyard && was_creature {
                 self.count(last_controller, TurnStatistic::CreaturesDied, 1);
                 if let Some(object) = self.state.object_mut(id) {
-                    object.flags |= ObjectFlag::Died as u16;
+                    object.flags |= ObjectFlag::Died.bit();
                 }
             }
         }
@@ -548,11 +548,11 @@ impl MTGEngine {
                 object.add_counters(*kind, *amount);
             }
             if moving.keywords.contains(&Keyword::Haste) {
-                object.flags |= ObjectFlag::Haste as u16;
+                object.flags |= ObjectFlag::Haste.bit();
             }
             match object.cast.way {
-                crate::state::CastWay::Evoke => object.flags |= ObjectFlag::Evoked as u16,
-                crate::state::CastWay::Dash => object.flags |= ObjectFlag::Dashed as u16,
+                crate::state::CastWay::Evoke => object.flags |= ObjectFlag::Evoked.bit(),
+                crate::state::CastWay::Dash => object.flags |= ObjectFlag::Dashed.bit(),
                 _ => {}
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! A journal is JSON lines: a header, then one line for each answer. The same header and answers give
 //! the same bytes on every machine; replaying asserts every hash. A fork replays the first lines and
-//! goes on from there.
+//! continues from there.
 
 use crate::card::CardFace;
 use crate::decision::{Answer, DecisionKind, Refusal};

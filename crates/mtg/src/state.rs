@@ -108,27 +108,31 @@ pub struct Object {
 
 /// Bit of [`Object::flags`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u16)]
 pub enum ObjectFlag {
-    Renowned = 1,
-    Monstrous = 1 << 1,
-    Evoked = 1 << 2,
-    Unearthed = 1 << 3,
-    Goaded = 1 << 4,
-    Suspected = 1 << 5,
-    Attacked = 1 << 6,
-    Blocked = 1 << 7,
-    LoyaltyUsed = 1 << 8,
-    Died = 1 << 9,
-    Revealed = 1 << 10,
-    Haste = 1 << 11,
-    Dashed = 1 << 12,
+    Renowned,
+    Monstrous,
+    Evoked,
+    Unearthed,
+    Goaded,
+    Suspected,
+    Attacked,
+    Blocked,
+    LoyaltyUsed,
+    Died,
+    Revealed,
+    Haste,
+    Dashed,
 }
 
 impl ObjectFlag {
+    #[must_use]
+    pub const fn bit(self) -> u16 {
+        1 << self as u16
+    }
+
     /// Flags that end with the turn.
     pub const TURN: u16 =
-        Self::Attacked as u16 | Self::Blocked as u16 | Self::LoyaltyUsed as u16 | Self::Died as u16;
+        Self::Attacked.bit() | Self::Blocked.bit() | Self::LoyaltyUsed.bit() | Self::Died.bit();
 }
 
 impl Object {
@@ -176,7 +180,7 @@ impl Object {
 
     #[must_use]
     pub fn has_flag(&self, flag: ObjectFlag) -> bool {
-        self.flags & flag as u16 != 0
+        self.flags & flag.bit() != 0
     }
 
     /// Face whose characteristics the object has.

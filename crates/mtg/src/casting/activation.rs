@@ -1,6 +1,17 @@
 //! Activated abilities: announcement and cost (602).
 
-use super::*;
+use super::{CastPlan, check_modes};
+use crate::ability::{Ability, ActivatedAbility, CostChangeAmount, PlayerRule, Zone};
+use crate::action::ActivateAction;
+use crate::characteristics::{AbilityClass, RuleFlag};
+use crate::context::{Context, EventKind, EventRecord};
+use crate::costs::CostPlan;
+use crate::decision::{Refusal, RefusalReason};
+use crate::engine::MTGEngine;
+use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
+use crate::mana::{ManaNeed, ManaSource};
+use crate::state::{ObjectKind, StackItem};
+use crate::targets::target_specs;
 
 impl MTGEngine {
     /// The activated ability of an object, if the player may activate it from where it is.
@@ -152,10 +163,13 @@ impl MTGEngine {
             let before = self.shared_projection();
             self.collect_triggers(&before, &[record]);
             self.add_mana_now(&effects, &context, action.mana);
-            let others = effects
+            // The next operation of a queue is its last.
+            let queue = effects
                 .into_iter()
-                .filter(|instruction| !matches!(instruction.effect, crate::ability::Effect::AddMana { .. }));
-            let queue: Vec<_> = others.rev_operations();
+                .filter(|instruction| !matches!(instruction.effect, crate::ability::Effect::AddMana { .. }))
+                .rev()
+                .map(|instruction| crate::task::Operation::Run(Box::new(instruction)))
+                .collect::<Vec<_>>();
             if !queue.is_empty() {
                 self.defer(crate::task::Frame { context, queue });
             }

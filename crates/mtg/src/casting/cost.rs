@@ -1,6 +1,17 @@
 //! Total cost of a spell (601.2f).
 
-use super::*;
+use crate::ability::{Ability, Cost, CostChangeAmount, Filter, Keyword, KeywordAbility};
+use crate::action::CastAction;
+use crate::card::{CardFace, CardType, ManaCost};
+use crate::characteristics::AbilityClass;
+use crate::context::Context;
+use crate::costs::CostPlan;
+use crate::decision::{Refusal, RefusalReason};
+use crate::engine::MTGEngine;
+use crate::faces::{find_keyword_ability, has_printed_keyword};
+use crate::ids::{Entity, ObjectId, PlayerId};
+use crate::mana::{ManaNeed, ManaSource};
+use std::borrow::Cow;
 
 impl MTGEngine {
     /// Total cost (601.2f) and its payment.

@@ -7,20 +7,19 @@ mod activation;
 mod cost;
 
 use crate::ability::{
-    Ability, ActivatedAbility, Body, Cost, CostChangeAmount, Filter, Keyword, KeywordAbility, PlayPermission,
+    Ability, Body, Cost, Filter, Keyword, KeywordAbility, PlayPermission,
     PlayerRule, TargetSpec, TurnStatistic, TurnStep, Zone,
 };
-use crate::action::{Action, ActivateAction, CastAction};
-use crate::card::{CardFace, CardType, ManaCost, Subtype};
-use crate::characteristics::{AbilityClass, RuleFlag};
+use crate::action::{Action, CastAction};
+use crate::card::{CardFace, CardType, Subtype};
 use crate::context::{Context, EventKind, EventRecord};
 use crate::costs::CostPlan;
 use crate::decision::{Refusal, RefusalReason};
 use crate::engine::MTGEngine;
 use crate::event::MoveEvent;
 use crate::faces::{find_keyword_ability, has_printed_keyword};
-use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
-use crate::mana::{ManaNeed, ManaSource};
+use crate::ids::{ObjectId, PlayerId};
+use crate::mana::ManaSource;
 use crate::state::{CastFacts, CastWay, ObjectKind, StackItem};
 use crate::targets::target_specs;
 use crate::task::Task;
@@ -395,19 +394,6 @@ impl MTGEngine {
         let before = self.shared_projection();
         self.collect_triggers(&before, &[record]);
         self.record_targeting(spell);
-    }
-}
-
-/// Instructions in the order of a frame's queue.
-trait ReverseOperations {
-    fn rev_operations(self) -> Vec<crate::task::Operation>;
-}
-
-impl<I: Iterator<Item = crate::ability::Instruction>> ReverseOperations for I {
-    fn rev_operations(self) -> Vec<crate::task::Operation> {
-        let mut queue: Vec<_> = self.map(Box::new).map(crate::task::Operation::Run).collect();
-        queue.reverse();
-        queue
     }
 }
 

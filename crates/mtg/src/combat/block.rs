@@ -1,6 +1,16 @@
 //! Declaration of blockers (509).
 
-use super::*;
+use crate::ability::{Ability, Filter, Keyword, KeywordAbility, Restriction};
+use crate::card::CardType;
+use crate::characteristics::{AbilityClass, RuleFlag};
+use crate::context::{Context, EventKind, EventRecord};
+use crate::decision::{Answer, Decision, DecisionKind, Refusal, RefusalReason};
+use crate::engine::{Flow, MTGEngine};
+use crate::ids::{Entity, ObjectId, PlayerId};
+use crate::layers::find_restriction;
+use crate::state::ObjectFlag;
+use crate::task::Task;
+use smallvec::SmallVec;
 
 impl MTGEngine {
     /// Why a creature cannot block at all.
@@ -293,7 +303,7 @@ impl MTGEngine {
         let mut records = Vec::new();
         for (blocker, attacker) in &block {
             if let Some(object) = self.state.object_mut(*blocker) {
-                object.flags |= ObjectFlag::Blocked as u16;
+                object.flags |= ObjectFlag::Blocked.bit();
             }
             if let Some(entry) =
                 self.state.combat.attackers.iter_mut().find(|entry| entry.object == *attacker)

@@ -1,6 +1,14 @@
 //! Combat damage: who deals it when, and how it is divided (510).
 
-use super::*;
+use crate::ability::Keyword;
+use crate::characteristics::RuleFlag;
+use crate::decision::{Answer, Decision, DecisionKind, Refusal, RefusalReason};
+use crate::engine::{Flow, MTGEngine};
+use crate::event::Event;
+use crate::ids::{Entity, ObjectId};
+use crate::state::Attacker;
+use crate::task::Task;
+use smallvec::SmallVec;
 
 impl MTGEngine {
     pub(super) fn strikes_first(&self, id: ObjectId) -> bool {

@@ -7,13 +7,12 @@
 mod block;
 mod damage;
 
-use crate::ability::{Ability, Cost, Filter, Keyword, KeywordAbility, Restriction, TurnStatistic};
+use crate::ability::{Cost, Keyword, Restriction, TurnStatistic};
 use crate::card::CardType;
-use crate::characteristics::{AbilityClass, RuleFlag};
+use crate::characteristics::RuleFlag;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{Answer, Decision, DecisionKind, Refusal, RefusalReason};
 use crate::engine::{Flow, MTGEngine};
-use crate::event::Event;
 use crate::ids::{Entity, ObjectId, PlayerId};
 use crate::layers::find_restriction;
 use crate::mana::ManaNeed;
@@ -198,7 +197,7 @@ impl MTGEngine {
                 self.set_tapped(*id, true, &mut records);
             }
             if let Some(object) = self.state.object_mut(*id) {
-                object.flags |= ObjectFlag::Attacked as u16;
+                object.flags |= ObjectFlag::Attacked.bit();
             }
             self.state.combat.attackers.push(Attacker {
                 object: *id,

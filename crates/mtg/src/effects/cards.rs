@@ -107,7 +107,7 @@ impl MTGEngine {
                 let what = self.pick_selector(what, context)?;
                 for id in what.iter().filter_map(|entity| entity.object()) {
                     if let Some(object) = self.state.object_mut(id) {
-                        object.flags |= crate::state::ObjectFlag::Revealed as u16;
+                        object.flags |= crate::state::ObjectFlag::Revealed.bit();
                     }
                 }
                 Ok(EffectResult::entities(what))

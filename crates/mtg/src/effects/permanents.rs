@@ -384,7 +384,7 @@ impl MTGEngine {
         let mut records = Vec::new();
         for id in what.iter().filter_map(|entity| entity.object()) {
             if let Some(object) = self.state.object_mut(id) {
-                object.flags |= mark_flag(mark) as u16;
+                object.flags |= mark_flag(mark).bit();
                 records.push(EventRecord::new(EventKind::Marked).subject(id));
             }
         }

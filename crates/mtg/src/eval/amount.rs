@@ -1,6 +1,12 @@
 //! Amounts and conditions.
 
-use super::*;
+use super::{View, statistic};
+use crate::ability::{Amount, Condition, Selector};
+use crate::card::{CardType, Color, ManaSymbol, TypeSet};
+use crate::context::Context;
+use crate::faces::land_mana;
+use crate::ids::{Entity, ObjectId, PlayerId};
+use crate::state::GameState;
 
 impl View<'_> {
     /// Value of an amount.

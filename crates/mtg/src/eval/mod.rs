@@ -6,12 +6,12 @@
 mod amount;
 
 use crate::ability::{
-    Ability, Amount, Condition, EventRole, Filter, Keyword, ObjectMark, Selector, TurnStatistic, Zone,
+    Ability, Amount, EventRole, Filter, Keyword, ObjectMark, Selector, TurnStatistic, Zone,
 };
-use crate::card::{CardType, Color, ManaSymbol, Subtype, SubtypeKind, Supertype, TypeSet};
+use crate::card::{CardType, Subtype, SubtypeKind, Supertype, TypeSet};
 use crate::characteristics::Characteristics;
 use crate::context::Context;
-use crate::faces::{PreparedFace, land_ability, land_mana};
+use crate::faces::{PreparedFace, land_ability};
 use crate::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
 use crate::keywords::expand_keyword;
 use crate::layers::Projection;

@@ -1,6 +1,14 @@
 //! Keywords with a number.
 
-use super::*;
+use super::{
+    attacks, counters, dies, effects, enters, enters_with, pump, subject, this, triggered, triggered_if, you,
+};
+use crate::ability::{
+    Ability, Amount, Body, Change, Comparison, Condition, Cost, CounterKind, Duration, Effect, EventPattern,
+    EventRole, Filter, Instruction, Keyword, KeywordAbility, ObjectMark, Selector, TargetSpec, TokenSpec,
+    TurnStatistic, TurnStep,
+};
+use crate::card::{CardFace, CardType, Color, ColorSet, Subtype, TypeSet};
 
 pub(super) fn expand_numbered_keyword(keyword: &KeywordAbility) -> Vec<Ability> {
     let fixed = |number: &u8| Amount::Fixed(i32::from(*number));

@@ -1,6 +1,14 @@
 //! Single changes of characteristics, by layer.
 
-use super::*;
+use super::{Builder, LayerEffect, Origin, layer_of};
+use crate::ability::{Ability, Change, CounterKind, Keyword};
+use crate::card::{CardType, ColorSet, Subtype, SubtypeKind};
+use crate::characteristics::{AbilityClass, Characteristics, RestrictionRef, rule_flag};
+use crate::context::Context;
+use crate::ids::{AbilityRef, Entity, ObjectId};
+use crate::keywords::expand_keyword;
+use crate::state::ContinuousEffect;
+use smallvec::SmallVec;
 
 impl Builder<'_> {
     pub(super) fn apply_change(
@@ -110,14 +118,14 @@ impl Builder<'_> {
             }
             Change::LoseAllAbilities => own.clear_abilities(),
             Change::ProtectionFromChosenColor => {
-                own.classes |= AbilityClass::Protection as u16;
+                own.classes |= AbilityClass::Protection.bit();
                 if let (Some(_), Some(reference)) = (color, grant) {
                     own.abilities.push(reference);
                 }
             }
             Change::Restriction(restriction) => {
                 if let Some(flag) = rule_flag(restriction) {
-                    own.rules |= flag as u32;
+                    own.rules |= flag.bit();
                 } else {
                     own.restrictions.push(match effect.origin {
                         Origin::Static(source, face, index) => {
@@ -155,7 +163,7 @@ pub(super) fn change_types(own: &mut Characteristics, change: &Change) {
                     // A land with a new basic land type has its mana ability as well (305.7).
                     if own.is(CardType::Land) && !own.abilities.contains(&AbilityRef::Land(color)) {
                         own.abilities.push(AbilityRef::Land(color));
-                        own.classes |= AbilityClass::Mana as u16;
+                        own.classes |= AbilityClass::Mana.bit();
                     }
                 }
             }

@@ -8,13 +8,11 @@
 mod changes;
 
 use crate::ability::{Ability, Change, CounterKind, Keyword, PlayerRule, Restriction, StaticAbility, Zone};
-use crate::card::{CardType, ColorSet, Subtype, SubtypeKind};
-use crate::characteristics::{AbilityClass, Characteristics, RestrictionRef, rule_flag};
+use crate::characteristics::{AbilityClass, Characteristics, RestrictionRef};
 use crate::context::Context;
 use crate::eval::View;
 use crate::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
-use crate::keywords::expand_keyword;
-use crate::state::{ContinuousEffect, GameState, ObjectFlag};
+use crate::state::{GameState, ObjectFlag};
 use changes::counter_keyword;
 use smallvec::SmallVec;
 
@@ -60,7 +58,7 @@ impl Projection {
 
     #[must_use]
     pub fn has_class(&self, class: AbilityClass) -> bool {
-        self.classes & class as u16 != 0
+        self.classes & class.bit() != 0
     }
 }
 

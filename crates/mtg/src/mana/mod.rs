@@ -14,7 +14,7 @@ use crate::characteristics::{AbilityClass, RuleFlag};
 use crate::context::{Context, EventKind, EventRecord};
 use crate::engine::MTGEngine;
 use crate::ids::{AbilityRef, ObjectId, PlayerId};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use solver::Solver;
 
 const ALL_COLORS: u8 = 0b01_1111;
@@ -28,7 +28,7 @@ pub(crate) struct ManaOption {
     pub amount: u8,
     /// Fixed list, if the mana is not all of one kind.
     pub list: SmallVec<[ManaKind; 2]>,
-    /// Has a cost or a drawback besides tapping.
+    /// Has a cost or a drawback other than tapping.
     pub costly: bool,
 }
 

@@ -1,6 +1,8 @@
 //! The matching between mana symbols and units of mana.
 
-use super::*;
+use super::{ALL_COLORS, ManaNeed, ManaOption, ManaPlan, ManaSource, ManaTap, Supply, Unit, bit, color_bit};
+use crate::card::{ManaKind, ManaSymbol};
+use smallvec::{SmallVec, smallvec};
 
 pub(super) struct Solver<'a> {
     pub(super) sources: &'a [ManaSource],

@@ -1,6 +1,17 @@
 //! How objects enter: copies, choices, counters (614.12, 707.9).
 
-use super::*;
+use super::{Candidate, Settlement};
+use crate::ability::{
+    Ability, Change, ChoiceKind, Cost, CostPart, CounterKind, Filter, ReplacementAction, ReplacementPattern,
+    Selector,
+};
+use crate::card::{CardFace, CardType, Color, Subtype, SubtypeKind};
+use crate::characteristics::AbilityClass;
+use crate::context::Context;
+use crate::decision::{Choosable, Decision, DecisionKind, OptionLabel};
+use crate::engine::{Flow, MTGEngine};
+use crate::event::MoveEvent;
+use crate::ids::{Entity, FaceId, ObjectId, PlayerId};
 
 impl MTGEngine {
     /// What changes how an object enters.
@@ -218,7 +229,7 @@ impl MTGEngine {
         }
     }
 
-    /// Pays life, which is all that costs of entering ask for besides mana.
+    /// Pays life, the only cost of entering other than mana.
     pub(super) fn pay_simple(&mut self, player: PlayerId, cost: &Cost, source: ObjectId) {
         let context = Context::new(source, player);
         let mut records = Vec::new();

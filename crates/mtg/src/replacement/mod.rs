@@ -7,16 +7,16 @@
 mod entry;
 
 use crate::ability::{
-    Ability, Change, ChoiceKind, Cost, CostPart, CounterKind, Filter, Instruction, Replacement,
-    ReplacementAction, ReplacementPattern, Selector, Zone,
+    Ability, Cost, CounterKind, Filter, Instruction, Replacement,
+    ReplacementAction, ReplacementPattern, Zone,
 };
-use crate::card::{CardFace, CardType, Color, Subtype, SubtypeKind};
+use crate::card::Subtype;
 use crate::characteristics::AbilityClass;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{Choosable, Decision, DecisionKind, OptionLabel};
 use crate::engine::{Flow, MTGEngine};
 use crate::event::{Event, MoveCause, MoveEvent};
-use crate::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
+use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
 use crate::task::{Frame, Operation};
 use smallvec::SmallVec;
 
@@ -35,7 +35,7 @@ enum CandidateKey {
     Shield(u32),
 }
 
-/// What settling a batch will change besides the events.
+/// Changes of settling a batch other than its events.
 #[derive(Debug, Default)]
 struct Settlement {
     /// Amounts taken from shields.

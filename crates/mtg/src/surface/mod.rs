@@ -16,7 +16,7 @@ use crate::card::CardType;
 use crate::casting::spell_body;
 use crate::characteristics::AbilityClass;
 use crate::context::{Context, TargetChoice};
-use crate::decision::{Choosable, DecisionKind};
+use crate::decision::DecisionKind;
 use crate::engine::MTGEngine;
 use crate::faces::find_keyword_ability;
 use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
@@ -32,7 +32,7 @@ pub const MAX_COMBINATIONS: usize = 24;
 /// Greatest X that is listed.
 const MAX_LISTED_X: u32 = 20;
 
-/// Ways to cast a card besides the normal one.
+/// Ways to cast a card other than the normal one.
 const OTHER_WAYS: [CastWay; 8] = [
     CastWay::Free,
     CastWay::Flashback,

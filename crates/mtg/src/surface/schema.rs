@@ -1,6 +1,14 @@
 //! The wire shape of the contract.
 
-use super::*;
+use crate::ability::Ability;
+use crate::action::Action;
+use crate::context::TargetChoice;
+use crate::decision::{Choosable, DecisionKind};
+use crate::engine::MTGEngine;
+use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
+use crate::mana::ManaSource;
+use crate::state::CastWay;
+use serde::Serialize;
 
 impl MTGEngine {
     /// What a player may do now, in the shape of the contract. Empty if it is the other player's turn

@@ -77,7 +77,7 @@ fn parse_target(input: &mut Input<'_>) -> ParseResult<Selector> {
     Err(EmptyError)
 }
 
-/// Whether the noun goes on: "target player or planeswalker".
+/// Whether the noun continues: "target player or planeswalker".
 fn continues_noun(rest: &str) -> bool {
     rest.starts_with(" or ") || rest.starts_with(char::is_alphanumeric)
 }

@@ -359,7 +359,7 @@ pub(crate) fn parse_list<P: Phrase>(
             values.push(value);
             return Ok(values);
         }
-        // One of the middle, if the list goes on behind it.
+        // One of the middle, if the list continues after it.
         let mut trial = input.clone();
         match word(&mut trial, ", ").and_then(|()| phrase.parse(&mut trial)) {
             Ok(value) if trial.input.starts_with(", ") => {

@@ -1,6 +1,11 @@
 //! Answers of scripts to questions of the engine.
 
-use super::*;
+use super::super::ScenarioError;
+use super::ScenarioRun;
+use crate::decision::{Answer, Choosable, Decision, DecisionKind, OptionLabel};
+use crate::engine::MTGEngine;
+use crate::ids::{Entity, PlayerId};
+use serde_json::Value;
 
 impl ScenarioRun {
     pub(super) fn prepared(&self, decision: &Decision) -> Option<(usize, Answer, Option<Value>)> {
@@ -160,7 +165,7 @@ impl ScenarioRun {
     }
 }
 
-/// Names that scripts use for a kind of question besides its own.
+/// Other names that scripts use for a kind of question.
 pub(super) fn aliases(kind: DecisionKind) -> &'static [&'static str] {
     match kind {
         DecisionKind::May => &["may", "optional", "optional_cost", "optional_effect"],

@@ -1,6 +1,17 @@
 //! Actions of scripts as actions of the engine.
 
-use super::*;
+use super::super::ScenarioError;
+use super::super::format::ScriptAction;
+use super::{ScenarioRun, split_number};
+use crate::ability::{Ability, CostPart, Zone};
+use crate::action::{Action, ActivateAction, CastAction, Payment};
+use crate::casting::spell_body;
+use crate::context::{Context, TargetChoice};
+use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
+use crate::state::CastWay;
+use crate::targets::target_specs;
+use serde_json::Value;
+use std::collections::VecDeque;
 
 impl ScenarioRun {
     pub(super) fn build_action(
