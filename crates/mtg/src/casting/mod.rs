@@ -7,8 +7,8 @@ mod activation;
 mod cost;
 
 use crate::ability::{
-    Ability, Body, Cost, Filter, Keyword, KeywordAbility, PlayPermission,
-    PlayerRule, TargetSpec, TurnStatistic, TurnStep, Zone,
+    Ability, Body, Cost, Filter, Keyword, KeywordAbility, PlayPermission, PlayerRule, TargetSpec,
+    TurnStatistic, TurnStep, Zone,
 };
 use crate::action::{Action, CastAction};
 use crate::card::{CardFace, CardType, Subtype};

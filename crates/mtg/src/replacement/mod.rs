@@ -7,8 +7,7 @@
 mod entry;
 
 use crate::ability::{
-    Ability, Cost, CounterKind, Filter, Instruction, Replacement,
-    ReplacementAction, ReplacementPattern, Zone,
+    Ability, Cost, CounterKind, Filter, Instruction, Replacement, ReplacementAction, ReplacementPattern, Zone,
 };
 use crate::card::Subtype;
 use crate::characteristics::AbilityClass;
