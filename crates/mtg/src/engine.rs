@@ -1,12 +1,13 @@
 //! The engine: runs tasks until a player must choose, and takes the answer.
 
-use crate::ability::Ability;
+use crate::ability::{Ability, Zone};
+use crate::card::CardFace;
 use crate::context::Context;
 use crate::decision::{Answer, Choosable, Decision, DecisionKind, OptionLabel, Refusal, RefusalReason};
 use crate::eval::View;
 use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
 use crate::layers::{Projection, project};
-use crate::state::{EndReason, GameState, Outcome};
+use crate::state::{EndReason, GameState, ObjectKind, Outcome};
 use crate::task::{Frame, Task};
 use std::sync::{Arc, OnceLock};
 
@@ -44,6 +45,24 @@ impl MTGEngine {
     #[must_use]
     pub fn from_state(state: GameState) -> Self {
         Self { state, projection: OnceLock::new(), cursor: 0, deferred: Vec::new() }
+    }
+
+    /// New game of two decks; the starting player is drawn by lot and chooses to play or draw.
+    #[must_use]
+    pub fn new_game(seed: u64, decks: [&[CardFace]; 2]) -> Self {
+        let mut state = GameState::new(seed);
+        for (player, deck) in PlayerId::BOTH.into_iter().zip(decks) {
+            let mut library: Vec<ObjectId> = Vec::with_capacity(deck.len());
+            for card in deck {
+                let face = state.faces.intern(card);
+                library.push(state.add_object(ObjectKind::Card, face, player, Zone::Library));
+            }
+            state.player_mut(player).library = library;
+        }
+        let first = PlayerId(u8::from(state.random.below(2) == 1));
+        state.active = first;
+        state.tasks.push(Task::ChooseStart(first));
+        Self::from_state(state)
     }
 
     #[must_use]

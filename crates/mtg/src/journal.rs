@@ -9,6 +9,7 @@ use crate::decision::{Answer, DecisionKind, Refusal};
 use crate::engine::MTGEngine;
 use crate::ids::PlayerId;
 use crate::scenario::{CardSource, ScenarioError};
+use crate::state::Outcome;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format.
@@ -23,6 +24,13 @@ pub struct JournalHeader {
     pub decks: [Vec<String>; 2],
 }
 
+impl JournalHeader {
+    #[must_use]
+    pub fn new(seed: u64, decks: [Vec<String>; 2]) -> Self {
+        Self { version: JOURNAL_VERSION, seed, decks }
+    }
+}
+
 /// Answer of a player, with the state after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalLine {
@@ -30,6 +38,11 @@ pub struct JournalLine {
     pub player: PlayerId,
     pub kind: DecisionKind,
     pub answer: Answer,
+    /// Turn and life totals after the answer.
+    pub turn: u32,
+    pub life: [i32; 2],
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
     /// Hash of the state after the answer, as 16 hexadecimal digits.
     pub hash: String,
 }
@@ -57,6 +70,8 @@ pub enum JournalError {
     Refused { line: usize, source: Refusal },
     #[error("cannot replay journal line {line}: the state's hash is {found}, the journal has {expected}")]
     Hash { line: usize, expected: String, found: String },
+    #[error("cannot replay journal line {line}: its kind, turn, life or outcome differs from the game's")]
+    Result { line: usize },
 }
 
 fn hash_text(engine: &MTGEngine) -> String {
@@ -100,8 +115,18 @@ impl GameJournal {
     pub fn submit(&mut self, player: PlayerId, number: u32, answer: Answer) -> Result<(), Refusal> {
         let kind = self.engine.decision().map_or(DecisionKind::Priority, |decision| decision.kind);
         self.engine.submit(player, number, answer.clone())?;
-        let hash = hash_text(&self.engine);
-        self.lines.push(JournalLine { decision: number, player, kind, answer, hash });
+        let state = self.engine.state();
+        let [first, second] = &state.players;
+        self.lines.push(JournalLine {
+            decision: number,
+            player,
+            kind,
+            answer,
+            turn: state.turn,
+            life: [first.life, second.life],
+            outcome: state.outcome,
+            hash: hash_text(&self.engine),
+        });
         Ok(())
     }
 
@@ -133,13 +158,39 @@ impl GameJournal {
             let line: JournalLine =
                 serde_json::from_str(line).map_err(|source| JournalError::Line { line: number, source })?;
             journal
-                .submit(line.player, line.decision, line.answer)
+                .submit(line.player, line.decision, line.answer.clone())
                 .map_err(|source| JournalError::Refused { line: number, source })?;
-            let found = hash_text(&journal.engine);
-            if found != line.hash {
-                return Err(JournalError::Hash { line: number, expected: line.hash, found });
+            match journal.lines.last() {
+                Some(found) if found.hash != line.hash => {
+                    let (expected, found) = (line.hash, found.hash.clone());
+                    return Err(JournalError::Hash { line: number, expected, found });
+                }
+                Some(found) if *found != line => return Err(JournalError::Result { line: number }),
+                _ => {}
             }
         }
         Ok(journal)
+    }
+
+    /// The game after its first answers: what happened later is forgotten ("what if").
+    ///
+    /// # Errors
+    /// A card or answer that is refused, which only happens if the journal was changed.
+    pub fn fork(&self, answers: usize, cards: &dyn CardSource) -> Result<Self, JournalError> {
+        let mut journal = Self::start(self.header.clone(), cards)?;
+        for (index, line) in self.lines.iter().enumerate().take(answers) {
+            journal
+                .submit(line.player, line.decision, line.answer.clone())
+                .map_err(|source| JournalError::Refused { line: index + 2, source })?;
+        }
+        Ok(journal)
+    }
+
+    /// The game without its last answers.
+    ///
+    /// # Errors
+    /// See [`fork`](Self::fork).
+    pub fn undo(&self, answers: usize, cards: &dyn CardSource) -> Result<Self, JournalError> {
+        self.fork(self.lines.len().saturating_sub(answers), cards)
     }
 }

@@ -41,6 +41,15 @@ impl DeckList {
         count(&self.main)
     }
 
+    /// The names of the main deck's cards, one for each copy.
+    #[must_use]
+    pub fn card_names(&self) -> Vec<String> {
+        let copies = |entry: &DeckEntry| {
+            std::iter::repeat_n(entry.name.clone(), usize::try_from(entry.count).unwrap_or(0))
+        };
+        self.main.iter().flat_map(copies).collect()
+    }
+
     #[must_use]
     pub fn sideboard_count(&self) -> u32 {
         count(&self.sideboard)

@@ -13,7 +13,10 @@ mod setup;
 pub use format::{Scenario, ScenarioFile};
 
 use crate::card::CardFace;
+use crate::cards::{Pool, compile};
 use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// Where the runner gets faces of cards from.
 pub trait CardSource {
@@ -28,12 +31,39 @@ pub struct PoolSource;
 
 impl CardSource for PoolSource {
     fn find_card(&self, name: &str) -> Result<CardFace, ScenarioError> {
-        let unknown = || ScenarioError::UnknownCard(name.to_string());
-        let pool = crate::cards::Pool::shipped().map_err(|_| unknown())?;
-        let facts = pool.find(name).ok_or_else(unknown)?;
-        crate::cards::compile(facts)
-            .map_err(|decline| ScenarioError::Declined(name.to_string(), format!("{decline:?}")))
+        let pool = Pool::shipped().map_err(|_| ScenarioError::UnknownCard(name.to_string()))?;
+        find_in_pool(pool, name)
     }
+}
+
+/// Cards of a pool, each compiled once.
+#[derive(Debug)]
+pub struct CachedSource<'p> {
+    pool: &'p Pool,
+    known: RefCell<BTreeMap<String, Result<CardFace, ScenarioError>>>,
+}
+
+impl<'p> CachedSource<'p> {
+    #[must_use]
+    pub fn new(pool: &'p Pool) -> Self {
+        Self { pool, known: RefCell::default() }
+    }
+}
+
+impl CardSource for CachedSource<'_> {
+    fn find_card(&self, name: &str) -> Result<CardFace, ScenarioError> {
+        if let Some(known) = self.known.borrow().get(name) {
+            return known.clone();
+        }
+        let face = find_in_pool(self.pool, name);
+        self.known.borrow_mut().insert(name.to_string(), face.clone());
+        face
+    }
+}
+
+fn find_in_pool(pool: &Pool, name: &str) -> Result<CardFace, ScenarioError> {
+    let facts = pool.find(name).ok_or_else(|| ScenarioError::UnknownCard(name.to_string()))?;
+    compile(facts).map_err(|decline| ScenarioError::Declined(name.to_string(), decline.to_string()))
 }
 
 /// What keeps a scenario from passing.

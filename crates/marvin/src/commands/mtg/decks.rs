@@ -139,7 +139,7 @@ pub(super) fn read_deck(file: &Path) -> Result<ImportedDeck, Failure> {
     })
 }
 
-fn load_deck(name: &str) -> Result<DeckList, Failure> {
+pub(super) fn load_deck(name: &str) -> Result<DeckList, Failure> {
     if let Some(shipped) = find_deck(name) {
         return Ok(shipped.deck.clone());
     }

@@ -1,8 +1,10 @@
-//! `marvin mtg`: cards, decks and scenarios of the rules engine for Magic.
+//! `marvin mtg`: cards, decks, scenarios and games of the rules engine for Magic.
 
 mod cards;
 mod decks;
+mod replay;
 mod scenario;
+mod simulate;
 
 use crate::failure::Failure;
 use clap::Subcommand;
@@ -12,7 +14,7 @@ use marvin_base::layout::Layout;
 use marvin_mtg::cards::Pool;
 use marvin_mtg::decks::{ShippedDeck, shipped_decks};
 
-/// Cards and decks of the rules engine for Magic (unofficial fan content)
+/// Cards, decks and games of the rules engine for Magic (unofficial fan content)
 #[derive(Debug, Subcommand)]
 pub(crate) enum MtgCommand {
     #[command(subcommand)]
@@ -20,6 +22,8 @@ pub(crate) enum MtgCommand {
     #[command(subcommand)]
     Decks(decks::DecksCommand),
     Scenario(scenario::ScenarioArguments),
+    Simulate(simulate::SimulateArguments),
+    Replay(replay::ReplayArguments),
 }
 
 pub(crate) fn run(command: MtgCommand) -> Result<Exit, Failure> {
@@ -27,6 +31,8 @@ pub(crate) fn run(command: MtgCommand) -> Result<Exit, Failure> {
         MtgCommand::Cards(command) => cards::run(command),
         MtgCommand::Decks(command) => decks::run(command),
         MtgCommand::Scenario(arguments) => scenario::run(&arguments),
+        MtgCommand::Simulate(arguments) => simulate::run(&arguments),
+        MtgCommand::Replay(arguments) => replay::run(&arguments),
     }
 }
 

@@ -1,31 +1,29 @@
-//! Players without a model: the random player, for fuzzing and as a measure of others.
+//! The random player: for fuzzing, and as a measure of others.
 
-use crate::ability::Zone;
-use crate::card::CardFace;
+use super::{GamePlayer, Observation};
+use crate::action::Action;
 use crate::decision::{Answer, Decision, DecisionKind};
 use crate::engine::MTGEngine;
-use crate::ids::{Entity, ObjectId, PlayerId};
+use crate::ids::Entity;
 use crate::rng::RandomStream;
-use crate::state::{GameState, ObjectKind};
-use crate::task::Task;
 
-impl MTGEngine {
-    /// New game of two decks; the starting player is drawn by lot and chooses to play or draw.
+/// Player that takes any legal answer.
+#[derive(Debug, Clone)]
+pub struct RandomPlayer {
+    random: RandomStream,
+}
+
+impl RandomPlayer {
     #[must_use]
-    pub fn new_game(seed: u64, decks: [&[CardFace]; 2]) -> Self {
-        let mut state = GameState::new(seed);
-        for (player, deck) in PlayerId::BOTH.into_iter().zip(decks) {
-            let mut library: Vec<ObjectId> = Vec::with_capacity(deck.len());
-            for card in deck {
-                let face = state.faces.intern(card);
-                library.push(state.add_object(ObjectKind::Card, face, player, Zone::Library));
-            }
-            state.player_mut(player).library = library;
-        }
-        let first = PlayerId(u8::from(state.random.below(2) == 1));
-        state.active = first;
-        state.tasks.push(Task::ChooseStart(first));
-        Self::from_state(state)
+    pub fn new(seed: u64) -> Self {
+        Self { random: RandomStream::new(seed) }
+    }
+}
+
+impl GamePlayer for RandomPlayer {
+    fn answer(&mut self, observation: &Observation) -> Answer {
+        let Some(decision) = observation.decision() else { return Answer::Action(Box::new(Action::Pass)) };
+        random_answer(observation.engine(), decision, &mut self.random)
     }
 }
 
@@ -36,8 +34,7 @@ pub fn random_answer(engine: &MTGEngine, decision: &Decision, random: &mut Rando
         DecisionKind::Priority => {
             let mut actions = engine.list_actions(decision.player);
             let index = random.below(actions.len());
-            let action =
-                if index < actions.len() { actions.swap_remove(index) } else { crate::action::Action::Pass };
+            let action = if index < actions.len() { actions.swap_remove(index) } else { Action::Pass };
             Answer::Action(Box::new(action))
         }
         DecisionKind::DeclareAttackers => random_attack(engine, decision, random),
