@@ -192,6 +192,8 @@ pub enum RefusalReason {
     WrongKind,
     #[error("option {0} does not exist")]
     NoSuchOption(u32),
+    #[error("the question has no id `{0}`")]
+    UnknownId(String),
     #[error("option {0} is chosen twice")]
     Repeated(u32),
     #[error("{got} chosen, but {min} to {max} are needed")]

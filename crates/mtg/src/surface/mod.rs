@@ -3,12 +3,19 @@
 //! Every listed action is complete and is accepted; the list is made by the planner that also carries
 //! it out. Targets are listed as combinations, at most [`MAX_COMBINATIONS`] for each card and mode.
 
+mod compact;
 mod schema;
+mod stops;
 
+pub use compact::{
+    AmountSchema, AnswerProperties, AnswerSchema, ChoiceSchema, CompactAnswer, CompactOption,
+    CompactQuestion, ConstSchema, ListSchema, PairSchema, SchemaType,
+};
 pub use schema::{
     ActionSchema, ActionType, ActivateChoice, AttackSchema, BlockSchema, BlockerChoice, CardChoice,
     CastChoice, Choices, DecisionSchema, ManaChoice,
 };
+pub use stops::Stops;
 
 use crate::ability::{Ability, Body, KeywordAbility, TargetSpec, Zone};
 use crate::action::{Action, ActivateAction, CastAction, Payment};

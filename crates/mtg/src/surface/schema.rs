@@ -46,6 +46,7 @@ impl MTGEngine {
                     resolve_decision: Some(DecisionSchema {
                         kind,
                         options: decision.options.clone(),
+                        labels: decision.options.iter().map(|option| self.option_label(option)).collect(),
                         min: decision.min,
                         max: decision.max,
                         total: divides.then_some(decision.total),
@@ -295,6 +296,8 @@ pub struct BlockerChoice {
 pub struct DecisionSchema {
     pub kind: DecisionKind,
     pub options: Vec<Choosable>,
+    /// What each option is.
+    pub labels: Vec<String>,
     pub min: u32,
     pub max: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
