@@ -419,8 +419,8 @@ impl MTGEngine {
         }
     }
 
-    /// London mulligan: players declare in turn order, then redraw together (103.5). Cards go to the
-    /// bottom right after each redraw; the number of cards kept is the same.
+    /// London mulligan: players declare in turn order, then redraw together; who keeps puts a card on
+    /// the bottom for each mulligan taken (103.5).
     pub(crate) fn run_mulligan(&mut self) -> Flow<()> {
         let labels = [OptionLabel::Keep, OptionLabel::Mulligan];
         let mut again = Vec::new();
@@ -438,19 +438,20 @@ impl MTGEngine {
                 again.push(player);
             }
         }
-        for player in kept {
-            self.state.player_mut(player).kept = true;
+        if !again.is_empty() {
+            self.state.tasks.push(Task::Mulligan);
         }
-        if again.is_empty() {
-            return Ok(());
-        }
-        self.state.tasks.push(Task::Mulligan);
-        for player in again.into_iter().rev() {
+        for player in again {
             self.redraw(player);
+            self.state.player_mut(player).mulligans += 1;
+        }
+        for player in kept.into_iter().rev() {
             let own = self.state.player_mut(player);
-            own.mulligans += 1;
-            let count = own.mulligans;
-            self.state.tasks.push(Task::Bottom(player, count));
+            own.kept = true;
+            if own.mulligans > 0 {
+                let count = own.mulligans;
+                self.state.tasks.push(Task::Bottom(player, count));
+            }
         }
         Ok(())
     }
