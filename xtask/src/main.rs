@@ -14,6 +14,7 @@ mod fuzz;
 mod kill_tests;
 mod licences;
 mod mcp;
+mod mtg_fuzz;
 mod notices;
 mod npm;
 mod output;
@@ -45,6 +46,8 @@ cargo xtask turns [N]       kill a user's turn N times (default 200) at random m
 cargo xtask approvals [N]   kill the approval of a memory N times (default 200) at random moments, and compare ledger and memory
 cargo xtask web-fuzz [--minutes N]
                             Schemathesis over the OpenAPI description of the browser UI (default 10 minutes): no server error
+cargo xtask mtg-fuzz [--games N] [--cards N] [--first N]
+                            random games of Magic over all pairs of decks (default 20000), and one for each supported card
 cargo xtask pipeline-kills [N]
                             kill a whole pipeline N times (default 30) at random moments, resume it, and compare the results
 cargo xtask self-improve-kills [N]
@@ -83,6 +86,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["attack", rest @ ..] => attack::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["web-fuzz", rest @ ..] => web_fuzz::run(rest),
+        ["mtg-fuzz", rest @ ..] => mtg_fuzz::run(rest),
         ["census", rest @ ..] => census::run(rest),
         ["deny"] => licences::deny(),
         ["timings", rest @ ..] => timings::run(rest),

@@ -30,7 +30,11 @@ pub(crate) fn target_specs<'a>(body: &'a Body, modes: &[u8]) -> Vec<&'a TargetSp
 impl MTGEngine {
     /// Least and greatest number of targets of a slot.
     pub(crate) fn target_range(&self, spec: &TargetSpec, context: &Context) -> (usize, usize) {
-        let max = usize::try_from(self.view().amount(&spec.max, context)).unwrap_or(0);
+        let mut max = usize::try_from(self.view().amount(&spec.max, context)).unwrap_or(0);
+        if let Some(total) = &spec.divided {
+            // Each target gets at least one (601.2d).
+            max = max.min(usize::try_from(self.view().amount(total, context)).unwrap_or(0));
+        }
         let min = if spec.exact { max } else { usize::from(spec.min).min(max) };
         (min, max)
     }

@@ -1,209 +1,359 @@
-//! Random games over pairs of shipped decks. `MTG_FUZZ_GAMES` sets their number.
+//! Random games: over all pairs of shipped decks, and one for each supported card.
+//!
+//! `MTG_FUZZ_GAMES` and `MTG_FUZZ_CARDS` set their numbers, `MTG_FUZZ_FIRST` the first one;
+//! `cargo xtask mtg-fuzz` sets all of them. A failure names the game, which is repeated by its
+//! number alone.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::indexing_slicing
+)]
 
-use marvin_mtg::card::CardFace;
-use marvin_mtg::decision::DecisionKind;
-use marvin_mtg::ids::PlayerId;
-use marvin_mtg::journal::{GameJournal, JOURNAL_VERSION, JournalHeader};
+use marvin_mtg::MTGEngine;
+use marvin_mtg::ability::Zone;
+use marvin_mtg::action::{Action, ActivateAction, CastAction, Payment};
+use marvin_mtg::cards::{Pool, compile};
+use marvin_mtg::decision::{Answer, Decision, DecisionKind};
+use marvin_mtg::decks::shipped_decks;
+use marvin_mtg::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
+use marvin_mtg::journal::{GameJournal, JournalHeader};
 use marvin_mtg::players::random_answer;
 use marvin_mtg::rng::RandomStream;
-use marvin_mtg::scenario::{CardSource, PoolSource, ScenarioError};
-use marvin_mtg::{MTGEngine, Status};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use marvin_mtg::scenario::{CachedSource, CardSource};
+use marvin_mtg::state::{CastWay, ObjectKind};
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-const DEFAULT_GAMES: u64 = 20;
-const MAX_DECISIONS: usize = 6000;
+const DEFAULT_GAMES: u64 = 12;
+const DEFAULT_CARDS: u64 = 40;
+const MAX_DECISIONS: usize = 20_000;
+/// Decisions of a game for one card; it need not end.
+const MAX_CARD_DECISIONS: usize = 300;
+/// Every so many decisions all listed actions are tried, and the views are compared.
+const THOROUGH_EVERY: usize = 25;
+/// Answers that must be refused, for each decision with a thorough check.
+const WRONG_ANSWERS: usize = 12;
+/// Every so many games the journal is replayed.
+const REPLAY_EVERY: u64 = 10;
+/// Failures that are printed before the run stops.
+const MAX_FAILURES: usize = 20;
 
-/// Compiled cards, so that each is compiled once.
-#[derive(Default)]
-struct CachedSource {
-    known: RefCell<BTreeMap<String, Option<CardFace>>>,
+/// Numbers of all games, for the last line of a run.
+#[derive(Debug, Default)]
+struct Counts {
+    games: u64,
+    decisions: u64,
+    listed: u64,
+    refused: u64,
+    views: u64,
+    replays: u64,
 }
 
-impl CardSource for CachedSource {
-    fn find_card(&self, name: &str) -> Result<CardFace, ScenarioError> {
-        let known = self.known.borrow().get(name).cloned();
-        let face = known.unwrap_or_else(|| {
-            let face = PoolSource.find_card(name).ok();
-            self.known.borrow_mut().insert(name.to_string(), face.clone());
-            face
-        });
-        face.ok_or_else(|| ScenarioError::UnknownCard(name.to_string()))
-    }
+fn read_count(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Cards of a colour that compile, with lands: a deck of 40.
-fn decks(cards: &CachedSource) -> Vec<Vec<String>> {
-    let themes: [(&str, &[&str]); 5] = [
-        (
-            "Plains",
-            &[
-                "White Knight",
-                "Silvercoat Lion",
-                "Elite Vanguard",
-                "Glorious Anthem",
-                "Raise the Alarm",
-                "Cloudshift",
-                "Ajani's Sunstriker",
-                "Wrath of God",
-            ],
-        ),
-        (
-            "Island",
-            &[
-                "Merfolk Looter",
-                "Maritime Guard",
-                "Unsummon",
-                "Counterspell",
-                "Clone",
-                "Mind Control",
-                "Fortress Crab",
-                "Waterfall Aerialist",
-            ],
-        ),
-        (
-            "Swamp",
-            &[
-                "Typhoid Rats",
-                "Murder",
-                "Drudge Skeletons",
-                "Blood Artist",
-                "Last Gasp",
-                "Geralf's Messenger",
-                "Altar's Reap",
-                "Alley Strangler",
-            ],
-        ),
-        (
-            "Mountain",
-            &[
-                "Lightning Bolt",
-                "Raging Goblin",
-                "Hill Giant",
-                "Monastery Swiftspear",
-                "Pyroclasm",
-                "Act of Treason",
-                "Warmind Infantry",
-                "Markov Blademaster",
-            ],
-        ),
-        (
-            "Forest",
-            &[
-                "Grizzly Bears",
-                "Llanowar Elves",
-                "Craw Wurm",
-                "Colossal Dreadmaw",
-                "Titanic Growth",
-                "Battlegrowth",
-                "Ambush Viper",
-                "Centaur Courser",
-            ],
-        ),
-    ];
-    let mut all = Vec::new();
-    for (land, spells) in themes {
-        let mut deck: Vec<String> = vec![land.to_string(); 17];
-        for name in spells {
-            if cards.find_card(name).is_ok() {
-                deck.extend(vec![(*name).to_string(); 3]);
-            }
-        }
-        all.push(deck);
-    }
-    all
+/// The supported cards of each shipped deck.
+fn deck_names(cards: &CachedSource<'_>) -> Vec<Vec<String>> {
+    let names = |deck: &marvin_mtg::decks::ShippedDeck| {
+        let entries = deck.deck.main.iter().filter(|entry| cards.find_card(&entry.name).is_ok());
+        entries
+            .flat_map(|entry| std::iter::repeat_n(entry.name.clone(), usize::try_from(entry.count).unwrap()))
+            .collect()
+    };
+    shipped_decks().iter().map(names).collect()
 }
 
-fn count_cards(engine: &MTGEngine, player: PlayerId) -> usize {
+/// Every card is in the zone that it says, in the list of that zone, once, and none is missing.
+fn check_zones(engine: &MTGEngine, cards: [usize; 2]) {
     let state = engine.state();
-    state
-        .objects
-        .iter()
-        .filter(|object| object.owner == player && object.kind == marvin_mtg::state::ObjectKind::Card)
-        .count()
-}
-
-fn play(header: JournalHeader, seed: u64, cards: &CachedSource) -> GameJournal {
-    let mut journal = GameJournal::start(header, cards).expect("decks of supported cards");
-    let mut random = RandomStream::new(seed);
-    let before = PlayerId::BOTH.map(|player| count_cards(journal.engine(), player));
-    for _ in 0..MAX_DECISIONS {
-        let Some(decision) = journal.engine().decision().cloned() else { break };
-        let mut answer = random_answer(journal.engine(), &decision, &mut random);
-        if decision.kind == DecisionKind::Priority {
-            let other = decision.player.opponent();
-            let refused = journal.engine().clone().submit(other, decision.number, answer.clone());
-            assert!(refused.is_err(), "the other player cannot answer");
-            answer = random_answer(journal.engine(), &decision, &mut random);
-        }
-        let hash = journal.engine().state().state_hash();
-        if let Err(refusal) = journal.submit(decision.player, decision.number, answer.clone()) {
-            panic!(
-                "listed answer {answer:?} to {decision:?} is refused: {refusal} (seed {seed}, hash {hash:x})"
-            );
+    let mut listed: BTreeSet<ObjectId> = BTreeSet::new();
+    for zone in [Zone::Library, Zone::Hand, Zone::Battlefield, Zone::Graveyard, Zone::Exile, Zone::Stack] {
+        for id in state.zone_objects(zone) {
+            assert!(listed.insert(id), "{id:?} is listed twice");
+            assert_eq!(state.object(id).zone, zone, "{id:?} is listed in another zone");
         }
     }
-    let after = PlayerId::BOTH.map(|player| count_cards(journal.engine(), player));
-    assert_eq!(before, after, "cards are conserved per owner (seed {seed})");
+    for player in PlayerId::BOTH {
+        let own = state.objects.iter().filter(|object| {
+            object.owner == player && object.kind == ObjectKind::Card && object.zone != Zone::Command
+        });
+        let mut count = 0;
+        for object in own {
+            assert!(listed.contains(&object.id), "{object:?} is in no zone");
+            count += 1;
+        }
+        assert_eq!(count, cards[usize::from(player.0)], "cards of player {}", player.0);
+    }
+}
+
+/// Views of two games that differ only in hidden cards are equal.
+fn check_views(engine: &MTGEngine, random: &mut RandomStream) {
+    for player in PlayerId::BOTH {
+        let mut other = engine.clone();
+        let state = other.state_mut();
+        let mut hidden: Vec<ObjectId> = state.player(player.opponent()).hand.clone();
+        hidden.extend(state.zone_objects(Zone::Library));
+        let mut faces: Vec<FaceId> = hidden.iter().map(|id| state.object(*id).face).collect();
+        random.shuffle(&mut faces);
+        for (id, face) in hidden.iter().zip(faces) {
+            state.object_mut(*id).unwrap().face = face;
+        }
+        assert_eq!(other.visible(player), engine.visible(player), "the view of player {}", player.0);
+    }
+}
+
+/// Answers that no rule allows: other players, old numbers, unknown objects, wrong kinds.
+fn wrong_answer(
+    engine: &MTGEngine,
+    decision: &Decision,
+    random: &mut RandomStream,
+) -> (PlayerId, u32, Answer) {
+    let player = decision.player;
+    let objects = &engine.state().objects;
+    let object = objects[random.below(objects.len())].id;
+    let stale = ObjectId(object.0.wrapping_add(1 << 20));
+    let right = random_answer(engine, decision, random);
+    match random.below(6) {
+        0 => (player.opponent(), decision.number, right),
+        1 => (player, decision.number.wrapping_add(1), right),
+        2 => (player, decision.number, Answer::Action(Box::new(Action::PlayLand { card: stale }))),
+        3 => {
+            let cast = CastAction {
+                card: if decision.kind == DecisionKind::Priority { stale } else { object },
+                way: CastWay::Free,
+                modes: vec![9],
+                targets: Vec::new(),
+                x: 0,
+                kicked: 0,
+                buyback: false,
+                additional: 0,
+                payment: Payment::default(),
+            };
+            (player, decision.number, Answer::Action(Box::new(Action::Cast(cast))))
+        }
+        4 => {
+            let activate = ActivateAction {
+                source: object,
+                ability: AbilityRef::Loose(u16::MAX),
+                modes: Vec::new(),
+                targets: Vec::new(),
+                x: 0,
+                mana: 0,
+                payment: Payment::default(),
+            };
+            (player, decision.number, Answer::Action(Box::new(Action::Activate(activate))))
+        }
+        _ => {
+            let answer = match decision.kind {
+                DecisionKind::DeclareAttackers => Answer::Attack(vec![(stale, Entity::Player(player))]),
+                DecisionKind::DeclareBlockers => Answer::Block(vec![(stale, stale)]),
+                DecisionKind::Priority => Answer::Options(vec![0]),
+                _ => Answer::Options(vec![u32::MAX]),
+            };
+            (player, decision.number, answer)
+        }
+    }
+}
+
+/// Actions on objects that the list of actions does not have must be refused.
+fn unlisted_action(engine: &MTGEngine, listed: &[Action], random: &mut RandomStream) -> Option<Action> {
+    let objects = &engine.state().objects;
+    let id = objects[random.below(objects.len())].id;
+    let known = listed.iter().any(|action| match action {
+        Action::PlayLand { card } => *card == id,
+        Action::Cast(cast) => cast.card == id,
+        Action::Activate(activate) => activate.source == id,
+        Action::Pass | Action::Concede => false,
+    });
+    (!known).then_some(Action::PlayLand { card: id })
+}
+
+fn check_thoroughly(
+    journal: &GameJournal,
+    decision: &Decision,
+    random: &mut RandomStream,
+    counts: &mut Counts,
+) {
+    let engine = journal.engine();
+    let hash = engine.state().state_hash();
+    let listed = engine.list_actions(decision.player);
+    for action in &listed {
+        let mut trial = engine.clone();
+        let answer = Answer::Action(Box::new(action.clone()));
+        if let Err(refusal) = trial.submit(decision.player, decision.number, answer) {
+            panic!("the listed action `{}` is refused: {refusal}\n{action:?}", engine.label(action));
+        }
+        counts.listed += 1;
+    }
+    let mut trial = engine.clone();
+    for _ in 0..WRONG_ANSWERS {
+        let (player, number, answer) = wrong_answer(engine, decision, random);
+        let shown = format!("{answer:?}");
+        assert!(trial.submit(player, number, answer).is_err(), "accepted: {shown} to {decision:?}");
+        assert_eq!(trial.state().state_hash(), hash, "a refused answer changed the state: {shown}");
+        counts.refused += 1;
+        if let Some(action) = unlisted_action(engine, &listed, random) {
+            let shown = format!("{action:?}");
+            let answer = Answer::Action(Box::new(action));
+            assert!(trial.submit(decision.player, decision.number, answer).is_err(), "accepted: {shown}");
+            assert_eq!(trial.state().state_hash(), hash, "a refused answer changed the state: {shown}");
+            counts.refused += 1;
+        }
+    }
+    check_views(engine, random);
+    counts.views += 2;
+}
+
+/// Plays one game by random answers; `choose` may prefer one.
+fn play(
+    header: JournalHeader,
+    cards: &CachedSource<'_>,
+    limit: usize,
+    counts: &mut Counts,
+    choose: &mut dyn FnMut(&MTGEngine, &Decision, &mut RandomStream) -> Option<Answer>,
+) -> GameJournal {
+    let mut random = RandomStream::new(header.seed ^ 0x5bd1_e995);
+    let sizes = [header.decks[0].len(), header.decks[1].len()];
+    let mut journal = GameJournal::start(header, cards).expect("decks of supported cards");
+    for index in 0..limit {
+        let Some(decision) = journal.engine().decision().cloned() else { break };
+        if index % THOROUGH_EVERY == 0 {
+            check_zones(journal.engine(), sizes);
+            check_thoroughly(&journal, &decision, &mut random, counts);
+        }
+        let answer = choose(journal.engine(), &decision, &mut random)
+            .unwrap_or_else(|| random_answer(journal.engine(), &decision, &mut random));
+        if let Err(refusal) = journal.submit(decision.player, decision.number, answer.clone()) {
+            panic!("the answer {answer:?} to {decision:?} is refused: {refusal}");
+        }
+        counts.decisions += 1;
+    }
+    check_zones(journal.engine(), sizes);
+    counts.games += 1;
     journal
 }
 
-#[test]
-fn random_games_end_and_replay() {
-    let games =
-        std::env::var("MTG_FUZZ_GAMES").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_GAMES);
-    let cards = CachedSource::default();
-    let decks = decks(&cards);
-    let mut ended = 0;
-    let mut decisions = 0;
-    for seed in 0..games {
-        let index = usize::try_from(seed).unwrap();
-        let first = decks[index % decks.len()].clone();
-        let second = decks[(index / decks.len() + index) % decks.len()].clone();
-        let header = JournalHeader { version: JOURNAL_VERSION, seed, decks: [first, second] };
-        let journal = play(header, seed, &cards);
-        decisions += journal.lines.len();
-        if let Some(_outcome) = journal.engine().outcome() {
-            ended += 1;
-        }
-        if seed % 5 == 0 {
-            let text = journal.to_text().unwrap();
-            let again = GameJournal::replay(&text, &cards, None).expect("replay with equal hashes");
-            assert_eq!(again.to_text().unwrap(), text);
-            let mut fork = GameJournal::replay(&text, &cards, Some(10)).expect("fork").engine().clone();
-            assert!(matches!(fork.advance(), Status::Waiting(_) | Status::Over(_)));
-        }
-    }
-    eprintln!("{games} games, {ended} ended, {decisions} decisions");
-    assert_eq!(ended, games);
+/// Runs a game and returns what went wrong.
+fn find_failure(game: impl FnOnce()) -> Option<String> {
+    let failure = catch_unwind(AssertUnwindSafe(game)).err()?;
+    let text = failure
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| failure.downcast_ref::<&str>().map(ToString::to_string));
+    Some(text.unwrap_or_default())
+}
+
+fn report(failures: &[String]) {
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
-fn views_depend_only_on_visible_cards() {
-    let cards = CachedSource::default();
-    let decks = decks(&cards);
-    let header =
-        JournalHeader { version: JOURNAL_VERSION, seed: 3, decks: [decks[0].clone(), decks[3].clone()] };
-    let mut journal = GameJournal::start(header, &cards).unwrap();
-    let mut random = RandomStream::new(3);
-    for _ in 0..120 {
-        let Some(decision) = journal.engine().decision().cloned() else { break };
-        let seen = serde_json::to_string(&journal.engine().visible(PlayerId(0))).unwrap();
-        // The opponent's hand and both libraries get other cards; the view stays the same.
-        let mut other = journal.engine().clone();
-        let hidden = other.state().player(PlayerId(1)).hand.clone();
-        let swap = other.state().faces.len() - 1;
-        for id in hidden.iter().chain(other.state().player(PlayerId(0)).library.clone().iter()) {
-            if let Some(object) = other.state_mut().object_mut(*id) {
-                object.face = marvin_mtg::ids::FaceId(u16::try_from(swap).unwrap());
+fn random_games_over_pairs_of_decks() {
+    let cards = CachedSource::new(Pool::shipped().unwrap());
+    let decks = deck_names(&cards);
+    let (first, games) = (read_count("MTG_FUZZ_FIRST", 0), read_count("MTG_FUZZ_GAMES", DEFAULT_GAMES));
+    let mut counts = Counts::default();
+    let mut failures: Vec<String> = Vec::new();
+    for seed in first..first + games {
+        // Steps of a number without common factors reach all pairs, different ones first.
+        let pair = usize::try_from(seed).unwrap() * 1021 % (decks.len() * decks.len());
+        let (one, two) = (pair / decks.len(), pair % decks.len());
+        let header = JournalHeader::new(seed, [decks[one].clone(), decks[two].clone()]);
+        let failure = find_failure(|| {
+            let journal = play(header, &cards, MAX_DECISIONS, &mut counts, &mut |_, _, _| None);
+            assert!(journal.engine().outcome().is_some(), "the game does not end");
+            if seed % REPLAY_EVERY == 0 {
+                let text = journal.to_text().unwrap();
+                let again = GameJournal::replay(&text, &cards, None).expect("replay with equal hashes");
+                assert_eq!(again.to_text().unwrap(), text);
+                counts.replays += 1;
+            }
+        });
+        if let Some(failure) = failure {
+            let ids = [&shipped_decks()[one].id, &shipped_decks()[two].id];
+            eprintln!("game {seed} ({} against {}): {failure}", ids[0], ids[1]);
+            failures.push(format!("game {seed}: {failure}"));
+            if failures.len() >= MAX_FAILURES {
+                break;
             }
         }
-        if decision.player == PlayerId(1) || decision.kind == DecisionKind::Priority {
-            assert_eq!(serde_json::to_string(&other.visible(PlayerId(0))).unwrap(), seen);
-        }
-        let answer = random_answer(journal.engine(), &decision, &mut random);
-        journal.submit(decision.player, decision.number, answer).unwrap();
     }
+    eprintln!("{counts:?}");
+    report(&failures);
+}
+
+/// Deck for a card: many copies, all basic lands, creatures as targets.
+fn deck_for(name: &str) -> Vec<String> {
+    let mut deck: Vec<String> = Vec::new();
+    deck.extend(std::iter::repeat_n(name.to_string(), 10));
+    for land in ["Plains", "Island", "Swamp", "Mountain", "Forest"] {
+        deck.extend(std::iter::repeat_n(land.to_string(), 5));
+    }
+    for other in ["Grizzly Bears", "Ornithopter", "Giant Growth", "Shock", "Raise the Alarm"] {
+        deck.push(other.to_string());
+    }
+    deck
+}
+
+fn is_about(engine: &MTGEngine, action: &Action, name: &str) -> bool {
+    let card = match action {
+        Action::PlayLand { card } => *card,
+        Action::Cast(cast) => cast.card,
+        _ => return false,
+    };
+    engine.view().name(card) == name
+}
+
+#[test]
+fn each_supported_card_is_played() {
+    let pool = Pool::shipped().unwrap();
+    let cards = CachedSource::new(pool);
+    let supported: Vec<&str> =
+        pool.iter().filter(|facts| compile(facts).is_ok()).map(|facts| facts.name.as_str()).collect();
+    let (first, count) = (read_count("MTG_FUZZ_FIRST", 0), read_count("MTG_FUZZ_CARDS", DEFAULT_CARDS));
+    let mut counts = Counts::default();
+    let mut failures: Vec<String> = Vec::new();
+    let mut never: Vec<&str> = Vec::new();
+    let step = if count < 1000 { 379 } else { 1 };
+    for number in first..first + count {
+        let index = usize::try_from(number * step).unwrap() % supported.len();
+        let name = supported[index];
+        let mut played = 0;
+        let header = JournalHeader::new(number, [deck_for(name), deck_for("Grizzly Bears")]);
+        let failure = find_failure(|| {
+            play(header, &cards, MAX_CARD_DECISIONS, &mut counts, &mut |engine, decision, random| {
+                if decision.kind != DecisionKind::Priority || played > 6 {
+                    return None;
+                }
+                let actions = engine.list_actions(decision.player);
+                let wanted: Vec<&Action> =
+                    actions.iter().filter(|action| is_about(engine, action, name)).collect();
+                let lands = || actions.iter().find(|action| matches!(action, Action::PlayLand { .. }));
+                let action = if wanted.is_empty() {
+                    // Mana is kept for the card.
+                    lands().or(actions.first()).filter(|_| played == 0)?
+                } else {
+                    played += 1;
+                    wanted[random.below(wanted.len())]
+                };
+                Some(Answer::Action(Box::new(action.clone())))
+            });
+        });
+        if let Some(failure) = failure {
+            eprintln!("card {number} ({name}): {failure}");
+            failures.push(format!("card {number} ({name}): {failure}"));
+            if failures.len() >= MAX_FAILURES {
+                break;
+            }
+        } else if played == 0 {
+            never.push(name);
+        }
+    }
+    eprintln!("{counts:?}");
+    eprintln!("never played: {never:?}");
+    report(&failures);
 }
