@@ -28,7 +28,7 @@ const MAX_ANSWERS: usize = 20_000;
 )]
 pub(crate) struct SimulateArguments {
     /// The two players
-    #[arg(long, value_delimiter = ',', num_args = 1.., default_value = "heuristic,random", value_name = "PLAYER,PLAYER")]
+    #[arg(long, value_delimiter = ',', default_value = "heuristic,random", value_name = "PLAYER,PLAYER")]
     players: Vec<PlayerKind>,
     /// Their decks: ids or names of shipped decks, or deck files
     #[arg(

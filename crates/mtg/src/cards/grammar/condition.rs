@@ -125,8 +125,11 @@ impl Phrase for MeasureCondition {
 }
 
 /// Who controls what a condition asks for.
-const CONTROLLERS: [(&str, Selector); 2] =
-    [("you control ", Selector::You), ("an opponent controls ", Selector::EachOpponent)];
+const CONTROLLERS: [(&str, Selector); 3] = [
+    ("you control ", Selector::You),
+    ("an opponent controls ", Selector::EachOpponent),
+    ("any player controls ", Selector::EachPlayer),
+];
 
 /// "You control a Forest", "you control three or more artifacts", "you control no other creatures".
 #[derive(Debug, Clone, Copy)]

@@ -16,6 +16,12 @@ impl ScenarioRun {
                 continue;
             }
             if let Some((answer, rest)) = self.convert(decision, &prepared.value) {
+                // Scripts may put cards on the bottom after each redraw; only the last time counts.
+                let skipped = decision.kind == DecisionKind::Bottom
+                    && self.engine.check_answer(decision, &answer).is_err();
+                if skipped {
+                    continue;
+                }
                 return Some((position, answer, rest));
             }
         }

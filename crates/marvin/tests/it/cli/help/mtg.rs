@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 #[test]
 fn cards() {
     assert_snapshot!(help("mtg"), @"
-    Cards and decks of the rules engine for Magic (unofficial fan content)
+    Cards, decks and games of the rules engine for Magic (unofficial fan content)
 
     Usage: marvin mtg <COMMAND>
 
@@ -14,6 +14,8 @@ fn cards() {
       cards     List supported cards and import facts of cards
       decks     List, show, import and export decks
       scenario  Run the rules scenarios of a file, one line for each
+      simulate  Let players without a model play games
+      replay    Replay the journal of a game and check the state after each line
 
     Options:
       -h, --help  Print help
@@ -170,5 +172,62 @@ fn decks() {
 
     Example:
       marvin mtg decks export dark_sacrifice --format cockatrice > deck.cod
+    ");
+}
+
+#[test]
+fn games() {
+    assert_snapshot!(help("mtg simulate"), @"
+    Let players without a model play games
+
+    Usage: marvin mtg simulate [OPTIONS]
+
+    Options:
+          --players <PLAYER,PLAYER>  The two players [default: heuristic,random] [possible values:
+                                     random, heuristic, mcts]
+          --decks <DECK,DECK>        Their decks: ids or names of shipped decks, or deck files [default:
+                                     boundless_elves,glorious_combat]
+          --games <N>                Number of games [default: 10]
+          --seed <SEED>              The seed of the first game; the others count on from it [default:
+                                     1]
+          --think-ms <MS>            How long `mcts` thinks about one decision [default: 500]
+          --iterations <N>           Iterations of `mcts` for one decision, in place of a time
+          --journals <DIR>           Write the journal of each game to this directory
+          --continue <FILE>          Play on from the last line of a journal
+          --json                     As JSON
+      -h, --help                     Print help
+
+    The players change seats after each game. Each knows only what its seat may know. With the same
+    seed, decks and players the games are the same, except for `mcts` with a time.
+
+    Examples:
+      marvin mtg simulate --players heuristic,random --decks boundless_elves,dark_sacrifice --games 100
+      marvin mtg simulate --players mcts,heuristic --iterations 200 --games 4 --journals games/
+      marvin mtg simulate --continue games/0.jsonl --players heuristic,heuristic
+    ");
+    assert_snapshot!(help("mtg replay"), @"
+    Replay the journal of a game and check the state after each line
+
+    Usage: marvin mtg replay [OPTIONS] <FILE>
+
+    Arguments:
+      <FILE>  The journal
+
+    Options:
+          --until <LINE>  Replay only up to this line of the file; line 1 is the header
+          --undo <N>      Leave off so many answers of the end
+          --fork <PATH>   Write the journal of the replayed lines to this file
+          --view <SEAT>   Show the game at the end as this seat sees it (0 or 1)
+          --json          As JSON
+      -h, --help          Print help
+
+    The first line that differs is named; the exit code is 1 then. A fork is a journal of the first
+    lines, from which `marvin mtg simulate --continue` plays on.
+
+    Examples:
+      marvin mtg replay game.jsonl
+      marvin mtg replay game.jsonl --until 40 --fork what-if.jsonl
+      marvin mtg replay game.jsonl --undo 1 --fork game.jsonl
+      marvin mtg replay game.jsonl --until 40 --view 0 --json | jq .view.battlefield
     ");
 }

@@ -56,7 +56,7 @@ fn the_program() {
       run-suite     Run the benchmark suite and write reports: JSON, Markdown, and a page with plots
       self-improve  Improve this checkout in parallel sessions, and merge the best verified result
       replay        Run a recorded run again and show the first point at which it differs
-      mtg           Cards and decks of the rules engine for Magic (unofficial fan content)
+      mtg           Cards, decks and games of the rules engine for Magic (unofficial fan content)
       schema        Print the JSON schema of a file that Marvin writes
       completions   Print a completion script for a shell
       man           Print the man page
