@@ -66,22 +66,17 @@ impl MTGEngine {
         let taps = ability.cost.parts.iter().any(|part| {
             matches!(part, crate::ability::CostPart::Tap | crate::ability::CostPart::SacrificeThis)
         });
-        let tapped: Vec<ObjectId> = cost
-            .parts
-            .iter()
-            .flat_map(|part| match part {
-                crate::costs::PaidPart::Move(ids, Zone::Battlefield, _) => ids.clone(),
-                _ => Vec::new(),
-            })
-            .collect();
+        let tapped = super::cost::tapped_objects(&cost);
         let free: Vec<ManaSource> = sources
             .iter()
             .filter(|source| !(tapped.contains(&source.id) || taps && busy(source)))
             .cloned()
             .collect();
+        let planned = self.planned_sources(&free, &action.payment)?;
         cost.mana = self
-            .plan_mana(player, &need, &free, &[], &[])
+            .plan_mana(player, &need, &planned, &[], &[])
             .ok_or_else(|| Refusal::new("602.2b", RefusalReason::CannotPayMana))?;
+        self.keep_surplus(&mut cost.mana, &planned, &action.payment);
         Ok(CastPlan { cost, context })
     }
 

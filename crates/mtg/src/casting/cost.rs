@@ -1,11 +1,11 @@
 //! Total cost of a spell (601.2f).
 
-use crate::ability::{Ability, Cost, CostChangeAmount, Filter, Keyword, KeywordAbility};
+use crate::ability::{Ability, Cost, CostChangeAmount, Filter, Keyword, KeywordAbility, Zone};
 use crate::action::CastAction;
 use crate::card::{CardFace, CardType, ManaCost};
 use crate::characteristics::AbilityClass;
 use crate::context::Context;
-use crate::costs::CostPlan;
+use crate::costs::{CostPlan, PaidPart};
 use crate::decision::{Refusal, RefusalReason};
 use crate::engine::MTGEngine;
 use crate::faces::{find_keyword_ability, has_printed_keyword};
@@ -61,10 +61,20 @@ impl MTGEngine {
         self.change_cost(player, cast.card, face, &mut need, context);
         let mut plan = CostPlan::default();
         self.plan_parts(&parts, context, &cast.payment.objects, &mut plan.parts)?;
-        let (convoke, delve) = self.helpers(player, cast, face);
+        let (mut convoke, delve) = self.helpers(player, cast, face);
+        // What is tapped for another part of the cost is not tapped for mana or convoke.
+        let busy = tapped_objects(&plan);
+        convoke.retain(|id| !busy.contains(id));
+        let free: Cow<'_, [ManaSource]> = if busy.is_empty() {
+            Cow::Borrowed(sources)
+        } else {
+            Cow::Owned(sources.iter().filter(|source| !busy.contains(&source.id)).cloned().collect())
+        };
+        let planned = self.planned_sources(&free, &cast.payment)?;
         plan.mana = self
-            .plan_mana(player, &need, sources, &convoke, &delve)
+            .plan_mana(player, &need, &planned, &convoke, &delve)
             .ok_or_else(|| Refusal::new("601.2h", RefusalReason::CannotPayMana))?;
+        self.keep_surplus(&mut plan.mana, &planned, &cast.payment);
         Ok(plan)
     }
 
@@ -164,6 +174,16 @@ impl MTGEngine {
         }
         need.generic = need.generic.saturating_sub(less + affinity);
     }
+}
+
+/// Permanents that a cost taps.
+pub(super) fn tapped_objects(plan: &CostPlan) -> Vec<ObjectId> {
+    let tapped = |part: &PaidPart| match part {
+        PaidPart::Move(ids, Zone::Battlefield, _) => ids.clone(),
+        PaidPart::Tap(id) => vec![*id],
+        _ => Vec::new(),
+    };
+    plan.parts.iter().flat_map(tapped).collect()
 }
 
 /// Filters of cost changes say "spell"; the card is not one yet when the cost is determined.

@@ -9,13 +9,16 @@
 mod solver;
 
 use crate::ability::{Ability, ActivatedAbility, Amount, CostPart, Effect, Filter, Instruction, ManaOutput};
+use crate::action::Payment;
 use crate::card::{CardType, Color, ManaCost, ManaKind, ManaSymbol};
 use crate::characteristics::{AbilityClass, RuleFlag};
 use crate::context::{Context, EventKind, EventRecord};
+use crate::decision::{Refusal, RefusalReason};
 use crate::engine::MTGEngine;
 use crate::ids::{AbilityRef, ObjectId, PlayerId};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use solver::Solver;
+use std::borrow::Cow;
 
 const ALL_COLORS: u8 = 0b01_1111;
 
@@ -292,10 +295,16 @@ impl MTGEngine {
             let unit = Unit { supply: Supply::Pool(kind), mask: bit(kind), generic: true, rank: 0 };
             units.extend((0..amount).map(|_| unit));
         }
+        let mut helpers: SmallVec<[(ObjectId, u8); 4]> = SmallVec::new();
         for id in convoke {
             let colors = self.view().characteristics(*id).colors;
             let mask = colors.iter().fold(0, |mask, color| mask | color_bit(color));
-            units.push(Unit { supply: Supply::Creature(*id), mask, generic: true, rank: 6 });
+            // A permanent is tapped once: for its mana or for convoke.
+            if sources.iter().any(|source| source.id == *id) {
+                helpers.push((*id, mask));
+            } else {
+                units.push(Unit { supply: Supply::Creature(*id), mask, generic: true, rank: 6 });
+            }
         }
         for id in delve {
             units.push(Unit { supply: Supply::Card(*id), mask: 0, generic: true, rank: 7 });
@@ -310,12 +319,65 @@ impl MTGEngine {
         }
         let any = self.has_rule(player, |rule| *rule == crate::ability::PlayerRule::SpendManaAsAnyColor);
         for costly in [false, true] {
-            let mut solver = Solver { sources, need, costly, life: own.life, any };
+            let helpers = helpers.clone();
+            let mut solver = Solver { sources, need, costly, life: own.life, any, helpers };
             if let Some(plan) = solver.with_several(&units, 0, &mut SmallVec::new()) {
                 return Some(plan);
             }
         }
         None
+    }
+
+    /// The sources of an explicit plan, each with the one kind of mana it is to add; all sources
+    /// without a plan (601.2g).
+    pub(crate) fn planned_sources<'s>(
+        &self,
+        sources: &'s [ManaSource],
+        payment: &Payment,
+    ) -> Result<Cow<'s, [ManaSource]>, Refusal> {
+        let Some(named) = &payment.mana else { return Ok(Cow::Borrowed(sources)) };
+        let refusal = || Refusal::new("601.2g", RefusalReason::CannotPayMana);
+        let mut planned: Vec<ManaSource> = Vec::with_capacity(named.len());
+        for (id, ability, position) in named {
+            let source = sources.iter().find(|source| source.id == *id).ok_or_else(refusal)?;
+            let option = source.options.iter().find(|option| option.ability == *ability);
+            let mut option = option.ok_or_else(refusal)?.clone();
+            if option.list.is_empty() {
+                let mut kinds = ManaKind::ALL.into_iter().filter(|kind| option.mask & bit(*kind) != 0);
+                option.mask = bit(kinds.nth(usize::from(*position)).ok_or_else(refusal)?);
+            }
+            option.costly = false;
+            if planned.iter().any(|known| known.id == *id) {
+                return Err(refusal());
+            }
+            planned.push(ManaSource { id: *id, options: smallvec![option], rank: source.rank });
+        }
+        Ok(Cow::Owned(planned))
+    }
+
+    /// Sources of an explicit plan that the cost does not need are tapped too; their mana stays.
+    pub(crate) fn keep_surplus(&self, plan: &mut ManaPlan, planned: &[ManaSource], payment: &Payment) {
+        if payment.mana.is_none() {
+            return;
+        }
+        for source in planned {
+            let used =
+                plan.taps.iter().any(|tap| tap.source == source.id) || plan.convoke.contains(&source.id);
+            let Some(option) = source.options.first().filter(|_| !used) else { continue };
+            let kind = ManaKind::ALL.into_iter().find(|kind| option.mask & bit(*kind) != 0);
+            let Some(kind) = kind else { continue };
+            plan.taps.push(ManaTap { source: source.id, ability: option.ability, kind });
+            let added: SmallVec<[ManaKind; 2]> = if option.list.is_empty() {
+                (0..option.amount).map(|_| kind).collect()
+            } else {
+                option.list.clone()
+            };
+            for kind in added {
+                if let Some(place) = plan.surplus.get_mut(kind.index()) {
+                    *place += 1;
+                }
+            }
+        }
     }
 
     pub(crate) fn can_pay_mana(&self, player: PlayerId, cost: &ManaCost, x: u32) -> bool {

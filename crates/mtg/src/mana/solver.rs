@@ -2,6 +2,7 @@
 
 use super::{ALL_COLORS, ManaNeed, ManaOption, ManaPlan, ManaSource, ManaTap, Supply, Unit, bit, color_bit};
 use crate::card::{ManaKind, ManaSymbol};
+use crate::ids::ObjectId;
 use smallvec::{SmallVec, smallvec};
 
 pub(super) struct Solver<'a> {
@@ -11,6 +12,8 @@ pub(super) struct Solver<'a> {
     pub(super) costly: bool,
     pub(super) life: i32,
     pub(super) any: bool,
+    /// Sources that can be tapped for convoke or improvise instead, with the colours they pay for.
+    pub(super) helpers: SmallVec<[(ObjectId, u8); 4]>,
 }
 
 type Active = SmallVec<[(usize, usize, ManaKind); 2]>;
@@ -67,8 +70,10 @@ impl Solver<'_> {
                 continue;
             }
             let usable = |option: &&ManaOption| option.amount == 1 && (self.costly || !option.costly);
-            let mask = source.options.iter().filter(usable).fold(0, |mask, option| mask | option.mask);
-            if mask != 0 {
+            let own = source.options.iter().filter(usable).fold(0, |mask, option| mask | option.mask);
+            let helper = self.helpers.iter().find(|helper| helper.0 == source.id);
+            let mask = own | helper.map_or(0, |helper| helper.1);
+            if mask != 0 || helper.is_some() {
                 // Less flexible sources of the same rank are used first.
                 let rank = 1 + source.rank * 8 + u8::try_from(mask.count_ones()).unwrap_or(0);
                 units.push(Unit { supply: Supply::Source(index), mask, generic: true, rank });
@@ -205,7 +210,10 @@ impl Solver<'_> {
                         *place += 1;
                     }
                 }
-                Supply::Source(source) => plan.taps.extend(self.tap(source, kind)),
+                Supply::Source(source) => match self.tap(source, kind) {
+                    Some(tap) => plan.taps.push(tap),
+                    None => plan.convoke.extend(self.sources.get(source).map(|own| own.id)),
+                },
                 Supply::Several(source, _, kind) => spent_several.push((source, kind)),
                 Supply::Creature(id) => plan.convoke.push(id),
                 Supply::Card(id) => plan.delve.push(id),
@@ -233,7 +241,9 @@ impl Solver<'_> {
 
     fn tap(&self, source: usize, kind: ManaKind) -> Option<ManaTap> {
         let own = self.sources.get(source)?;
-        let fits = |option: &&ManaOption| option.amount == 1 && option.mask & bit(kind) != 0;
+        let fits = |option: &&ManaOption| {
+            option.amount == 1 && option.mask & bit(kind) != 0 && (self.costly || !option.costly)
+        };
         let mut options: SmallVec<[&ManaOption; 2]> = own.options.iter().filter(fits).collect();
         options.sort_by_key(|option| option.costly);
         let option = options.first()?;
