@@ -10,6 +10,7 @@ mod grep;
 pub(crate) mod honesty;
 mod hook;
 mod memory;
+mod mtg;
 mod prompt;
 mod report;
 mod sandbox;
@@ -26,7 +27,7 @@ use serde_json::Value;
 /// A benchmark: returns a report whose `ok` says whether its targets are met.
 type Bench = fn() -> anyhow::Result<Value>;
 
-const BENCHMARKS: [(&str, Bench); 14] = [
+const BENCHMARKS: [(&str, Bench); 15] = [
     ("start", start::run),
     ("stream", stream::run),
     ("grep", grep::run),
@@ -41,6 +42,7 @@ const BENCHMARKS: [(&str, Bench); 14] = [
     ("sandbox", sandbox::run),
     ("prompt", prompt::run),
     ("skills", skills::run),
+    ("mtg", mtg::run),
 ];
 
 /// Runs one benchmark, or all; fails when a target is missed.
