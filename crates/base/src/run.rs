@@ -68,13 +68,27 @@ impl RunDirectory {
         }
     }
 
+    /// Opens the directory of a run with a given id, which is created if it does not exist.
+    ///
+    /// # Errors
+    /// When the id is not one of a run, or the directory cannot be opened.
+    pub fn open_or_create(runs: &Path, id: &str) -> std::io::Result<Self> {
+        if is_plain_id(id) {
+            std::fs::create_dir_all(runs)?;
+            match OpenDir::create(&runs.join(id)) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        RunDirectory::open(runs, id)
+    }
+
     /// Opens an existing run, to resume it.
     ///
     /// # Errors
     /// When the run does not exist, or its directory cannot be opened.
     pub fn open(runs: &Path, id: &str) -> std::io::Result<Self> {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        let started = ids::run_started(id).filter(|_| id.bytes().all(plain));
+        let started = ids::run_started(id).filter(|_| is_plain_id(id));
         let Some(started) = started else {
             return Err(std::io::Error::new(
                 std::io::ErrorKind::InvalidInput,
@@ -185,6 +199,12 @@ impl RunDirectory {
             WriteError { path: self.path().join(run_record::FILE).display().to_string(), ..error }
         })
     }
+}
+
+/// Whether an id names a run, and nothing outside the directory of runs.
+fn is_plain_id(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    ids::run_started(id).is_some() && id.bytes().all(plain)
 }
 
 /// Finds a run by its directory or by its id below `runs`.

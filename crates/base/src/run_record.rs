@@ -371,6 +371,22 @@ pub struct WorkflowRecord {
     /// How many steps have which status.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, usize>,
+    /// Where it runs, if other machines carry it out; this directory is then a copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetRecord>,
+}
+
+/// Where a workflow runs that other machines carry out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetRecord {
+    /// `HOST:PORT` of the server.
+    pub address: String,
+    /// The namespace of the server.
+    pub namespace: String,
+    /// The id of the run on the server.
+    pub id: String,
+    /// The id of its first history.
+    pub first_history: String,
 }
 
 /// The object behind `MARVIN_COST:`: exactly four keys.

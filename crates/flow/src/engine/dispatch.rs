@@ -242,73 +242,71 @@ impl Dispatcher {
     fn end(mut self, began: Instant) -> Result<Outcome, EngineError> {
         let dispatched = began.elapsed();
         self.write_events()?;
-        let mut counts = BTreeMap::new();
-        let state = self.machine.state();
-        for status in &state.status {
-            *counts.entry(status.word()).or_insert(0) += 1;
-        }
-        let status = status_of(&counts, state.stopping);
-        let all = (0_u32..).zip(&state.status);
-        let failed: Vec<u32> = all
-            .clone()
-            .filter(|(_, status)| **status == StepStatus::Failed)
-            .map(|(step, _)| step)
-            .take(MAX_LISTED_STEPS)
-            .collect();
-        let waiting: Vec<u32> = all
-            .filter(|(_, status)| **status == StepStatus::Blocked)
-            .map(|(step, _)| step)
-            .take(MAX_LISTED_STEPS)
-            .collect();
-        let mut outcome = Outcome {
-            run_id: String::new(),
-            run_path: PathBuf::new(),
-            status,
-            counts,
-            steps: self.workflow.steps.len(),
-            failed: Vec::new(),
-            waiting: Vec::new(),
-            unverified: state.unverified,
-            spent: false,
-            cost: None,
-            termination: state
-                .terminated
-                .as_ref()
-                .map(|(step, why)| (step_id(&self.workflow, *step).to_string(), why.clone())),
-            commits: self.commits,
-            finished: state.finished,
-            dispatched,
-            elapsed: Duration::ZERO,
-        };
-        for step in failed {
-            let data = self.last_transition(step)?;
-            if data.over.as_ref().is_some_and(|over| is_unverified(over.failure_signature.as_deref())) {
-                outcome.unverified = true;
-            }
-            outcome.spent |=
-                data.over.as_ref().is_some_and(|over| over.failure_signature.as_deref() == Some("max-cost"));
-            outcome.failed.push((step_id(&self.workflow, step).to_string(), data.error.unwrap_or_default()));
-        }
-        for step in waiting {
-            let data = self.last_transition(step)?;
-            outcome.waiting.push(BlockedStep {
-                step_id: step_id(&self.workflow, step).to_string(),
-                kind: data.blocked.unwrap_or_default(),
-                text: data.error.unwrap_or_default(),
-            });
-        }
+        let outcome = summarize(&self.machine, &mut |step| self.last_transition(step))?;
         self.record.close()?;
         files::write_state(self.directory.path(), &self.record, &self.workflow, &self.redactor)?;
         if outcome.status == super::WorkflowStatus::Succeeded {
             self.check_artifacts()?;
         }
-        Ok(outcome)
+        Ok(Outcome { commits: self.commits, dispatched, ..outcome })
     }
 
     pub(super) fn last_transition(&self, step: u32) -> Result<Data, EngineError> {
         let seq = self.seq.get(step as usize).copied().unwrap_or(0);
         Ok(if seq > 0 { Data::parse(&self.record.data(seq)?) } else { Data::default() })
     }
+}
+
+/// The outcome of a run in which nothing can begin; `last` gives the last transition of a step.
+pub(crate) fn summarize(
+    machine: &Machine,
+    last: &mut dyn FnMut(u32) -> Result<Data, EngineError>,
+) -> Result<Outcome, EngineError> {
+    let (workflow, state) = (machine.workflow(), machine.state());
+    let mut counts = BTreeMap::new();
+    for status in &state.status {
+        *counts.entry(status.word()).or_insert(0) += 1;
+    }
+    let with = |wanted: StepStatus| {
+        let all = (0_u32..).zip(&state.status).filter(move |(_, status)| **status == wanted);
+        all.map(|(step, _)| step).take(MAX_LISTED_STEPS)
+    };
+    let mut outcome = Outcome {
+        run_id: String::new(),
+        run_path: PathBuf::new(),
+        status: status_of(&counts, state.stopping),
+        counts,
+        steps: workflow.steps.len(),
+        failed: Vec::new(),
+        waiting: Vec::new(),
+        unverified: state.unverified,
+        spent: false,
+        cost: None,
+        termination: state
+            .terminated
+            .as_ref()
+            .map(|(step, why)| (step_id(workflow, *step).to_string(), why.clone())),
+        commits: 0,
+        finished: state.finished,
+        dispatched: Duration::ZERO,
+        elapsed: Duration::ZERO,
+    };
+    for step in with(StepStatus::Failed) {
+        let data = last(step)?;
+        let failure = data.over.as_ref().and_then(|over| over.failure_signature.as_deref());
+        outcome.unverified |= is_unverified(failure);
+        outcome.spent |= failure == Some("max-cost");
+        outcome.failed.push((step_id(workflow, step).to_string(), data.error.unwrap_or_default()));
+    }
+    for step in with(StepStatus::Blocked) {
+        let data = last(step)?;
+        outcome.waiting.push(BlockedStep {
+            step_id: step_id(workflow, step).to_string(),
+            kind: data.blocked.unwrap_or_default(),
+            text: data.error.unwrap_or_default(),
+        });
+    }
+    Ok(outcome)
 }
 
 pub(super) fn step_id(workflow: &Workflow, step: u32) -> &str {

@@ -29,7 +29,7 @@ const MAX_OUTPUTS_BYTES: usize = 4 * 1024 * 1024;
 
 /// A message to the dispatcher.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(crate) enum Event {
     Finished(u32, Box<AttemptResult>),
     /// The changes in a worktree were merged into the workspace, or conflict with it.
     Merged(u32, Box<AttemptResult>),
@@ -38,13 +38,13 @@ pub(super) enum Event {
 }
 
 #[derive(Debug)]
-pub(super) struct AttemptResult {
-    pub(super) order: Order,
-    pub(super) report: Report,
-    pub(super) progress: Progress,
-    pub(super) artifacts: Vec<Artifact>,
+pub(crate) struct AttemptResult {
+    pub(crate) order: Order,
+    pub(crate) report: Report,
+    pub(crate) progress: Progress,
+    pub(crate) artifacts: Vec<Artifact>,
     /// It was cancelled, so its effects are not known.
-    pub(super) stopped: bool,
+    pub(crate) stopped: bool,
 }
 
 /// A job for an executor.
@@ -57,18 +57,18 @@ pub(super) enum Job {
 
 /// An attempt to be made.
 #[derive(Debug)]
-pub(super) struct Start {
-    pub(super) step: u32,
-    pub(super) order: Order,
-    pub(super) worker: Arc<dyn Worker>,
-    pub(super) writes: bool,
-    pub(super) worktree: bool,
-    pub(super) timeout: Option<Duration>,
-    pub(super) outputs_schema: Option<Arc<Schema>>,
+pub(crate) struct Start {
+    pub(crate) step: u32,
+    pub(crate) order: Order,
+    pub(crate) worker: Arc<dyn Worker>,
+    pub(crate) writes: bool,
+    pub(crate) worktree: bool,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) outputs_schema: Option<Arc<Schema>>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Executors {
+pub(crate) struct Executors {
     events: mpsc::Sender<Event>,
     cancel: CancellationToken,
     redactor: Arc<Redactor>,
@@ -76,7 +76,7 @@ pub(super) struct Executors {
 }
 
 impl Executors {
-    pub(super) fn new(
+    pub(crate) fn new(
         events: mpsc::Sender<Event>,
         cancel: CancellationToken,
         redactor: Arc<Redactor>,
@@ -116,7 +116,8 @@ impl Executors {
         }
     }
 
-    async fn attempt(&self, start: Start) -> AttemptResult {
+    /// Makes one attempt.
+    pub(crate) async fn attempt(&self, start: Start) -> AttemptResult {
         let Start { order, worker, writes, worktree, timeout, outputs_schema, .. } = start;
         if worktree && let Err(report) = worktree::create(&self.project, &order, &self.cancel).await {
             let stopped = self.cancel.is_cancelled();

@@ -12,28 +12,29 @@
 //! When a process died in the middle of a step, the worker of the step is asked first ([`crate::worker::Worker::recall`]): a
 //! recorded result is used; otherwise the step is repeated under the same key if that is harmless; otherwise a person decides.
 
-mod dispatch;
+pub(crate) mod dispatch;
 mod error;
-mod execute;
+pub(crate) mod execute;
 mod files;
 mod lock;
+mod mirror;
 mod outcome;
-mod people;
-mod perform;
+pub(crate) mod people;
+pub(crate) mod perform;
 mod preflight;
-mod prepare;
+pub(crate) mod prepare;
 mod prepared;
-mod resolve;
-mod run;
+pub(crate) mod resolve;
+pub(crate) mod run;
 mod teach;
-mod worktree;
+pub(crate) mod worktree;
 
 pub use crate::machine::is_person;
 pub use error::EngineError;
 pub use files::state;
 pub use lock::{Holder, Lock, holder};
 pub use outcome::{BlockedStep, Outcome, WorkflowStatus};
-pub use people::{PersonDecision, record_decision};
+pub use people::{PersonDecision, check_decision, record_decision};
 pub use preflight::{check_steps, parse_commitments};
 pub use prepared::PreparedRun;
 pub use run::{Options, Run};

@@ -43,7 +43,7 @@ struct RecordedDecision<'a> {
 }
 
 /// The question that a person is asked.
-pub(super) fn question(step: &Step, inputs: &Map<String, Value>) -> String {
+pub(crate) fn question(step: &Step, inputs: &Map<String, Value>) -> String {
     let question =
         ["question", "text", "prompt"].iter().find_map(|key| inputs.get(*key)).and_then(Value::as_str);
     match question {
@@ -63,6 +63,34 @@ pub fn record_decision(
     decision: &PersonDecision,
     by: &DecidedBy,
 ) -> Result<(), EngineError> {
+    let (record, step, decision) = check(directory, step_id, decision, by)?;
+    // The run may have applied an earlier decision meanwhile.
+    if !record.answer(step, &decision)? {
+        let text = format!("step `{step_id}` does not wait for a person any more");
+        return Err(EngineError::decision(text, None));
+    }
+    Ok(())
+}
+
+/// The index of the step and the decision for the machine, of a run that other machines carry out.
+///
+/// # Errors
+/// When the step does not exist, does not wait for a person, or needs another decision.
+pub fn check_decision(
+    directory: &Path,
+    step_id: &str,
+    decision: &PersonDecision,
+    by: &DecidedBy,
+) -> Result<(u32, Value), EngineError> {
+    check(directory, step_id, decision, by).map(|(_, step, decision)| (step, decision))
+}
+
+fn check(
+    directory: &Path,
+    step_id: &str,
+    decision: &PersonDecision,
+    by: &DecidedBy,
+) -> Result<(Record, u32, Value), EngineError> {
     let (record, workflow, folded) = Record::look(directory)?;
     let Some(at) = workflow.find(step_id) else {
         return Err(EngineError::decision(format!("this run has no step `{step_id}`"), None));
@@ -103,10 +131,5 @@ pub fn record_decision(
         return Err(EngineError::decision(text, Some("give its outputs with --outputs")));
     }
     let decision = RecordedDecision { decision, decided_by: by };
-    // The run may have applied an earlier decision meanwhile.
-    if !record.answer(step, &serde_json::to_value(decision).unwrap_or_default())? {
-        let text = format!("step `{step_id}` does not wait for a person any more");
-        return Err(EngineError::decision(text, None));
-    }
-    Ok(())
+    Ok((record, step, serde_json::to_value(decision).unwrap_or_default()))
 }

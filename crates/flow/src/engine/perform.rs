@@ -6,7 +6,8 @@ use super::{EngineError, files, people};
 use crate::machine::{AttemptEnd, Change, Effect, Input, LessonResult, Payload};
 use crate::record::{Data, StepStatus};
 use crate::retry::{Attempt, Strategy, Task};
-use crate::worker::{Order, Report, Status};
+use crate::spec::Step;
+use crate::worker::{Order, Report, Status, Worker};
 use marvin_base::trace_event::TraceEvent;
 use marvin_base::truncate;
 use serde_json::{Map, Value};
@@ -120,9 +121,7 @@ impl Dispatcher {
     }
 
     fn record_skip(&mut self, by: u32, reason: &str, steps: &[u32]) -> Result<(), EngineError> {
-        let summary = format!("skipped: {reason}");
-        let outputs = Map::from_iter([("summary".to_string(), summary.into())]);
-        let data = Data { outputs: Some(outputs), ..Data::default() }.to_text();
+        let data = skip_data(reason).to_text();
         for step in steps {
             let seq = self.record.write(*step, StepStatus::Skipped, &data)?;
             self.note(*step, seq);
@@ -139,15 +138,40 @@ impl Dispatcher {
 
     /// The end of an attempt, without the values that the machine does not need.
     pub(super) fn attempt_end(&self, step: u32, done: &AttemptResult) -> Result<AttemptEnd, EngineError> {
-        let AttemptResult { order, report, progress, stopped, .. } = done;
         let one = self.step(step)?;
+        let retryable = match self.workers.get(&done.order.worker) {
+            Some(worker) => is_retryable(one, &done.order, worker.as_ref()),
+            None => true,
+        };
+        Ok(done.end(one, retryable))
+    }
+}
+
+/// The data of a step that is skipped.
+pub(crate) fn skip_data(reason: &str) -> Data {
+    let summary = format!("skipped: {reason}");
+    let outputs = Map::from_iter([("summary".to_string(), summary.into())]);
+    Data { outputs: Some(outputs), ..Data::default() }
+}
+
+/// May a failed attempt be repeated at all? Deterministic steps with effects only if their author allows it.
+pub(crate) fn is_retryable(step: &Step, order: &Order, worker: &dyn Worker) -> bool {
+    let extra = step.extra();
+    let harmless = extra.repeatable.unwrap_or_else(|| worker.repeatable(order));
+    !worker.gives_facts() || harmless || !extra.ladder.is_empty()
+}
+
+impl AttemptResult {
+    /// The end of the attempt for the machine.
+    pub(crate) fn end(&self, step: &Step, retryable: bool) -> AttemptEnd {
+        let AttemptResult { order, report, progress, stopped, .. } = self;
         let task = Task {
             run_id: &order.run_id,
             goal: &order.goal,
             step_id: &order.step_id,
-            worker: &one.worker,
+            worker: &step.worker,
             inputs: &order.inputs,
-            ladder: &one.extra().ladder,
+            ladder: &step.extra().ladder,
         };
         let strategy = Strategy::new(&order.worker, &order.strategy_id, order.retrieval_stage);
         let attempt = Attempt {
@@ -164,22 +188,14 @@ impl Dispatcher {
         };
         let failed = matches!(report.status, Status::Failure | Status::Partial);
         let next = failed.then(|| task.candidate(order.attempt as usize + 1)).flatten();
-        Ok(AttemptEnd {
+        AttemptEnd {
             stopped: *stopped,
             next_signature: next.map(|next| next.signature),
             component: if failed { task.component() } else { String::new() },
-            retryable: failed && self.is_retryable(step, order)?,
+            retryable: failed && retryable,
             terminates: termination(report, &attempt),
             attempt,
-        })
-    }
-
-    /// May a failed attempt be repeated at all? Deterministic steps with effects only if their author allows it.
-    fn is_retryable(&self, step: u32, order: &Order) -> Result<bool, EngineError> {
-        let extra = self.step(step)?.extra();
-        let Some(worker) = self.workers.get(&order.worker) else { return Ok(true) };
-        let harmless = extra.repeatable.unwrap_or_else(|| worker.repeatable(order));
-        Ok(!worker.gives_facts() || harmless || !extra.ladder.is_empty())
+        }
     }
 }
 

@@ -3,15 +3,17 @@
 use super::dispatch::{Dispatcher, step_id};
 use super::execute::{AttemptResult, Job, Start, hash};
 use super::preflight::check_workers;
-use super::resolve::{self, Outputs, ResolveError};
+use super::resolve::{self, Inputs, Outputs, ResolveError};
 use super::{EngineError, worktree};
 use crate::machine::{Preparation, PreviousFailure, Problem, Recollection, Ticket};
 use crate::record::{Artifact, StepStatus};
 use crate::retry::{AttemptCounts, measure};
+use crate::spec::{Step, Workflow};
 use crate::worker::{Order, Report, Status, Worker};
 use marvin_memory::lessons::Query;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,18 +29,6 @@ pub(super) struct PreparedAttempt {
     previous: Option<PreviousFailure>,
     worker: Arc<dyn Worker>,
     writes: bool,
-}
-
-/// Resolved inputs, or why they are invalid.
-enum Inputs {
-    Valid(Map<String, Value>),
-    Invalid(Problem),
-}
-
-impl Inputs {
-    fn invalid(error: String) -> Self {
-        Inputs::Invalid(Problem { error, code: "inputs".into() })
-    }
 }
 
 impl Dispatcher {
@@ -90,19 +80,13 @@ impl Dispatcher {
 
     /// Resolves the inputs of an echo step, which are its outputs.
     pub(super) fn resolve_echo(&mut self, step: u32) -> Result<Option<Problem>, EngineError> {
-        let inputs = match self.inputs(step)? {
-            Inputs::Valid(inputs) => Value::Object(inputs),
-            Inputs::Invalid(problem) => return Ok(Some(problem)),
-        };
-        let schema = self.step(step)?.outputs_schema.clone();
-        if let Some(why) = schema.and_then(|schema| schema.complaint(&inputs)) {
-            let error = format!("its outputs do not match its outputs_schema: {why}");
-            return Ok(Some(Problem { error, code: "outputs".into() }));
+        match self.inputs(step)?.check_echo(self.step(step)?) {
+            Inputs::Invalid(problem) => Ok(Some(problem)),
+            Inputs::Valid(inputs) => {
+                self.resolved = Some(inputs);
+                Ok(None)
+            }
         }
-        if let Value::Object(inputs) = inputs {
-            self.resolved = Some(inputs);
-        }
-        Ok(None)
     }
 
     /// Resolves the inputs of an attempt and asks its worker whether it writes.
@@ -170,16 +154,7 @@ impl Dispatcher {
         if worker.gives_facts() || worker.is_echo() {
             return None;
         }
-        let summary = previous.map(|previous| previous.summary).unwrap_or_default();
-        let one = self.workflow.steps.get(step as usize)?;
-        Some(Query {
-            text: format!("{} {} {summary}", self.workflow.goal, one.description),
-            tags: vec![one.id.to_string(), self.workflow.workflow_id.clone()],
-            component: Some(one.worker.to_string()),
-            failure_signature: order.failure_signature.clone(),
-            stage: order.retrieval_stage,
-            limit: MAX_LESSONS,
-        })
+        Some(lesson_query(&self.workflow, self.workflow.steps.get(step as usize)?, order, previous))
     }
 
     fn inputs(&self, step: u32) -> Result<Inputs, EngineError> {
@@ -190,21 +165,13 @@ impl Dispatcher {
             let found = found.or_else(|| self.workflow.find(id).and_then(|at| u32::try_from(at).ok()));
             found.and_then(|at| self.seq.get(at as usize).copied())
         };
-        let mut inputs = match resolve::inputs(one, &mut Outputs::new(&self.record, &place)) {
+        let inputs = match resolve::inputs(one, &mut Outputs::new(&self.record, &place)) {
             Ok(inputs) => inputs,
             Err(ResolveError::Record(error)) => return Err(error.into()),
             Err(ResolveError::Missing(why)) => return Ok(Inputs::invalid(why)),
         };
-        if let Some(answer) = self.machine.history(step).and_then(|tried| tried.said.clone()) {
-            inputs.insert("answer".into(), answer);
-        }
-        let value = Value::Object(inputs);
-        let complaint = one.inputs_schema.as_ref().and_then(|schema| schema.complaint(&value));
-        Ok(match (complaint, value) {
-            (Some(why), _) => Inputs::invalid(format!("its inputs do not match its inputs_schema: {why}")),
-            (None, Value::Object(inputs)) => Inputs::Valid(inputs),
-            (None, _) => Inputs::Valid(Map::new()),
-        })
+        let answer = self.machine.history(step).and_then(|tried| tried.said.clone());
+        Ok(Inputs::check(one, inputs, answer))
     }
 
     /// The order of an attempt, still without its call id and lessons; then its lesson and the failure before it.
@@ -214,40 +181,14 @@ impl Dispatcher {
         ticket: Ticket,
         inputs: Map<String, Value>,
     ) -> Result<(Order, Option<String>, Option<PreviousFailure>), EngineError> {
-        let Ticket { attempt, key, strategy, previous, lesson } = ticket;
-        let one = self.step(step)?;
-        let run_id = self.directory.id().to_string();
-        let poll = one.extra().poll.clone();
-        let until = poll.iter().flat_map(|poll| &poll.until);
-        let workspace = match one.extra().worktree {
-            true => worktree::path(&self.workspace, &run_id, &one.id, attempt),
-            false => self.workspace.clone(),
+        let (previous, lesson) = (ticket.previous.clone(), ticket.lesson.clone());
+        let place = RunPlace {
+            workflow: &self.workflow,
+            run_id: self.directory.id(),
+            run_directory: self.directory.path(),
+            workspace: &self.workspace,
         };
-        let order = Order {
-            run_id,
-            run_directory: self.directory.path().to_path_buf(),
-            workspace,
-            goal: self.workflow.goal.clone(),
-            step_id: one.id.to_string(),
-            name: one.name().to_string(),
-            description: one.description.to_string(),
-            worker: strategy.worker,
-            inputs,
-            outputs_schema: one
-                .outputs_schema
-                .as_ref()
-                .map_or_else(|| Map::new().into(), |schema| schema.value.clone()),
-            attempt,
-            key,
-            call_id: String::new(),
-            strategy_id: strategy.strategy_id,
-            retrieval_stage: strategy.retrieval_stage,
-            lessons: Vec::new(),
-            failure_signature: previous.as_ref().and_then(|previous| previous.failure_signature.clone()),
-            commitments: one.extra().commitments.iter().chain(until).cloned().collect(),
-            poll,
-        };
-        Ok((order, lesson, previous))
+        Ok((place.order(self.step(step)?, ticket, inputs), lesson, previous))
     }
 
     /// Finds the recorded result of an attempt that an earlier process began.
@@ -280,8 +221,72 @@ impl Dispatcher {
     }
 }
 
+/// Where the attempts of a run are made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunPlace<'a> {
+    pub(crate) workflow: &'a Workflow,
+    pub(crate) run_id: &'a str,
+    pub(crate) run_directory: &'a Path,
+    pub(crate) workspace: &'a Path,
+}
+
+impl RunPlace<'_> {
+    /// The order of an attempt, still without its call id and lessons.
+    pub(crate) fn order(self, step: &Step, ticket: Ticket, inputs: Map<String, Value>) -> Order {
+        let Ticket { attempt, key, strategy, previous, .. } = ticket;
+        let poll = step.extra().poll.clone();
+        let until = poll.iter().flat_map(|poll| &poll.until);
+        let workspace = match step.extra().worktree {
+            true => worktree::path(self.workspace, self.run_id, &step.id, attempt),
+            false => self.workspace.to_path_buf(),
+        };
+        Order {
+            run_id: self.run_id.to_string(),
+            run_directory: self.run_directory.to_path_buf(),
+            workspace,
+            goal: self.workflow.goal.clone(),
+            step_id: step.id.to_string(),
+            name: step.name().to_string(),
+            description: step.description.to_string(),
+            worker: strategy.worker,
+            inputs,
+            outputs_schema: step
+                .outputs_schema
+                .as_ref()
+                .map_or_else(|| Map::new().into(), |schema| schema.value.clone()),
+            attempt,
+            key,
+            call_id: String::new(),
+            strategy_id: strategy.strategy_id,
+            retrieval_stage: strategy.retrieval_stage,
+            lessons: Vec::new(),
+            failure_signature: previous.and_then(|previous| previous.failure_signature),
+            commitments: step.extra().commitments.iter().chain(until).cloned().collect(),
+            poll,
+        }
+    }
+}
+
+/// The query for lessons of an attempt.
+pub(crate) fn lesson_query(
+    workflow: &Workflow,
+    step: &Step,
+    order: &Order,
+    previous: Option<PreviousFailure>,
+) -> Query {
+    let summary = previous.map(|previous| previous.summary).unwrap_or_default();
+    Query {
+        text: format!("{} {} {summary}", workflow.goal, step.description),
+        tags: vec![step.id.to_string(), workflow.workflow_id.clone()],
+        component: Some(step.worker.to_string()),
+        failure_signature: order.failure_signature.clone(),
+        stage: order.retrieval_stage,
+        limit: MAX_LESSONS,
+    }
+}
+
 /// The result of an attempt that an earlier process made.
-fn measure_recalled(order: Order, mut report: Report, facts: Value) -> AttemptResult {
+pub(crate) fn measure_recalled(order: Order, mut report: Report, facts: Value) -> AttemptResult {
     let counted = AttemptCounts { facts, ..AttemptCounts::default() };
     let progress = measure(None, &order.workspace, &counted);
     let found = |path: &String| {

@@ -1,5 +1,6 @@
 //! Inputs of a step, with references replaced by outputs of earlier steps.
 
+use crate::machine::Problem;
 use crate::record::{Data, Record, RecordError};
 use crate::spec::{Reference, Step};
 use serde_json::{Map, Value};
@@ -9,13 +10,59 @@ use std::collections::BTreeMap;
 const MAX_NESTING: usize = 32;
 
 /// Why inputs cannot be resolved.
-pub(super) enum ResolveError {
+pub(crate) enum ResolveError {
     Record(RecordError),
     /// A step has no such output.
     Missing(String),
 }
 
-/// Outputs of steps, read on demand.
+/// Resolved inputs, or why they are invalid.
+pub(crate) enum Inputs {
+    Valid(Map<String, Value>),
+    Invalid(Problem),
+}
+
+impl Inputs {
+    pub(crate) fn invalid(error: String) -> Self {
+        Inputs::Invalid(Problem { error, code: "inputs".into() })
+    }
+
+    /// Adds the answer of a person and checks the inputs against their schema.
+    pub(crate) fn check(step: &Step, mut inputs: Map<String, Value>, answer: Option<Value>) -> Self {
+        if let Some(answer) = answer {
+            inputs.insert("answer".into(), answer);
+        }
+        let value = Value::Object(inputs);
+        let complaint = step.inputs_schema.as_ref().and_then(|schema| schema.complaint(&value));
+        match (complaint, value) {
+            (Some(why), _) => Inputs::invalid(format!("its inputs do not match its inputs_schema: {why}")),
+            (None, Value::Object(inputs)) => Inputs::Valid(inputs),
+            (None, _) => Inputs::Valid(Map::new()),
+        }
+    }
+
+    /// Checks the inputs of an echo step against the schema of its outputs too.
+    pub(crate) fn check_echo(self, step: &Step) -> Self {
+        let Inputs::Valid(inputs) = self else { return self };
+        let value = Value::Object(inputs);
+        let complaint = step.outputs_schema.as_ref().and_then(|schema| schema.complaint(&value));
+        match (complaint, value) {
+            (Some(why), _) => {
+                let error = format!("its outputs do not match its outputs_schema: {why}");
+                Inputs::Invalid(Problem { error, code: "outputs".into() })
+            }
+            (None, Value::Object(inputs)) => Inputs::Valid(inputs),
+            (None, _) => Inputs::Valid(Map::new()),
+        }
+    }
+}
+
+/// Outputs of earlier steps by the id of the step.
+pub(crate) trait OutputSource {
+    fn load_step(&mut self, step: &str) -> Result<&Value, ResolveError>;
+}
+
+/// Outputs of steps in a record, read on demand.
 pub(super) struct Outputs<'a> {
     pub(super) record: &'a Record,
     /// Finds the transition with the outputs of a step.
@@ -27,7 +74,9 @@ impl<'a> Outputs<'a> {
     pub(super) fn new(record: &'a Record, place: &'a dyn Fn(&str) -> Option<i64>) -> Self {
         Outputs { record, place, known: BTreeMap::new() }
     }
+}
 
+impl OutputSource for Outputs<'_> {
     fn load_step(&mut self, step: &str) -> Result<&Value, ResolveError> {
         if !self.known.contains_key(step) {
             let place = (self.place)(step).unwrap_or(0);
@@ -43,7 +92,10 @@ impl<'a> Outputs<'a> {
     }
 }
 
-pub(super) fn inputs(step: &Step, outputs: &mut Outputs<'_>) -> Result<Map<String, Value>, ResolveError> {
+pub(crate) fn inputs(
+    step: &Step,
+    outputs: &mut dyn OutputSource,
+) -> Result<Map<String, Value>, ResolveError> {
     let mut inputs = step.inputs();
     if step.refers {
         for value in inputs.values_mut() {
@@ -53,7 +105,7 @@ pub(super) fn inputs(step: &Step, outputs: &mut Outputs<'_>) -> Result<Map<Strin
     Ok(inputs)
 }
 
-fn resolve(value: &mut Value, outputs: &mut Outputs<'_>, depth: usize) -> Result<(), ResolveError> {
+fn resolve(value: &mut Value, outputs: &mut dyn OutputSource, depth: usize) -> Result<(), ResolveError> {
     if depth > MAX_NESTING {
         return Ok(());
     }

@@ -13,7 +13,7 @@ use marvin_agent::trace::{Listener, Trace};
 use marvin_base::clock;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::run::RunDirectory;
-use marvin_base::run_record::{RunKind, RunRecord, RunStatus, WorkflowRecord};
+use marvin_base::run_record::{FleetRecord, RunKind, RunRecord, RunStatus, WorkflowRecord};
 use marvin_base::settings::table;
 use marvin_base::trace_event::{TraceEvent, WorkflowOpened};
 use marvin_model::cost::CostLedger;
@@ -109,7 +109,11 @@ impl Run {
             record.check_against(traced)?;
         }
         let trace = Trace::resume(ledger(&directory, project)?, options.listener, &before);
-        let facts = facts(project, &workflow, record.sync());
+        let mut facts = facts(project, &workflow, record.sync());
+        let kept = RunRecord::read(directory.path()).ok().and_then(|kept| kept.workflow);
+        if let Some(workflow) = &mut facts.workflow {
+            workflow.fleet = kept.and_then(|kept| kept.fleet);
+        }
         save(&directory, &facts, &project.redactor, RunStatus::Running, false)?;
         catch_up(&trace, &record, &workflow, traced)?;
         Ok(Run {
@@ -134,6 +138,11 @@ impl Run {
         &self.directory
     }
 
+    /// Writes the end of the run to its trace and to `run.json`.
+    pub(super) fn write_outcome(&self, outcome: &mut Outcome) -> Result<(), EngineError> {
+        write_outcome(&self.directory, &self.facts, &self.redactor, &self.trace, outcome)
+    }
+
     /// The trace of the run, shared with its workers.
     #[must_use]
     pub fn trace(&self) -> Arc<Trace> {
@@ -143,6 +152,39 @@ impl Run {
     #[must_use]
     pub fn workflow(&self) -> &Workflow {
         &self.workflow
+    }
+
+    /// Where the run is carried out, if other machines do it.
+    #[must_use]
+    pub fn fleet(&self) -> Option<&FleetRecord> {
+        self.facts.workflow.as_ref().and_then(|workflow| workflow.fleet.as_ref())
+    }
+
+    /// Notes in `run.json` that other machines carry out the run.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn set_fleet(&mut self, fleet: FleetRecord) -> Result<(), EngineError> {
+        if let Some(workflow) = &mut self.facts.workflow {
+            workflow.fleet = Some(fleet);
+        }
+        save(&self.directory, &self.facts, &self.redactor, RunStatus::Running, false)
+    }
+
+    /// The event of a run that begins or is resumed.
+    pub(super) fn opening(&self) -> TraceEvent {
+        let opened = WorkflowOpened {
+            workflow_id: self.workflow.workflow_id.clone(),
+            goal: self.trace.within_text(&self.workflow.goal, 2_000),
+            steps: self.workflow.steps.len(),
+            concurrency: self.concurrency,
+            sync: self.record.sync().word().to_string(),
+            run_id: self.directory.id().to_string(),
+        };
+        match self.resumed {
+            true => TraceEvent::WorkflowResumed(opened),
+            false => TraceEvent::WorkflowStarted(opened),
+        }
     }
 
     /// Runs until no step can begin: all are over, a person is needed, or the run was stopped.
@@ -161,20 +203,9 @@ impl Run {
         let (finish, finished) = tokio::sync::oneshot::channel();
         let (directory, facts, redactor, trace) =
             (self.directory.clone(), self.facts.clone(), self.redactor.clone(), self.trace.clone());
-        let executors = Executors::new(events.clone(), cancel.clone(), redactor.clone(), self.project);
-        let opened = WorkflowOpened {
-            workflow_id: self.workflow.workflow_id.clone(),
-            goal: trace.within_text(&self.workflow.goal, 2_000),
-            steps: self.workflow.steps.len(),
-            concurrency: self.concurrency,
-            sync: self.record.sync().word().to_string(),
-            run_id: directory.id().to_string(),
-        };
-        let opened = if self.resumed {
-            TraceEvent::WorkflowResumed(opened)
-        } else {
-            TraceEvent::WorkflowStarted(opened)
-        };
+        let executors =
+            Executors::new(events.clone(), cancel.clone(), redactor.clone(), self.project.clone());
+        let opened = self.opening();
         trace.event(opened)?;
         let stop = events.clone();
         let stopped = cancel.clone();
@@ -212,25 +243,36 @@ impl Run {
                 return Err(error);
             }
         };
-        outcome.run_id = directory.id().to_string();
-        outcome.run_path = directory.path().to_path_buf();
         outcome.elapsed = started.elapsed();
         if let Some(account) = &account {
             outcome.cost = Some(account.tree()?.report());
             outcome.spent |= account.is_spent()?;
         }
-        let result = outcome.result();
-        let mut facts = facts;
-        facts.cost.clone_from(&result.cost);
-        if let Some(workflow) = &mut facts.workflow {
-            workflow.counts.clone_from(&result.steps);
-        }
-        trace.event(result)?;
-        trace.sync()?;
-        save(&directory, &facts, &redactor, outcome.status.into(), true)?;
+        write_outcome(&directory, &facts, &redactor, &trace, &mut outcome)?;
         drop(lock);
         Ok(outcome)
     }
+}
+
+/// Writes the end of a run to its trace and to `run.json`.
+fn write_outcome(
+    directory: &RunDirectory,
+    facts: &RunRecord,
+    redactor: &marvin_base::redact::Redactor,
+    trace: &Trace,
+    outcome: &mut Outcome,
+) -> Result<(), EngineError> {
+    outcome.run_id = directory.id().to_string();
+    outcome.run_path = directory.path().to_path_buf();
+    let result = outcome.result();
+    let mut facts = facts.clone();
+    facts.cost.clone_from(&result.cost);
+    if let Some(workflow) = &mut facts.workflow {
+        workflow.counts.clone_from(&result.steps);
+    }
+    trace.event(result)?;
+    trace.sync()?;
+    save(directory, &facts, redactor, outcome.status.into(), true)
 }
 
 /// Writes the events of transitions that were committed just before a process died.
@@ -255,14 +297,14 @@ pub(super) fn concurrency(requested: usize) -> usize {
     std::thread::available_parallelism().map_or(2, usize::from)
 }
 
-pub(super) fn workspace(project: &ProjectContext) -> PathBuf {
+pub(crate) fn workspace(project: &ProjectContext) -> PathBuf {
     project
         .workspace
         .as_deref()
         .map_or_else(|| project.directory.clone(), |workspace| workspace.root().to_path_buf())
 }
 
-pub(super) fn ledger(directory: &RunDirectory, project: &ProjectContext) -> Result<Ledger, EngineError> {
+pub(crate) fn ledger(directory: &RunDirectory, project: &ProjectContext) -> Result<Ledger, EngineError> {
     let durability = Durability::from_setting(project.settings.text(&table::DURABILITY));
     Ok(Ledger::open_chained(&directory.trace(), durability, project.redactor.clone())?)
 }
@@ -276,6 +318,7 @@ pub(super) fn facts(project: &ProjectContext, workflow: &Workflow, sync: Sync) -
             steps: workflow.steps.len() as u64,
             sync: sync.word().to_string(),
             counts: BTreeMap::new(),
+            fleet: None,
         }),
         ..RunRecord::new(RunKind::Workflow)
     }

@@ -58,7 +58,7 @@ pub(super) async fn create(
 }
 
 /// Applies the changes of a step to the workspace.
-pub(super) async fn merge(project: &Arc<ProjectContext>, mut done: AttemptResult) -> AttemptResult {
+pub(crate) async fn merge(project: &Arc<ProjectContext>, mut done: AttemptResult) -> AttemptResult {
     // A merge that has begun is completed even if the run is cancelled.
     let never = CancellationToken::new();
     let result = async {

@@ -19,7 +19,7 @@ mod row;
 pub use error::RecordError;
 pub(crate) use fold::call_id;
 pub use fold::{CallIdentity, StepHistory, WorkflowState};
-pub use row::{Data, StepStatus, Transition};
+pub use row::{Data, NewTransition, StepStatus, Transition};
 
 use crate::spec::{self, Workflow};
 use mark::Mark;

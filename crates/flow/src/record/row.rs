@@ -81,6 +81,14 @@ pub struct Transition<'a> {
     pub data: &'a str,
 }
 
+/// A transition that is not in a record yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NewTransition {
+    pub step: u32,
+    pub status: StepStatus,
+    pub data: Data,
+}
+
 /// The data of a transition besides its status.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -94,6 +94,16 @@ impl Workflow {
         serde_json::to_value(document).unwrap_or_default()
     }
 
+    /// A workflow file with one step of this workflow, for a process that makes an attempt at it. Its inputs and dependencies are
+    /// left out: the order of the attempt has the resolved inputs.
+    #[must_use]
+    pub fn single_step(&self, step: &Step) -> Value {
+        let alone =
+            Step { depends_on: Box::default(), inputs: Box::default(), refers: false, ..step.clone() };
+        let document = WorkflowDocument { head: self.head(&self.metadata), steps: vec![alone.entry(self)] };
+        serde_json::to_value(document).unwrap_or_default()
+    }
+
     /// For each step, the length of the longest chain of dependencies before it.
     #[must_use]
     pub fn depths(&self) -> Vec<u32> {

@@ -49,6 +49,25 @@ pub fn roles_for(agents: &Arc<StepAgents>, metadata: &Map<String, Value>) -> Wor
     ROLES.into_iter().map(|role| (role.name().to_string(), worker(role))).collect()
 }
 
+/// What an attempt of a worker may do, known without the worker itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerFacts {
+    /// Whether it may change files in the workspace.
+    pub writes: bool,
+    /// Whether repeating it after a crash is harmless.
+    pub repeatable: bool,
+}
+
+/// The facts of a worker with a strategy; none if it does not exist. `polls`: its command is polled.
+#[must_use]
+pub fn worker_facts(worker: &str, strategy_id: &str, polls: bool) -> Option<WorkerFacts> {
+    if worker == "Command" {
+        return Some(WorkerFacts { writes: true, repeatable: polls });
+    }
+    let role = ROLES.into_iter().find(|role| role.name() == worker)?;
+    Some(WorkerFacts { writes: may_write(role, strategy_id), repeatable: true })
+}
+
 /// May a role change files with a strategy? A Reviewer only in `refactor`, which fixes what other workers could not.
 #[must_use]
 pub fn may_write(role: Role, strategy_id: &str) -> bool {
