@@ -6,13 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layers, lowest first. A crate may use only crates of lower layers.
-const LAYERS: [(&str, u32); 17] = [
+const LAYERS: [(&str, u32); 18] = [
     ("base", 0),
     ("testing", 0),
     ("gate", 1),
     ("hook-client", 1),
     ("model", 1),
     ("mtg", 1),
+    ("store", 1),
     ("memory", 2),
     ("tools", 3),
     ("agent", 4),
