@@ -3,7 +3,7 @@
 //! A [`Store`] is a directory or a bucket of an S3 service ([`Address`]) with three kinds of objects:
 //!
 //! - blobs, named by their SHA-256: written once, checked when they are read;
-//! - ends of attempts, named by the key of the attempt: whoever creates one first decides, everybody else reads it;
+//! - ends of attempts, named by the key of the attempt: the process that creates one first decides, others read it;
 //! - refs, named values that change: moved only from the value that was read, by compare-and-swap.
 //!
 //! Ends and refs stand on conditional writes. Some services accept such a request and overwrite silently, so [`Store::open`]

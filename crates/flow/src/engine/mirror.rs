@@ -1,6 +1,6 @@
 //! The copy of a run that other machines carry out: its record, trace and files, for people and programs.
 //!
-//! The truth is the history that the machines share. Whoever looks at the run computes its transitions from that history and
+//! The truth is the history that the machines share. A client that looks at the run computes its transitions from that history and
 //! writes those that the copy lacks; the same history always gives the same transitions, so a copy only grows.
 
 use super::dispatch::{MAX_STEPS_PER_EVENT, event, step_id, summarize};

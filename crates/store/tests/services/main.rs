@@ -57,16 +57,16 @@ async fn check_ends(store: &Store) {
 async fn check_refs(store: &Store) {
     assert_eq!(store.read_ref("project/main").await.unwrap(), None);
     let RefMove::Moved(first) = store.move_ref("project/main", None, "a").await.unwrap() else {
-        panic!("nobody else moves it");
+        panic!("no other process moves it");
     };
     assert_eq!((first.value(), first.number()), ("a", 1));
     let again = store.move_ref("project/main", None, "b").await.unwrap();
     assert_eq!(again, RefMove::Conflict(Some(first.clone())));
     let RefMove::Moved(second) = store.move_ref("project/main", Some(&first), "b").await.unwrap() else {
-        panic!("nobody else moves it");
+        panic!("no other process moves it");
     };
     let RefMove::Moved(third) = store.move_ref("project/main", Some(&second), "a").await.unwrap() else {
-        panic!("nobody else moves it");
+        panic!("no other process moves it");
     };
     // The value is the same as at first, the ref is not.
     let stale = store.move_ref("project/main", Some(&first), "c").await.unwrap();
