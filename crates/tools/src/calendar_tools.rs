@@ -6,9 +6,9 @@ use crate::calendar::{
     view_month,
 };
 use crate::context::ToolContext;
+use crate::function_tool::ToolFacts;
 use crate::result::{Output, ToolError};
-use crate::tool::{DynTool, Tool};
-use async_trait::async_trait;
+use crate::tool::DynTool;
 use jiff::tz::TimeZone;
 use marvin_base::environment::Environment;
 use marvin_base::printable::count;
@@ -21,20 +21,16 @@ use std::sync::Arc;
 
 pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![
-        Arc::new(CalendarAddEvent),
-        Arc::new(CalendarDeleteEvent),
-        Arc::new(CalendarView),
-        Arc::new(CalendarListUpcoming),
+        CALENDAR_ADD_EVENT.with(calendar_add_event),
+        CALENDAR_DELETE_EVENT.with(calendar_delete_event),
+        CALENDAR_VIEW.with(calendar_view),
+        CALENDAR_LIST_UPCOMING.with(calendar_list_upcoming),
     ]
 }
 
 impl From<CalendarError> for ToolError {
     fn from(error: CalendarError) -> Self {
-        if error.is_usage() {
-            ToolError::Usage(error.to_string())
-        } else {
-            ToolError::Failed(error.to_string())
-        }
+        ToolError::from_reason(&error, error.is_usage())
     }
 }
 
@@ -68,9 +64,6 @@ impl EventsData {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct CalendarAddEvent;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddEventInput {
@@ -92,37 +85,29 @@ pub struct AddEventData {
     title: String,
 }
 
-#[async_trait]
-impl Tool for CalendarAddEvent {
-    type Input = AddEventInput;
-    type Data = AddEventData;
-    const NAME: &'static str = "calendar_add_event";
-    const DESCRIPTION: &'static str =
-        "Add an event to the person's calendar. Reminders come 60 and 30 minutes before.";
-    const EXAMPLE: &'static str = r#"{"title": "Dentist", "start": "2026-11-20T15:00", "end": "2026-11-20T15:30", "location": "Main St 5"}"#;
-    const TOUCHES: Touches = Touches::STORES;
+const CALENDAR_ADD_EVENT: ToolFacts = ToolFacts {
+    name: "calendar_add_event",
+    description: "Add an event to the person's calendar. Reminders come 60 and 30 minutes before.",
+    example: r#"{"title": "Dentist", "start": "2026-11-20T15:00", "end": "2026-11-20T15:30", "location": "Main St 5"}"#,
+    touches: Touches::STORES,
+};
 
-    async fn call(
-        &self,
-        input: AddEventInput,
-        context: &ToolContext,
-    ) -> Result<Output<AddEventData>, ToolError> {
-        let file = calendar(context);
-        let local = TimeZone::system();
-        let mut draft = Draft::new(&input.title, &input.start, &input.end, &local)?;
-        draft.location = input.location;
-        draft.description = input.description;
-        let uid = file.add(&draft, clock::now())?;
-        arm_reminders(context).await;
-        let added = file.events()?.into_iter().find(|event| event.uid == uid);
-        let line = added.map(|event| event.line(&local)).unwrap_or_default();
-        let text = format!("Added {}", line.trim_start_matches("- "));
-        Ok(Output::line(text, AddEventData { uid, title: draft.title }))
-    }
+async fn calendar_add_event(
+    input: AddEventInput,
+    context: ToolContext,
+) -> Result<Output<AddEventData>, ToolError> {
+    let file = calendar(&context);
+    let local = TimeZone::system();
+    let mut draft = Draft::new(&input.title, &input.start, &input.end, &local)?;
+    draft.location = input.location;
+    draft.description = input.description;
+    let uid = file.add(&draft, clock::now())?;
+    arm_reminders(&context).await;
+    let added = file.events()?.into_iter().find(|event| event.uid == uid);
+    let line = added.map(|event| event.line(&local)).unwrap_or_default();
+    let text = format!("Added {}", line.trim_start_matches("- "));
+    Ok(Output::line(text, AddEventData { uid, title: draft.title }))
 }
-
-#[derive(Debug, Clone, Copy)]
-pub struct CalendarDeleteEvent;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -141,30 +126,23 @@ pub struct DeleteEventData {
     title: String,
 }
 
-#[async_trait]
-impl Tool for CalendarDeleteEvent {
-    type Input = DeleteEventInput;
-    type Data = DeleteEventData;
-    const NAME: &'static str = "calendar_delete_event";
-    const DESCRIPTION: &'static str = "Delete an event (all of a series) from the calendar by uid or by a part of its title. If several match, they are listed: ask the person which one.";
-    const EXAMPLE: &'static str = r#"{"title": "Dentist"}"#;
-    const TOUCHES: Touches = Touches::STORES;
+const CALENDAR_DELETE_EVENT: ToolFacts = ToolFacts {
+    name: "calendar_delete_event",
+    description: "Delete an event (all of a series) from the calendar by uid or by a part of its title. If several match, they are listed: ask the person which one.",
+    example: r#"{"title": "Dentist"}"#,
+    touches: Touches::STORES,
+};
 
-    async fn call(
-        &self,
-        input: DeleteEventInput,
-        context: &ToolContext,
-    ) -> Result<Output<DeleteEventData>, ToolError> {
-        let local = TimeZone::system();
-        let event = calendar(context).remove(&input.uid, &input.title, &local)?;
-        arm_reminders(context).await;
-        let text = format!("Deleted {}", event.line(&local).trim_start_matches("- "));
-        Ok(Output::line(text, DeleteEventData { uid: event.uid, title: event.title }))
-    }
+async fn calendar_delete_event(
+    input: DeleteEventInput,
+    context: ToolContext,
+) -> Result<Output<DeleteEventData>, ToolError> {
+    let local = TimeZone::system();
+    let event = calendar(&context).remove(&input.uid, &input.title, &local)?;
+    arm_reminders(&context).await;
+    let text = format!("Deleted {}", event.line(&local).trim_start_matches("- "));
+    Ok(Output::line(text, DeleteEventData { uid: event.uid, title: event.title }))
 }
-
-#[derive(Debug, Clone, Copy)]
-pub struct CalendarView;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -177,23 +155,17 @@ pub struct ViewInput {
     year: i64,
 }
 
-#[async_trait]
-impl Tool for CalendarView {
-    type Input = ViewInput;
-    type Data = EventsData;
-    const NAME: &'static str = "calendar_view";
-    const DESCRIPTION: &'static str = "Show a month of the calendar with its events.";
-    const EXAMPLE: &'static str = r#"{"month": 12, "year": 2026}"#;
-    const TOUCHES: Touches = Touches::READS;
+const CALENDAR_VIEW: ToolFacts = ToolFacts {
+    name: "calendar_view",
+    description: "Show a month of the calendar with its events.",
+    example: r#"{"month": 12, "year": 2026}"#,
+    touches: Touches::READS,
+};
 
-    async fn call(&self, input: ViewInput, context: &ToolContext) -> Result<Output<EventsData>, ToolError> {
-        let (text, found) = view_month(&calendar(context), input.month, input.year, clock::now())?;
-        Ok(Output::new(count(found.len(), "event"), text, EventsData::new(&found)))
-    }
+async fn calendar_view(input: ViewInput, context: ToolContext) -> Result<Output<EventsData>, ToolError> {
+    let (text, found) = view_month(&calendar(&context), input.month, input.year, clock::now())?;
+    Ok(Output::new(count(found.len(), "event"), text, EventsData::new(&found)))
 }
-
-#[derive(Debug, Clone, Copy)]
-pub struct CalendarListUpcoming;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -207,21 +179,17 @@ fn default_days() -> i64 {
     7
 }
 
-#[async_trait]
-impl Tool for CalendarListUpcoming {
-    type Input = UpcomingInput;
-    type Data = EventsData;
-    const NAME: &'static str = "calendar_list_upcoming";
-    const DESCRIPTION: &'static str = "List the events of the next days, with their uids.";
-    const EXAMPLE: &'static str = r#"{"days": 7}"#;
-    const TOUCHES: Touches = Touches::READS;
+const CALENDAR_LIST_UPCOMING: ToolFacts = ToolFacts {
+    name: "calendar_list_upcoming",
+    description: "List the events of the next days, with their uids.",
+    example: r#"{"days": 7}"#,
+    touches: Touches::READS,
+};
 
-    async fn call(
-        &self,
-        input: UpcomingInput,
-        context: &ToolContext,
-    ) -> Result<Output<EventsData>, ToolError> {
-        let found = upcoming(&calendar(context), input.days, clock::now())?;
-        Ok(Output::new(count(found.len(), "event"), list_text(&found, input.days), EventsData::new(&found)))
-    }
+async fn calendar_list_upcoming(
+    input: UpcomingInput,
+    context: ToolContext,
+) -> Result<Output<EventsData>, ToolError> {
+    let found = upcoming(&calendar(&context), input.days, clock::now())?;
+    Ok(Output::new(count(found.len(), "event"), list_text(&found, input.days), EventsData::new(&found)))
 }

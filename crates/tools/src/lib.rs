@@ -14,6 +14,7 @@ pub mod context;
 pub mod convert;
 pub mod explain;
 pub mod files;
+mod function_tool;
 pub mod git;
 mod github;
 mod knowledge;

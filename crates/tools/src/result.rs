@@ -112,6 +112,13 @@ pub enum ToolError {
     NothingToDo(String),
 }
 
+impl ToolError {
+    /// The failure of a family, told apart by whether other arguments would have helped.
+    pub(crate) fn from_reason(error: &dyn std::error::Error, is_usage: bool) -> Self {
+        if is_usage { ToolError::Usage(error.to_string()) } else { ToolError::Failed(error.to_string()) }
+    }
+}
+
 /// Result of a call as it is recorded, with the text for the model beside it.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolResult {

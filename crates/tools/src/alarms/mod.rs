@@ -19,21 +19,6 @@ pub use reminders::Reminders;
 pub use schedule::{Scheduler, ensure_scheduler, run_scheduler};
 pub use store::{Alarm, AlarmState, AlarmStore, Delivery, Ring, RingKind, Timer, describe_timer};
 pub use time::{BootTime, DueTime, Moment, Stamp};
-pub use tool::{
-    CancelAlarm, ListAlarms, SetAlarm, TimerCheck, TimerStart, TimerStop, alarm_lines, timer_lines,
-};
+pub(crate) use tool::tools;
+pub use tool::{alarm_lines, timer_lines};
 pub use watch::RingWatcher;
-
-use crate::tool::DynTool;
-use std::sync::Arc;
-
-pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
-    vec![
-        Arc::new(SetAlarm),
-        Arc::new(ListAlarms),
-        Arc::new(CancelAlarm),
-        Arc::new(TimerStart),
-        Arc::new(TimerCheck),
-        Arc::new(TimerStop),
-    ]
-}

@@ -5,22 +5,30 @@ use super::schedule::{Scheduler, ensure_scheduler};
 use super::store::{Alarm, AlarmStore, Timer, describe_timer};
 use super::time::Moment;
 use crate::context::ToolContext;
+use crate::function_tool::ToolFacts;
 use crate::result::{Output, ToolError};
-use crate::tool::{NoInput, Tool};
-use async_trait::async_trait;
+use crate::tool::{DynTool, NoInput};
 use marvin_base::environment::Environment;
 use marvin_base::printable::count;
 use marvin_gate::Touches;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![
+        SET_ALARM.with(set_alarm),
+        LIST_ALARMS.with(list_alarms),
+        CANCEL_ALARM.with(cancel_alarm),
+        TIMER_START.with(timer_start),
+        TIMER_CHECK.with(timer_check),
+        TIMER_STOP.with(timer_stop),
+    ]
+}
 
 impl From<AlarmError> for ToolError {
     fn from(error: AlarmError) -> Self {
-        if error.is_usage() {
-            ToolError::Usage(error.to_string())
-        } else {
-            ToolError::Failed(error.to_string())
-        }
+        ToolError::from_reason(&error, error.is_usage())
     }
 }
 
@@ -43,11 +51,11 @@ async fn schedule(context: &ToolContext) -> &'static str {
 
 /// An alarm that waits.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct AlarmRow {
-    pub label: String,
-    pub message: String,
+struct AlarmRow {
+    label: String,
+    message: String,
     /// The moment, in UTC.
-    pub due: String,
+    due: String,
 }
 
 impl AlarmRow {
@@ -71,12 +79,9 @@ pub fn alarm_lines(alarms: &[Alarm], now: &Moment) -> Vec<String> {
         .collect()
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct SetAlarm;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SetAlarmInput {
+struct SetAlarmInput {
     /// `07:30`, `2026-11-20 15:00`, or a duration: `30m`, `2h`, `1h30m`.
     time: String,
     message: String,
@@ -89,87 +94,67 @@ fn default_label() -> String {
     "local-finder-alarm".to_string()
 }
 
-#[async_trait]
-impl Tool for SetAlarm {
-    type Input = SetAlarmInput;
-    type Data = AlarmRow;
-    const NAME: &'static str = "set_alarm";
-    const DESCRIPTION: &'static str =
-        "Set an alarm: at a time or after a duration the person gets a notification with the message.";
-    const EXAMPLE: &'static str = r#"{"time": "07:30", "message": "Time to get up", "label": "wake-up"}"#;
-    const TOUCHES: Touches = Touches::STORES;
+const SET_ALARM: ToolFacts = ToolFacts {
+    name: "set_alarm",
+    description: "Set an alarm: at a time or after a duration the person gets a notification with the message.",
+    example: r#"{"time": "07:30", "message": "Time to get up", "label": "wake-up"}"#,
+    touches: Touches::STORES,
+};
 
-    async fn call(&self, input: SetAlarmInput, context: &ToolContext) -> Result<Output<AlarmRow>, ToolError> {
-        let now = Moment::now();
-        let alarm = store(context).set_alarm(&input.time, &input.message, &input.label, &now)?;
-        let note = schedule(context).await;
-        let text = format!("Alarm `{}` set for {}.{note}", alarm.label, alarm.due.describe(&now));
-        Ok(Output::line(text, AlarmRow::new(&alarm, &now)))
-    }
+async fn set_alarm(input: SetAlarmInput, context: ToolContext) -> Result<Output<AlarmRow>, ToolError> {
+    let now = Moment::now();
+    let alarm = store(&context).set_alarm(&input.time, &input.message, &input.label, &now)?;
+    let note = schedule(&context).await;
+    let text = format!("Alarm `{}` set for {}.{note}", alarm.label, alarm.due.describe(&now));
+    Ok(Output::line(text, AlarmRow::new(&alarm, &now)))
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct ListAlarms;
-
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct AlarmsData {
+struct AlarmsData {
     alarms: Vec<AlarmRow>,
 }
 
-#[async_trait]
-impl Tool for ListAlarms {
-    type Input = NoInput;
-    type Data = AlarmsData;
-    const NAME: &'static str = "list_alarms";
-    const DESCRIPTION: &'static str = "List the alarms that are set.";
-    const EXAMPLE: &'static str = "{}";
-    const TOUCHES: Touches = Touches::READS;
+const LIST_ALARMS: ToolFacts = ToolFacts {
+    name: "list_alarms",
+    description: "List the alarms that are set.",
+    example: "{}",
+    touches: Touches::READS,
+};
 
-    async fn call(&self, _input: NoInput, context: &ToolContext) -> Result<Output<AlarmsData>, ToolError> {
-        let now = Moment::now();
-        let alarms = store(context).read()?.alarms;
-        let lines = alarm_lines(&alarms, &now);
-        let text = if lines.is_empty() { "No alarms are set.".to_string() } else { lines.join("\n") };
-        let rows = alarms.iter().map(|alarm| AlarmRow::new(alarm, &now)).collect();
-        Ok(Output::new(count(alarms.len(), "alarm"), text, AlarmsData { alarms: rows }))
-    }
+async fn list_alarms(_input: NoInput, context: ToolContext) -> Result<Output<AlarmsData>, ToolError> {
+    let now = Moment::now();
+    let alarms = store(&context).read()?.alarms;
+    let lines = alarm_lines(&alarms, &now);
+    let text = if lines.is_empty() { "No alarms are set.".to_string() } else { lines.join("\n") };
+    let rows = alarms.iter().map(|alarm| AlarmRow::new(alarm, &now)).collect();
+    Ok(Output::new(count(alarms.len(), "alarm"), text, AlarmsData { alarms: rows }))
 }
-
-#[derive(Debug, Clone, Copy)]
-pub struct CancelAlarm;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CancelAlarmInput {
+struct CancelAlarmInput {
     /// Its label, as `list_alarms` shows it.
     label: String,
 }
 
-#[async_trait]
-impl Tool for CancelAlarm {
-    type Input = CancelAlarmInput;
-    type Data = AlarmRow;
-    const NAME: &'static str = "cancel_alarm";
-    const DESCRIPTION: &'static str = "Cancel an alarm by its label.";
-    const EXAMPLE: &'static str = r#"{"label": "wake-up"}"#;
-    const TOUCHES: Touches = Touches::STORES;
+const CANCEL_ALARM: ToolFacts = ToolFacts {
+    name: "cancel_alarm",
+    description: "Cancel an alarm by its label.",
+    example: r#"{"label": "wake-up"}"#,
+    touches: Touches::STORES,
+};
 
-    async fn call(
-        &self,
-        input: CancelAlarmInput,
-        context: &ToolContext,
-    ) -> Result<Output<AlarmRow>, ToolError> {
-        let now = Moment::now();
-        let alarm = store(context).cancel_alarm(&input.label)?;
-        schedule(context).await;
-        let text = format!("Cancelled `{}` ({})", alarm.label, alarm.due.describe(&now));
-        Ok(Output::line(text, AlarmRow::new(&alarm, &now)))
-    }
+async fn cancel_alarm(input: CancelAlarmInput, context: ToolContext) -> Result<Output<AlarmRow>, ToolError> {
+    let now = Moment::now();
+    let alarm = store(&context).cancel_alarm(&input.label)?;
+    schedule(&context).await;
+    let text = format!("Cancelled `{}` ({})", alarm.label, alarm.due.describe(&now));
+    Ok(Output::line(text, AlarmRow::new(&alarm, &now)))
 }
 
 /// A timer or stopwatch.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct TimerRow {
+struct TimerRow {
     name: String,
     /// 0: a stopwatch.
     duration_seconds: i64,
@@ -194,111 +179,81 @@ pub fn timer_lines(timers: &[Timer], now: &Moment) -> Vec<String> {
     timers.iter().map(|timer| format!("{}: {}", timer.name, describe_timer(timer, now))).collect()
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct TimerStart;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TimerStartInput {
+struct TimerStartInput {
     name: String,
     /// 0: a stopwatch that counts up.
     #[serde(default)]
     duration_seconds: i64,
 }
 
-#[async_trait]
-impl Tool for TimerStart {
-    type Input = TimerStartInput;
-    type Data = TimerRow;
-    const NAME: &'static str = "timer_start";
-    const DESCRIPTION: &'static str = "Start a timer, or a stopwatch without a duration.";
-    const EXAMPLE: &'static str = r#"{"name": "pasta", "duration_seconds": 480}"#;
-    const TOUCHES: Touches = Touches::STORES;
+const TIMER_START: ToolFacts = ToolFacts {
+    name: "timer_start",
+    description: "Start a timer, or a stopwatch without a duration.",
+    example: r#"{"name": "pasta", "duration_seconds": 480}"#,
+    touches: Touches::STORES,
+};
 
-    async fn call(
-        &self,
-        input: TimerStartInput,
-        context: &ToolContext,
-    ) -> Result<Output<TimerRow>, ToolError> {
-        let now = Moment::now();
-        let timer = store(context).start_timer(&input.name, input.duration_seconds, &now)?;
-        let note = if timer.waits() { schedule(context).await } else { "" };
-        let text = match timer.seconds {
-            0 => format!("Stopwatch `{}` started", timer.name),
-            _ => format!("Timer `{}` started: {}.{note}", timer.name, timer.due().describe(&now)),
-        };
-        Ok(Output::line(text, TimerRow::new(&timer, &now)))
-    }
+async fn timer_start(input: TimerStartInput, context: ToolContext) -> Result<Output<TimerRow>, ToolError> {
+    let now = Moment::now();
+    let timer = store(&context).start_timer(&input.name, input.duration_seconds, &now)?;
+    let note = if timer.waits() { schedule(&context).await } else { "" };
+    let text = match timer.seconds {
+        0 => format!("Stopwatch `{}` started", timer.name),
+        _ => format!("Timer `{}` started: {}.{note}", timer.name, timer.due().describe(&now)),
+    };
+    Ok(Output::line(text, TimerRow::new(&timer, &now)))
 }
-
-#[derive(Debug, Clone, Copy)]
-pub struct TimerCheck;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TimerCheckInput {
+struct TimerCheckInput {
     /// Its name; empty: all.
     #[serde(default)]
     name: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct TimersData {
+struct TimersData {
     timers: Vec<TimerRow>,
 }
 
-#[async_trait]
-impl Tool for TimerCheck {
-    type Input = TimerCheckInput;
-    type Data = TimersData;
-    const NAME: &'static str = "timer_check";
-    const DESCRIPTION: &'static str = "Show how far a timer or stopwatch is, or all of them.";
-    const EXAMPLE: &'static str = r#"{"name": "pasta"}"#;
-    const TOUCHES: Touches = Touches::READS;
+const TIMER_CHECK: ToolFacts = ToolFacts {
+    name: "timer_check",
+    description: "Show how far a timer or stopwatch is, or all of them.",
+    example: r#"{"name": "pasta"}"#,
+    touches: Touches::READS,
+};
 
-    async fn call(
-        &self,
-        input: TimerCheckInput,
-        context: &ToolContext,
-    ) -> Result<Output<TimersData>, ToolError> {
-        let now = Moment::now();
-        let timers = store(context).timers(&input.name)?;
-        let lines = timer_lines(&timers, &now);
-        let text = if lines.is_empty() { "No timers run.".to_string() } else { lines.join("\n") };
-        let rows = timers.iter().map(|timer| TimerRow::new(timer, &now)).collect();
-        Ok(Output::new(count(timers.len(), "timer"), text, TimersData { timers: rows }))
-    }
+async fn timer_check(input: TimerCheckInput, context: ToolContext) -> Result<Output<TimersData>, ToolError> {
+    let now = Moment::now();
+    let timers = store(&context).timers(&input.name)?;
+    let lines = timer_lines(&timers, &now);
+    let text = if lines.is_empty() { "No timers run.".to_string() } else { lines.join("\n") };
+    let rows = timers.iter().map(|timer| TimerRow::new(timer, &now)).collect();
+    Ok(Output::new(count(timers.len(), "timer"), text, TimersData { timers: rows }))
 }
-
-#[derive(Debug, Clone, Copy)]
-pub struct TimerStop;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TimerStopInput {
+struct TimerStopInput {
     name: String,
 }
 
-#[async_trait]
-impl Tool for TimerStop {
-    type Input = TimerStopInput;
-    type Data = TimerRow;
-    const NAME: &'static str = "timer_stop";
-    const DESCRIPTION: &'static str = "Stop a timer or stopwatch and say how far it was.";
-    const EXAMPLE: &'static str = r#"{"name": "pasta"}"#;
-    const TOUCHES: Touches = Touches::STORES;
+const TIMER_STOP: ToolFacts = ToolFacts {
+    name: "timer_stop",
+    description: "Stop a timer or stopwatch and say how far it was.",
+    example: r#"{"name": "pasta"}"#,
+    touches: Touches::STORES,
+};
 
-    async fn call(
-        &self,
-        input: TimerStopInput,
-        context: &ToolContext,
-    ) -> Result<Output<TimerRow>, ToolError> {
-        let now = Moment::now();
-        let timer = store(context).stop_timer(&input.name)?;
-        if timer.waits() {
-            schedule(context).await;
-        }
-        let text = format!("Stopped {}: {}", timer.name, describe_timer(&timer, &now));
-        Ok(Output::line(text, TimerRow::new(&timer, &now)))
+async fn timer_stop(input: TimerStopInput, context: ToolContext) -> Result<Output<TimerRow>, ToolError> {
+    let now = Moment::now();
+    let timer = store(&context).stop_timer(&input.name)?;
+    if timer.waits() {
+        schedule(&context).await;
     }
+    let text = format!("Stopped {}: {}", timer.name, describe_timer(&timer, &now));
+    Ok(Output::line(text, TimerRow::new(&timer, &now)))
 }

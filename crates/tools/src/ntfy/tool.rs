@@ -5,8 +5,9 @@ use super::error::NtfyError;
 use super::subscriptions::Subscriptions;
 use super::words::new_topic;
 use crate::context::ToolContext;
+use crate::function_tool::ToolFacts;
 use crate::result::{Output, ToolError};
-use crate::tool::{NoInput, Tool};
+use crate::tool::{DynTool, NoInput, Tool};
 use async_trait::async_trait;
 use marvin_base::printable::count;
 use marvin_base::settings::table;
@@ -15,14 +16,21 @@ use marvin_gate::network::Service;
 use marvin_gate::{Intent, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![
+        GENERATE_NTFY_TOPIC.with(generate_ntfy_topic),
+        NTFY_SUBSCRIBE.with(ntfy_subscribe),
+        NTFY_UNSUBSCRIBE.with(ntfy_unsubscribe),
+        Arc::new(NtfyPublish),
+        NTFY_LIST.with(ntfy_list),
+    ]
+}
 
 impl From<NtfyError> for ToolError {
     fn from(error: NtfyError) -> Self {
-        if error.is_usage() {
-            ToolError::Usage(error.to_string())
-        } else {
-            ToolError::Failed(error.to_string())
-        }
+        ToolError::from_reason(&error, error.is_usage())
     }
 }
 
@@ -33,7 +41,7 @@ fn subscriptions(context: &ToolContext) -> Subscriptions {
 
 /// A topic and its address.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct TopicData {
+struct TopicData {
     topic: String,
     label: String,
     url: String,
@@ -46,108 +54,83 @@ fn subscribe(topic: &str, label: &str, context: &ToolContext) -> Result<TopicDat
     Ok(TopicData { topic: topic.to_string(), label: label.trim().to_string(), url })
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct GenerateNtfyTopic;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GenerateTopicInput {
+struct GenerateTopicInput {
     /// A name for the person.
     #[serde(default)]
     label: String,
 }
 
-#[async_trait]
-impl Tool for GenerateNtfyTopic {
-    type Input = GenerateTopicInput;
-    type Data = TopicData;
-    const NAME: &'static str = "generate_ntfy_topic";
-    const DESCRIPTION: &'static str =
-        "Make a new topic for push notifications, of five random words, and follow it.";
-    const EXAMPLE: &'static str = r#"{"label": "phone"}"#;
-    const TOUCHES: Touches = Touches::STORES;
+const GENERATE_NTFY_TOPIC: ToolFacts = ToolFacts {
+    name: "generate_ntfy_topic",
+    description: "Make a new topic for push notifications, of five random words, and follow it.",
+    example: r#"{"label": "phone"}"#,
+    touches: Touches::STORES,
+};
 
-    async fn call(
-        &self,
-        input: GenerateTopicInput,
-        context: &ToolContext,
-    ) -> Result<Output<TopicData>, ToolError> {
-        let data = subscribe(&new_topic(), &input.label, context)?;
-        let text = format!(
-            "New topic {}. Subscribe to it on your phone at {}. Everyone who knows the name can read and write it.",
-            data.topic, data.url
-        );
-        Ok(Output::line(text, data))
-    }
+async fn generate_ntfy_topic(
+    input: GenerateTopicInput,
+    context: ToolContext,
+) -> Result<Output<TopicData>, ToolError> {
+    let data = subscribe(&new_topic(), &input.label, &context)?;
+    let text = format!(
+        "New topic {}. Subscribe to it on your phone at {}. Everyone who knows the name can read and write it.",
+        data.topic, data.url
+    );
+    Ok(Output::line(text, data))
 }
-
-#[derive(Debug, Clone, Copy)]
-pub struct NtfySubscribe;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SubscribeInput {
+struct SubscribeInput {
     topic: String,
     /// A name for the person.
     #[serde(default)]
     label: String,
 }
 
-#[async_trait]
-impl Tool for NtfySubscribe {
-    type Input = SubscribeInput;
-    type Data = TopicData;
-    const NAME: &'static str = "ntfy_subscribe";
-    const DESCRIPTION: &'static str = "Follow a topic of push notifications (ntfy): its messages are shown to the person while Marvin is open.";
-    const EXAMPLE: &'static str = r#"{"topic": "my-backups", "label": "Backups"}"#;
-    const TOUCHES: Touches = Touches::STORES;
+const NTFY_SUBSCRIBE: ToolFacts = ToolFacts {
+    name: "ntfy_subscribe",
+    description: "Follow a topic of push notifications (ntfy): its messages are shown to the person while Marvin is open.",
+    example: r#"{"topic": "my-backups", "label": "Backups"}"#,
+    touches: Touches::STORES,
+};
 
-    async fn call(
-        &self,
-        input: SubscribeInput,
-        context: &ToolContext,
-    ) -> Result<Output<TopicData>, ToolError> {
-        let data = subscribe(&input.topic, &input.label, context)?;
-        Ok(Output::line(format!("Following {} ({})", data.topic, data.url), data))
-    }
+async fn ntfy_subscribe(input: SubscribeInput, context: ToolContext) -> Result<Output<TopicData>, ToolError> {
+    let data = subscribe(&input.topic, &input.label, &context)?;
+    Ok(Output::line(format!("Following {} ({})", data.topic, data.url), data))
 }
-
-#[derive(Debug, Clone, Copy)]
-pub struct NtfyUnsubscribe;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct UnsubscribeInput {
+struct UnsubscribeInput {
     topic: String,
 }
 
-#[async_trait]
-impl Tool for NtfyUnsubscribe {
-    type Input = UnsubscribeInput;
-    type Data = TopicData;
-    const NAME: &'static str = "ntfy_unsubscribe";
-    const DESCRIPTION: &'static str = "Stop following a topic of push notifications (ntfy).";
-    const EXAMPLE: &'static str = r#"{"topic": "my-backups"}"#;
-    const TOUCHES: Touches = Touches::STORES;
+const NTFY_UNSUBSCRIBE: ToolFacts = ToolFacts {
+    name: "ntfy_unsubscribe",
+    description: "Stop following a topic of push notifications (ntfy).",
+    example: r#"{"topic": "my-backups"}"#,
+    touches: Touches::STORES,
+};
 
-    async fn call(
-        &self,
-        input: UnsubscribeInput,
-        context: &ToolContext,
-    ) -> Result<Output<TopicData>, ToolError> {
-        let gone = subscriptions(context).unsubscribe(&input.topic)?;
-        let topic = input.topic.trim().to_string();
-        let text = format!("No longer following {topic}");
-        Ok(Output::line(text, TopicData { topic, label: gone.label, url: gone.url }))
-    }
+async fn ntfy_unsubscribe(
+    input: UnsubscribeInput,
+    context: ToolContext,
+) -> Result<Output<TopicData>, ToolError> {
+    let gone = subscriptions(&context).unsubscribe(&input.topic)?;
+    let topic = input.topic.trim().to_string();
+    let text = format!("No longer following {topic}");
+    Ok(Output::line(text, TopicData { topic, label: gone.label, url: gone.url }))
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct NtfyPublish;
+struct NtfyPublish;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PublishInput {
+struct PublishInput {
     topic: String,
     message: String,
     #[serde(default)]
@@ -155,7 +138,7 @@ pub struct PublishInput {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct PublishData {
+struct PublishData {
     topic: String,
     url: String,
 }
@@ -199,45 +182,35 @@ impl Tool for NtfyPublish {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct NtfyList;
-
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct ListData {
+struct ListData {
     topics: Vec<TopicData>,
 }
 
-#[async_trait]
-impl Tool for NtfyList {
-    type Input = NoInput;
-    type Data = ListData;
-    const NAME: &'static str = "ntfy_list";
-    const DESCRIPTION: &'static str = "List the topics of push notifications (ntfy) that are followed.";
-    const EXAMPLE: &'static str = "{}";
-    const TOUCHES: Touches = Touches::READS;
+const NTFY_LIST: ToolFacts = ToolFacts {
+    name: "ntfy_list",
+    description: "List the topics of push notifications (ntfy) that are followed.",
+    example: "{}",
+    touches: Touches::READS,
+};
 
-    async fn call(&self, _input: NoInput, context: &ToolContext) -> Result<Output<ListData>, ToolError> {
-        let all = subscriptions(context).read()?;
-        let topics: Vec<TopicData> = all
-            .into_iter()
-            .map(|(topic, subscription)| TopicData {
-                topic,
-                label: subscription.label,
-                url: subscription.url,
-            })
-            .collect();
-        let lines: Vec<String> = topics
-            .iter()
-            .map(|row| {
-                format!(
-                    "{}{}  {}",
-                    row.topic,
-                    if row.label.is_empty() { String::new() } else { format!(" ({})", row.label) },
-                    row.url
-                )
-            })
-            .collect();
-        let text = if lines.is_empty() { "No topics are followed.".to_string() } else { lines.join("\n") };
-        Ok(Output::new(count(topics.len(), "topic"), text, ListData { topics }))
-    }
+async fn ntfy_list(_input: NoInput, context: ToolContext) -> Result<Output<ListData>, ToolError> {
+    let all = subscriptions(&context).read()?;
+    let topics: Vec<TopicData> = all
+        .into_iter()
+        .map(|(topic, subscription)| TopicData { topic, label: subscription.label, url: subscription.url })
+        .collect();
+    let lines: Vec<String> = topics
+        .iter()
+        .map(|row| {
+            format!(
+                "{}{}  {}",
+                row.topic,
+                if row.label.is_empty() { String::new() } else { format!(" ({})", row.label) },
+                row.url
+            )
+        })
+        .collect();
+    let text = if lines.is_empty() { "No topics are followed.".to_string() } else { lines.join("\n") };
+    Ok(Output::new(count(topics.len(), "topic"), text, ListData { topics }))
 }

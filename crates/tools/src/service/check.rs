@@ -64,7 +64,7 @@ async fn check_service(row: &'static ServiceRow, context: &ToolContext, live: bo
     let url = context.settings.text(row.service.setting()).to_string();
     let status = |state, reason| ServiceStatus { service: row.name, url: url.clone(), key, state, reason };
     let failed = |error: ServiceError| {
-        let reason = format!("{}; {}", error.kind, error.hint);
+        let reason = format!("{}; {}", error.kind, error.hint.for_person());
         let is_unusable = matches!(error.kind, Failure::NoKey | Failure::BadUrl(_));
         status(if is_unusable { ServiceState::Unusable } else { ServiceState::Fails }, reason)
     };

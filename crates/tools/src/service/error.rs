@@ -10,8 +10,43 @@ pub(crate) struct ServiceError {
     /// The name that people know.
     pub(crate) service: &'static str,
     pub(crate) kind: Failure,
-    /// Advice in the imperative; empty where the reason says it all.
-    pub(crate) hint: String,
+    pub(crate) hint: Hint,
+}
+
+/// Advice in the imperative; empty where the reason says it all.
+#[derive(Debug, Default)]
+pub(crate) struct Hint {
+    /// What the caller of the tool can do.
+    pub(crate) caller: String,
+    /// What only the person can do, such as a setting.
+    pub(crate) person: String,
+}
+
+impl Hint {
+    /// Advice that only the person can follow.
+    pub(crate) fn person(advice: impl Into<String>) -> Self {
+        Hint { caller: String::new(), person: advice.into() }
+    }
+
+    /// The advice for a model, which speaks to the person.
+    pub(crate) fn for_model(&self) -> String {
+        let person = match self.person.as_str() {
+            "" => String::new(),
+            advice => format!("tell the person: {advice}"),
+        };
+        [self.caller.clone(), person].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The advice for the person.
+    pub(crate) fn for_person(&self) -> &str {
+        if self.person.is_empty() { &self.caller } else { &self.person }
+    }
+}
+
+impl<T: Into<String>> From<T> for Hint {
+    fn from(advice: T) -> Self {
+        Hint { caller: advice.into(), person: String::new() }
+    }
 }
 
 /// Kind of a failure.
@@ -29,8 +64,8 @@ pub(crate) enum Failure {
     #[error("it has trouble (HTTP {0})")]
     Trouble(u16),
     /// The key is wrong or may not do this.
-    #[error("it refuses the key (HTTP {0})")]
-    Forbidden(u16),
+    #[error("it refuses the key (HTTP {status}){message}")]
+    Forbidden { status: u16, message: String },
     #[error("it has nothing there")]
     NotFound,
     /// Another error status, with the service's own words.
@@ -54,7 +89,7 @@ impl ServiceError {
             Failure::Unreachable(_)
                 | Failure::Limited(_)
                 | Failure::Trouble(_)
-                | Failure::Forbidden(_)
+                | Failure::Forbidden { .. }
                 | Failure::TooLarge(_)
                 | Failure::Malformed(_)
                 | Failure::NoKey
@@ -64,7 +99,9 @@ impl ServiceError {
 
 impl From<ServiceError> for ToolError {
     fn from(error: ServiceError) -> Self {
-        let hint = if error.hint.is_empty() { String::new() } else { format!("\n  hint: {}", error.hint) };
-        ToolError::Failed(format!("{error}{hint}"))
+        ToolError::Failed(match error.hint.for_model().as_str() {
+            "" => error.to_string(),
+            hint => format!("{error}\n  hint: {hint}"),
+        })
     }
 }

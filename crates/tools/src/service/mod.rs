@@ -18,7 +18,7 @@ mod table;
 mod text;
 
 pub(crate) use cache::Cache;
-pub(crate) use error::{Failure, ServiceError};
+pub(crate) use error::{Failure, Hint, ServiceError};
 pub(crate) use request::{Reply, Request};
 pub use table::key_files;
 pub(crate) use text::{Listing, clean, mark, plain, title};

@@ -4,7 +4,7 @@
 //! record nor the cache nor an error holds it. Text of an answer is cleaned before it is parsed into types.
 
 use super::cache::Cache;
-use super::error::{Failure, ServiceError};
+use super::error::{Failure, Hint, ServiceError};
 use super::pace::Pace;
 use super::table::{KeyPlace, ServiceRow, find};
 use super::text;
@@ -67,7 +67,7 @@ impl Request {
         let row = find(service).ok_or_else(|| ServiceError {
             service: "the service",
             kind: Failure::BadUrl("it has no row in the table of services".into()),
-            hint: String::new(),
+            hint: Hint::default(),
         })?;
         let request = Request {
             row,
@@ -131,7 +131,7 @@ impl Request {
         Intent::Request { url: self.url.to_string(), service: Some(self.row.service) }
     }
 
-    pub(crate) fn failed(&self, kind: Failure, hint: impl Into<String>) -> ServiceError {
+    pub(crate) fn failed(&self, kind: Failure, hint: impl Into<Hint>) -> ServiceError {
         ServiceError { service: self.row.name, kind, hint: hint.into() }
     }
 
@@ -142,10 +142,10 @@ impl Request {
         }
         let variable = key.setting.variables.first().copied().unwrap_or_default();
         let hint = format!(
-            "tell the person: get a key at {} and set {} in config.toml, or {variable}, or write it to ~/.ssh/{}",
+            "get a key at {} and set {} in config.toml, or {variable}, or write it to ~/.ssh/{}",
             key.page, key.setting.key, key.file
         );
-        Err(self.failed(Failure::NoKey, hint))
+        Err(self.failed(Failure::NoKey, Hint::person(hint)))
     }
 
     /// Sends the request and parses the answer as JSON.
@@ -229,7 +229,10 @@ impl Request {
                     if page.truncated {
                         return Err(self.failed(
                             Failure::TooLarge(MAX_RESPONSE_BYTES),
-                            "ask for less, or tell the person that the base URL may be wrong",
+                            Hint {
+                                caller: "ask for less".into(),
+                                person: format!("check {}", self.row.service.setting().key),
+                            },
                         ));
                     }
                     return Ok(page);
@@ -299,7 +302,7 @@ impl Request {
             let setting = self.row.service.setting().key;
             return Err(self.failed(
                 Failure::BadUrl("a key is sent only over https".into()),
-                format!("tell the person: {setting} must begin with https"),
+                Hint::person(format!("use an address of https for {setting}")),
             ));
         }
         let deadline = context.settings.seconds(&table::SERVICES_TIMEOUT);
@@ -316,10 +319,10 @@ impl Request {
             ToolError::Refused(refusal) => self.failed(Failure::Gate(refusal.reason), refusal.how_to_fix),
             other => self.failed(
                 Failure::Unreachable(other.to_string()),
-                format!(
-                    "try later, work without it, or tell the person to check {}",
-                    self.row.service.setting().key
-                ),
+                Hint {
+                    caller: "try later, or work without it".into(),
+                    person: format!("check the network and {}", self.row.service.setting().key),
+                },
             ),
         })
     }
@@ -339,13 +342,13 @@ impl Request {
             503 if page.retry_after.is_some() => self.limited(page.retry_after.unwrap_or_default()),
             status @ 500.. => self.failed(Failure::Trouble(status), "try later, or work without it"),
             status @ (401 | 403) => {
-                let setting = match (&self.row.key, &self.token) {
-                    (_, Some(_)) => "sign in again with spotify_auth".to_string(),
-                    (Some(key), None) => format!("tell the person to check {}", key.setting.key),
-                    (None, None) => "work without it".to_string(),
+                let hint = match (&self.row.key, &self.token) {
+                    (_, Some(_)) => "sign in again with spotify_auth".into(),
+                    (Some(key), None) => Hint::person(format!("check {}", key.setting.key)),
+                    (None, None) => "work without it".into(),
                 };
                 let message = message(&page.bytes).map(|it| format!("; it says: {it:?}")).unwrap_or_default();
-                self.failed(Failure::Forbidden(status), setting + &message)
+                self.failed(Failure::Forbidden { status, message }, hint)
             }
             404 | 410 => self.failed(Failure::NotFound, "check the name or the number"),
             status => {
@@ -373,7 +376,7 @@ fn base_url(row: &'static ServiceRow, context: &ToolContext) -> Result<Url, Serv
     let wrong = |reason: String| ServiceError {
         service: row.name,
         kind: Failure::BadUrl(reason),
-        hint: format!("tell the person to set {} to an address such as {}", setting.key, setting.default),
+        hint: Hint::person(format!("set {} to an address such as {}", setting.key, setting.default)),
     };
     let url = Url::parse(context.settings.text(setting).trim()).map_err(|error| wrong(error.to_string()))?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.query().is_none();

@@ -3,7 +3,9 @@
 use super::point::{Point, describe_metres};
 use crate::context::ToolContext;
 use crate::result::ToolError;
-use crate::service::{Findings, Listing, Request, ServiceError, ServiceTool, WHERE_YOU_ARE, may_tell, words};
+use crate::service::{
+    Findings, Hint, Listing, Request, ServiceError, ServiceTool, WHERE_YOU_ARE, may_tell, words,
+};
 use async_trait::async_trait;
 use marvin_gate::network::Service;
 use schemars::JsonSchema;
@@ -306,10 +308,11 @@ pub(super) fn fall_back(
     if !is_personal || may_tell(to, context) {
         return Ok(());
     }
-    let hint = format!(
-        "{}; OpenStreetMap could answer, but it is not told where the person is before they agree: ask them, or to set \
-         tools.private = allow",
-        error.hint
+    let own = if error.hint.caller.is_empty() { String::new() } else { format!("{}; ", error.hint.caller) };
+    let caller = format!(
+        "{own}OpenStreetMap could answer, but it is not told where the person is before they agree: ask them, or to set \
+         tools.private = allow"
     );
+    let hint = Hint { caller, ..error.hint };
     Err(ServiceError { hint, ..error }.into())
 }
