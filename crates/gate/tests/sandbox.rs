@@ -547,3 +547,54 @@ fn one_port_can_be_listened_on_and_none_called() {
         assert!(!python(&line), "{line}");
     }
 }
+
+#[test]
+fn one_port_can_be_called_and_none_listened_on() {
+    if !installed("python3") || support().landlock < 4 {
+        return;
+    }
+    let sandbox = Sandbox::new(SandboxMode::Auto);
+    let listeners = [(); 2].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+    let [open, closed] = listeners.each_ref().map(|listener| listener.local_addr().unwrap().port());
+    let python = |line: &str| {
+        let mut policy = sandbox.policy();
+        policy.connect = Some(open);
+        let script = format!("python3 -c 'import socket; s = socket.socket(); {line}'");
+        sandbox.run_with(&script, policy).status.success()
+    };
+    assert!(python(&format!("s.connect((\"127.0.0.1\", {open}))")));
+    for line in [
+        format!("s.connect((\"127.0.0.1\", {closed}))"),
+        "s.bind((\"127.0.0.1\", 0)); s.listen()".to_string(),
+        "socket.socket(socket.AF_UNIX)".to_string(),
+        "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)".to_string(),
+    ] {
+        assert!(!python(&line), "{line}");
+    }
+    if support().level != Some(Level::Namespaces) || support().landlock < 6 {
+        return;
+    }
+    // A browser has Unix sockets of its own, and still no other way out.
+    let name = format!("marvin-test-{open}");
+    let address =
+        <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&name);
+    let _abstract = std::os::unix::net::UnixListener::bind_addr(&address.unwrap()).unwrap();
+    let browser = |line: &str| {
+        let mut policy = sandbox.policy();
+        (policy.connect, policy.unix_sockets) = (Some(open), true);
+        let script = format!("python3 -c 'import socket; {line}'");
+        sandbox.run_with(&script, policy).status.success()
+    };
+    let unix = "u = socket.socket(socket.AF_UNIX); ";
+    assert!(browser(&format!(
+        "{unix}u.bind(\"own.sock\"); u.listen(); socket.socket(socket.AF_UNIX).connect(\"own.sock\")"
+    )));
+    for line in [
+        format!("{unix}u.connect(\"\\0{name}\")"),
+        format!("socket.socket().connect((\"127.0.0.1\", {closed}))"),
+        "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)".to_string(),
+        "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)".to_string(),
+    ] {
+        assert!(!browser(&line), "{line}");
+    }
+}

@@ -52,6 +52,12 @@ pub struct Policy {
     /// namespace; seccomp leaves it TCP alone, and Landlock leaves TCP that port alone. A program that listens without naming a
     /// port gets one that the kernel draws, which Landlock does not see.
     pub listen: Option<u16>,
+    /// The one port that it may connect to, without a network otherwise: that of a proxy which judges its requests. It is bounded as
+    /// with `listen`.
+    pub connect: Option<u16>,
+    /// With `connect`: whether it may have Unix sockets too. It gets them only where namespaces and Landlock keep those of others out
+    /// of its reach.
+    pub unix_sockets: bool,
 }
 
 impl Policy {
@@ -69,6 +75,8 @@ impl Policy {
             protected: Vec::new(),
             network: false,
             listen: None,
+            connect: None,
+            unix_sockets: false,
         }
     }
 

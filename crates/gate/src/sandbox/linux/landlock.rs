@@ -55,6 +55,23 @@ fn wrong(error: &landlock::RulesetError) -> SandboxError {
     SandboxError::Rules(error.to_string())
 }
 
+/// The one port that a program without a network may use, and what for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenPort {
+    port: u16,
+    right: AccessNet,
+}
+
+impl OpenPort {
+    pub(super) fn from_policy(policy: &Policy) -> Option<Self> {
+        if policy.network {
+            return None;
+        }
+        let listen = policy.listen.map(|port| OpenPort { port, right: AccessNet::BindTcp });
+        listen.or_else(|| policy.connect.map(|port| OpenPort { port, right: AccessNet::ConnectTcp }))
+    }
+}
+
 /// The rules of a sandbox without namespaces, as a handle that the child only has to enter.
 pub(super) fn ruleset(policy: &Policy, view: &View) -> Result<OwnedFd, SandboxError> {
     let all = AccessFs::from_all(NEWEST_ABI);
@@ -68,8 +85,8 @@ pub(super) fn ruleset(policy: &Policy, view: &View) -> Result<OwnedFd, SandboxEr
     let ruleset = ruleset.scope(Scope::from_all(NEWEST_ABI)).map_err(|error| wrong(&error))?;
     let read = AccessFs::from_read(NEWEST_ABI);
     let mut created = ruleset.create().map_err(|error| wrong(&error))?;
-    if let (Some(port), false) = (policy.listen, policy.network) {
-        created = created.add_rule(NetPort::new(port, AccessNet::BindTcp)).map_err(|error| wrong(&error))?;
+    if let Some(OpenPort { port, right }) = OpenPort::from_policy(policy) {
+        created = created.add_rule(NetPort::new(port, right)).map_err(|error| wrong(&error))?;
     }
     let shown = view.readable.iter().cloned().chain(RUNNING_SYSTEM.map(PathBuf::from));
     for place in shown.flat_map(|root| without(&root, &view.closed)) {
@@ -129,7 +146,7 @@ pub(super) struct Inner {
     handled: RulesetAttributes,
     size: usize,
     rules: Vec<(CString, u64)>,
-    listen: Option<PortRule>,
+    port: Option<PortRule>,
 }
 
 /// `struct landlock_ruleset_attr` of the kernel.
@@ -157,9 +174,9 @@ struct PortRule {
 }
 
 impl Inner {
-    /// The rules of a view: everything may be read, the writable places written. With a port to listen on, TCP can do nothing but
-    /// bind that port.
-    pub(super) fn new(view: &View, listen: Option<u16>) -> Self {
+    /// The rules of a view: everything may be read, the writable places written. With an open port, TCP can do nothing but use that
+    /// port.
+    pub(super) fn new(view: &View, port: Option<OpenPort>) -> Self {
         let abi = version();
         // What each version added, in the order of the kernel's bits.
         let known: u64 = match abi {
@@ -186,10 +203,12 @@ impl Inner {
             4..=5 => 16,
             6.. => 24,
         };
-        let network = if listen.is_some() { AccessNet::from_all(ABI::V4).bits() } else { 0 };
-        let bind = BitFlags::from(AccessNet::BindTcp).bits();
-        let listen = listen.map(|port| PortRule { rights: bind, port: port.into() });
-        Inner { handled: RulesetAttributes { files: known, network, scopes }, size, rules, listen }
+        let network = if port.is_some() { AccessNet::from_all(ABI::V4).bits() } else { 0 };
+        let port = port.map(|OpenPort { port, right }| PortRule {
+            rights: BitFlags::from(right).bits(),
+            port: port.into(),
+        });
+        Inner { handled: RulesetAttributes { files: known, network, scopes }, size, rules, port }
     }
 
     /// Makes and enters the rules. System calls only.
@@ -218,7 +237,7 @@ impl Inner {
                 libc::close(directory);
                 added?;
             }
-            if let Some(rule) = &self.listen
+            if let Some(rule) = &self.port
                 && libc::syscall(libc::SYS_landlock_add_rule, rules, NET_PORT, &raw const *rule, 0u32) < 0
             {
                 return Err(error());

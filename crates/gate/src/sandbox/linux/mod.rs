@@ -7,6 +7,7 @@ mod seccomp;
 mod view;
 
 use super::{Level, Policy, SandboxError, Support};
+use landlock::OpenPort;
 use marvin_base::child::{Child, Namespaces};
 use marvin_base::environment::Environment;
 use seccomp::Sockets;
@@ -64,7 +65,7 @@ pub(super) fn enter_level(
 ) -> Result<&'static str, SandboxError> {
     let policy = policy.resolved()?;
     // Before its fourth version Landlock knows nothing of ports.
-    if policy.listen.is_some() && landlock::version() < 4 {
+    if OpenPort::from_policy(&policy).is_some() && landlock::version() < 4 {
         let abi = landlock::version();
         return Err(SandboxError::Rules(format!("Landlock version {abi} cannot open one port and no other")));
     }
@@ -88,8 +89,9 @@ pub(super) fn enter_level(
     let rules = match level {
         Level::Namespaces => {
             let directory = child.directory_in(&policy.workspace);
-            // A server that this process talks to must be on the machine's own loopback.
-            let own_network = !policy.network && policy.listen.is_none();
+            // What this process talks to must be on the machine's own loopback.
+            let port = OpenPort::from_policy(&policy);
+            let own_network = !policy.network && port.is_none();
             let plan = mounts::Plan::new(&view, &directory, own_network)
                 .map_err(|error| SandboxError::Rules(error.to_string()))?;
             let plan = Arc::new(plan);
@@ -99,14 +101,19 @@ pub(super) fn enter_level(
                 flags |= libc::CLONE_NEWNET;
             }
             child.namespaces = Some(Namespaces { flags, setup: Arc::new(move || plan.carry_out()) });
-            let listen = policy.listen.filter(|_| !policy.network);
-            let sockets = if listen.is_some() { Sockets::Stream } else { Sockets::Internet };
+            // From this version on Landlock keeps abstract sockets of other programs out of reach.
+            let has_unix = policy.unix_sockets && landlock::version() >= landlock::SIGNALS_ABI;
+            let sockets = match port {
+                None => Sockets::Internet,
+                Some(_) if has_unix => Sockets::StreamAndUnix,
+                Some(_) => Sockets::Stream,
+            };
             let filters = seccomp::filters(sockets, Level::Namespaces)?;
-            let rules = Arc::new(landlock::Inner::new(&view, listen));
+            let rules = Arc::new(landlock::Inner::new(&view, port));
             Rules { filters, keep, enter: Arc::new(move || rules.enter()) }
         }
         Level::Landlock => {
-            let sockets = match policy.listen {
+            let sockets = match OpenPort::from_policy(&policy) {
                 _ if policy.network => Sockets::Internet,
                 Some(_) => Sockets::Stream,
                 None => Sockets::Pairs,

@@ -19,6 +19,8 @@ pub(super) enum Sockets {
     Pairs,
     /// Pairs, and streams of the Internet, TCP and nothing else: what they may do is left to Landlock, which knows ports.
     Stream,
+    /// The same, and Unix sockets.
+    StreamAndUnix,
     /// Unix and Internet sockets, and those that ask the kernel about the network; no others (raw devices, virtual machines).
     Internet,
 }
@@ -116,6 +118,7 @@ fn refusals(sockets: Sockets, level: Level) -> Result<BpfProgram, SandboxError> 
     let families: &[i32] = match sockets {
         Sockets::Pairs => &[],
         Sockets::Stream => &[libc::AF_INET, libc::AF_INET6],
+        Sockets::StreamAndUnix => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6],
         Sockets::Internet => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
     };
     // Without a family that may be used, every call is refused.
@@ -125,7 +128,7 @@ fn refusals(sockets: Sockets, level: Level) -> Result<BpfProgram, SandboxError> 
             families.iter().map(|family| condition(0, SeccompCmpOp::Ne, family.unsigned_abs().into()));
         of_socket.push(rule(other.collect::<Result<_, _>>()?)?);
     }
-    if sockets == Sockets::Stream {
+    if matches!(sockets, Sockets::Stream | Sockets::StreamAndUnix) {
         of_socket.extend(no_streams()?);
     }
     rules.insert(libc::SYS_socket, of_socket);
