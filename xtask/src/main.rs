@@ -4,6 +4,7 @@
 
 mod attack;
 mod bench;
+mod blender;
 mod browser;
 mod census;
 mod chat_ui;
@@ -63,6 +64,7 @@ cargo xtask deb [--programs DIR]
                             pack the .deb from the dist profile, or from programs that are built already (installs cargo-deb)
 cargo xtask notices         write THIRD-PARTY.md from the licences of the shipped dependencies
 cargo xtask workflows       actionlint and zizmor over .github (installs them)
+cargo xtask blender         the tests of Blender's tools against the real Blender (installs bpy, about 400 MB; needs Python 3.11)
 cargo xtask docs            build the site of docs/ with mdBook and check its links (installs mdBook)
 cargo xtask settings        write docs/settings.md from the settings table";
 
@@ -94,6 +96,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["deb", rest @ ..] => deb::run(rest),
         ["notices"] => notices::write(),
         ["workflows"] => workflows::lint(),
+        ["blender"] => blender::run(),
         ["docs"] => docs::build(),
         ["settings"] => write_settings_reference(),
         ["-h" | "--help" | "help"] => say(HELP),

@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 const PYTEST: &str = "pytest==8.4.2";
 /// Another program's parser of calendars, which reads what Marvin writes.
 const ICALENDAR: &str = "icalendar==7.3.0";
+/// The program behind `yt_dlp_download`.
+const YT_DLP: &str = "yt-dlp==2026.10.26";
 
 /// Creates the environment `tools/NAME` with these packages unless it is there, and returns its
 /// directory.
@@ -28,12 +30,12 @@ pub(crate) fn environment(name: &str, packages: &[&str]) -> anyhow::Result<PathB
 /// returns its directory.
 pub(crate) fn install() -> anyhow::Result<PathBuf> {
     let directory = tools::directory().join("python");
-    if has_pytest(&directory) && has_icalendar(&directory) {
+    if has_all(&directory) {
         return Ok(directory);
     }
-    create(&directory, &[PYTEST, ICALENDAR])?;
-    if !has_pytest(&directory) || !has_icalendar(&directory) {
-        bail!("cannot install {PYTEST} and {ICALENDAR} into {}", directory.display());
+    create(&directory, &[PYTEST, ICALENDAR, YT_DLP])?;
+    if !has_all(&directory) {
+        bail!("cannot install {PYTEST}, {ICALENDAR} and {YT_DLP} into {}", directory.display());
     }
     Ok(directory)
 }
@@ -54,17 +56,13 @@ fn run_quietly(command: &mut Command) -> anyhow::Result<()> {
     tools::run(command.stdin(Stdio::null()).stdout(Stdio::null()))
 }
 
-fn has_pytest(directory: &Path) -> bool {
-    let version = Command::new(directory.join("bin/python3")).args(["-m", "pytest", "--version"]).output();
-    let wanted = PYTEST.rsplit("==").next().unwrap_or_default();
-    version.is_ok_and(|output| {
-        output.status.success() && String::from_utf8_lossy(&output.stdout).contains(wanted)
-    })
-}
-
-fn has_icalendar(directory: &Path) -> bool {
-    let wanted = ICALENDAR.rsplit("==").next().unwrap_or_default();
-    let check = format!("import icalendar; assert icalendar.__version__ == '{wanted}'");
+/// Whether the environment has the packages of the tests, at these versions.
+fn has_all(directory: &Path) -> bool {
+    let checks = [PYTEST, ICALENDAR, YT_DLP].map(|package| {
+        let (name, version) = package.split_once("==").unwrap_or((package, ""));
+        format!("assert version('{name}') == '{version}'")
+    });
+    let check = format!("from importlib.metadata import version; {}", checks.join("; "));
     let imported = Command::new(directory.join("bin/python3")).args(["-c", &check]).output();
     imported.is_ok_and(|output| output.status.success())
 }
@@ -75,6 +73,6 @@ mod tests {
 
     #[test]
     fn a_missing_directory_has_no_packages() {
-        assert!(!has_pytest(Path::new("/nonexistent")) && !has_icalendar(Path::new("/nonexistent")));
+        assert!(!has_all(Path::new("/nonexistent")));
     }
 }

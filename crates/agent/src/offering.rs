@@ -51,7 +51,7 @@ const CORE_CODING: [&str; 19] = [
 ];
 
 /// Words of a person, or beginnings of them, with the beginnings of the names of the tools that they mean.
-const WORDS: [(&[&str], &[&str]); 47] = [
+const WORDS: [(&[&str], &[&str]); 49] = [
     (
         &["convert", "unit", "km", "mile", "kg", "pound", "celsius", "fahrenheit", "litre", "cups"],
         &["convert_units"],
@@ -60,14 +60,15 @@ const WORDS: [(&[&str], &[&str]); 47] = [
         &["currenc", "exchange rate", "dollar", "euro", "usd", "eur ", "gbp", "yen", "franc"],
         &["convert_units"],
     ),
-    (&["github", "repositor"], &["github_"]),
-    (&["ticket", "issue", "backlog"], &["create_ticket", "ticket_", "tk"]),
+    (&["github", "repositor", "clone"], &["github_"]),
+    (&["ticket", "issue", "backlog", "bug", "task"], &["create_ticket", "ticket_", "tk"]),
     (&["note"], &["file_read_lines", "file_apply_patch", "notes_", "read_note", "write_note"]),
     (&["feed", "rss"], &["read_rss"]),
     (&["news", "headline", "latest on", "what happened"], &["search_news", "read_rss"]),
     (&["http", "page", "website", "url", "www"], &["browse_web", "scrape_page", "web_fetch"]),
     (&["price", "scrape"], &["scrape_page"]),
-    (&["download"], &["download_file"]),
+    (&["download"], &["download_file", "yt_dlp_download"]),
+    (&["youtube", "youtu.be", "yt-dlp", "vimeo", "soundcloud", "video"], &["yt_dlp_download"]),
     (&["cost", "token", "usage", "spent"], &["get_usage"]),
     (&["branch", "checkout", "commit"], &["git_"]),
     (&["install", "package", "dependenc"], &["install_packages"]),
@@ -239,6 +240,7 @@ const WORDS: [(&[&str], &[&str]); 47] = [
         &["system_info"],
     ),
     (&["bookmark", "this link", "for later"], &["bookmark_"]),
+    (&["blender", "3d scene", "3d model", "render"], &["blender_"]),
     // The session itself.
     (&["profile"], &["switch_profile"]),
     (
@@ -262,11 +264,11 @@ const WORDS: [(&[&str], &[&str]); 47] = [
         &["search_history_backups"],
     ),
     (&["goodbye", "bye", "quit", "exit"], &["exit_app"]),
-    (&["working dir", "work in", "directory to"], &["set_working_dir"]),
+    (&["working dir", "work in", "directory to", "which directory"], &["get_working_dir", "set_working_dir"]),
 ];
 
 /// Topics of tools that `find_tools` names in place of their names, with the beginnings of those names.
-const TOPICS: [(&str, &[&str]); 14] = [
+const TOPICS: [(&str, &[&str]); 15] = [
     ("calendar, alarms and timers", &["calendar_", "set_alarm", "list_alarms", "cancel_alarm", "timer_"]),
     ("push notifications", &["ntfy_", "generate_ntfy_topic"]),
     (
@@ -292,6 +294,7 @@ const TOPICS: [(&str, &[&str]); 14] = [
     ("music and Spotify", &["music_", "spotify_"]),
     ("dictionary and translation", &["dictionary_", "translate_"]),
     ("bookmarks", &["bookmark_"]),
+    ("Blender", &["blender_"]),
     (
         "this machine, profile and history",
         &[
@@ -366,6 +369,14 @@ pub struct Offering {
 #[derive(Debug, Clone, Default)]
 struct Policy {
     core: BTreeSet<String>,
+    /// Beginnings of names that the person wants in every request.
+    always: Vec<String>,
+}
+
+impl Policy {
+    fn has(&self, name: &str) -> bool {
+        self.core.contains(name) || self.always.iter().any(|start| name.starts_with(start.as_str()))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -390,7 +401,7 @@ impl Offering {
         let policy = policy.map(|mut core| {
             core.extend(always);
             core.insert(FindTools::NAME.to_string());
-            Policy { core }
+            Policy { core, always: settings.list(&table::TOOLS_ALWAYS) }
         });
         Arc::new(Offering { policy, state: Mutex::default() })
     }
@@ -410,7 +421,7 @@ impl Offering {
         let Some(policy) = &self.policy else { return all };
         let mut state = self.state();
         if state.catalogue.is_empty() {
-            state.catalogue = with_rest_named(all, &policy.core);
+            state.catalogue = with_rest_named(all, policy);
         }
         let called = messages.iter().flat_map(|message| match message {
             Message::Assistant { tool_calls, .. } => {
@@ -429,7 +440,7 @@ impl Offering {
         for spec in catalogue.iter() {
             let name = &spec.name;
             let is_meant = called.contains(name) || meant.iter().any(|start| name.starts_with(start));
-            if (policy.core.contains(name) || is_meant) && !offered.contains(name) {
+            if (policy.has(name) || is_meant) && !offered.contains(name) {
                 offered.push(name.clone());
             }
         }
@@ -466,9 +477,9 @@ impl Offering {
 }
 
 /// The specifications, with the names of the tools beyond the core, or their topics, in the description of `find_tools`.
-fn with_rest_named(mut all: Vec<ToolSpec>, core: &BTreeSet<String>) -> Vec<ToolSpec> {
+fn with_rest_named(mut all: Vec<ToolSpec>, policy: &Policy) -> Vec<ToolSpec> {
     let mut rest: Vec<String> = Vec::new();
-    for name in all.iter().map(|spec| &spec.name).filter(|name| !core.contains(*name)) {
+    for name in all.iter().map(|spec| &spec.name).filter(|name| !policy.has(name)) {
         let topic = TOPICS.iter().find(|(_, starts)| starts.iter().any(|start| name.starts_with(start)));
         let entry = topic.map_or(name.as_str(), |(topic, _)| *topic);
         if rest.iter().all(|known| known != entry) {

@@ -45,7 +45,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 /// Settings that shape a conversation: they are kept in `run.json`, and a replay takes them from there.
-static SHAPING: [&Setting; 14] = [
+static SHAPING: [&Setting; 15] = [
     &table::PROTOCOL,
     &table::ROLE,
     &table::STEP,
@@ -60,6 +60,7 @@ static SHAPING: [&Setting; 14] = [
     &table::READONLY,
     &table::WRITABLE_FILES,
     &table::TOOLS_OFFER,
+    &table::TOOLS_ALWAYS,
 ];
 
 /// An open session.

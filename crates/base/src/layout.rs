@@ -262,6 +262,12 @@ impl Layout {
         self.profile(profile).join("tokens.json")
     }
 
+    /// The token that Blender's add-on wants.
+    #[must_use]
+    pub fn blender_token(&self) -> PathBuf {
+        self.user.join("blender_token")
+    }
+
     /// Bookmarks, which all profiles share.
     #[must_use]
     pub fn bookmarks(&self) -> PathBuf {

@@ -116,6 +116,14 @@ pub enum Intent {
         /// What the person's setting, and earlier answers of theirs about these services, say.
         setting: Decision,
     },
+    /// Python is run by a program of the person, outside the sandbox.
+    Code {
+        code: String,
+        /// The program, by the name that people know.
+        program: &'static str,
+        /// The person's setting about it.
+        setting: Decision,
+    },
     /// The conversation works in another directory from now on.
     WorkingDirectory {
         /// The path as the model wrote it.
@@ -198,6 +206,7 @@ pub fn judge(intent: &Intent, context: &Context<'_>) -> Verdict {
             Err(refusal) => refusal.verdict(),
         },
         Intent::Share { services, what, setting } => judge_share(services, what, *setting),
+        Intent::Code { code, program, setting } => judge_code(code, program, *setting, context),
         Intent::WorkingDirectory { path } => Verdict::ask(
             "workspace.change",
             format!("agents would read and write in `{path}` from now on"),
@@ -265,6 +274,36 @@ fn judge_install(as_command: Verdict, setting: Decision) -> Verdict {
             "install.denied",
             format!("{reason}, and the person's settings (sandbox.install) forbid it"),
             "Do without them, or say which packages are needed and why.",
+        ),
+    }
+}
+
+/// The verdict on Python for a program that is not in the sandbox: what would be refused as a command is refused here too, and
+/// the rest is the person's decision.
+fn judge_code(code: &str, program: &str, setting: Decision, context: &Context<'_>) -> Verdict {
+    if !context.may_execute || !context.access.executes() {
+        return Verdict::deny(
+            "code.not-granted",
+            "this agent may not run programs",
+            "Use the other tools, or report what should be done.",
+        );
+    }
+    let home = context.home.display().to_string();
+    let workspace = context.workspace.map_or_else(|| home.clone(), |it| it.root().display().to_string());
+    let line = format!("python3 -c '{}'", code.replace('\'', "'\\''"));
+    let place = place(&workspace, &home);
+    let as_command = context.layers.rule(&line, place, finding(&line, place, context)).verdict;
+    let reason = format!("{program} would run this code with the person's rights, outside the sandbox");
+    match setting {
+        _ if as_command.decision == Decision::Deny => as_command,
+        Decision::Allow => Verdict::allow("code.granted", "the person's settings allow this code"),
+        Decision::Ask => {
+            Verdict::ask("code.ask", reason, "Use the other tools, or say what the code is for.")
+        }
+        Decision::Deny => Verdict::deny(
+            "code.denied",
+            format!("{reason}, and their settings forbid it"),
+            "Use the other tools, or say what should be done.",
         ),
     }
 }

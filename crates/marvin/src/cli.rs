@@ -5,9 +5,9 @@
 use crate::arguments::ProjectArguments;
 use crate::commands::turn::TurnArguments;
 use crate::commands::{
-    alarms, bug_report, build_skill, calendar, chat, chat_ui, commitments, completions, config, daemon, doc,
-    doctor, gate, hook, init, lab, lessons, mcp, memory, model_server, mtg, ntfy, packs, pipeline, prompt,
-    replay, runs, schema, self_improve, servitors, skills, tk, tools, turn, workflow,
+    alarms, blender, bug_report, build_skill, calendar, chat, chat_ui, commitments, completions, config,
+    daemon, doc, doctor, gate, hook, init, lab, lessons, mcp, memory, model_server, mtg, ntfy, packs,
+    pipeline, prompt, replay, runs, schema, self_improve, servitors, skills, tk, tools, turn, workflow,
 };
 use crate::failure::Failure;
 use crate::{logging, migration, output};
@@ -92,6 +92,8 @@ enum Command {
     Alarms(alarms::AlarmsCommand),
     #[command(subcommand)]
     Ntfy(ntfy::NtfyCommand),
+    #[command(subcommand)]
+    Blender(blender::BlenderCommand),
     #[command(name = "model-server")]
     ModelServer(model_server::ModelServerArguments),
     Mcp(mcp::McpArguments),
@@ -171,6 +173,7 @@ impl Command {
             Command::Calendar(command) => calendar::run(command),
             Command::Alarms(command) => alarms::run(command),
             Command::Ntfy(command) => ntfy::run(command),
+            Command::Blender(command) => blender::run(command),
             Command::ModelServer(arguments) => model_server::run(&arguments),
             Command::Mcp(arguments) => mcp::run(&arguments),
             Command::ChatUi(arguments) => chat_ui::run(&arguments),

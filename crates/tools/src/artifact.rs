@@ -56,7 +56,7 @@ pub(crate) fn keep(
         bytes = bytes.get(..text.floor_char_boundary(MAX_ARTIFACT_BYTES)).unwrap_or(bytes);
     }
     let pieces: &[&[u8]] = if cut { &[bytes, note.as_bytes()] } else { &[bytes] };
-    match write(&directory.place(), tool, pieces) {
+    match write(&directory.place(), tool, "txt", pieces) {
         Ok(name) => {
             let copy = workspace.and_then(|workspace| copy_for_reading(workspace, directory, &name, pieces));
             let mut hash = Sha256::new();
@@ -94,12 +94,12 @@ fn copy_for_reading(
     Some(path)
 }
 
-/// Writes a new file and returns its name: `tool-N-NAME.txt`, N counting up.
-fn write(directory: &Path, tool: &str, pieces: &[&[u8]]) -> std::io::Result<String> {
+/// Writes a new file and returns its name: `tool-N-NAME.ENDING`, N counting up.
+pub(crate) fn write(directory: &Path, tool: &str, ending: &str, pieces: &[&[u8]]) -> std::io::Result<String> {
     let plain: String = tool.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let taken = std::fs::read_dir(directory)?.count();
     for number in taken + 1.. {
-        let name = format!("tool-{number}-{plain}.txt");
+        let name = format!("tool-{number}-{plain}.{ending}");
         let opened =
             std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(&name));
         match opened {

@@ -7,6 +7,7 @@
 pub mod alarms;
 pub mod approval;
 pub mod artifact;
+pub mod blender;
 pub mod calendar;
 pub mod calendar_tools;
 pub mod command;

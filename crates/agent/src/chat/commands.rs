@@ -12,9 +12,13 @@ use marvin_base::{atomic, truncate};
 use marvin_gate::Workspace;
 use marvin_model::choose;
 use marvin_model::cost::Lifetime;
+use marvin_tools::blender::Blender;
 use marvin_tools::turbotime::{Selection, TOOLS};
 use serde::Serialize;
 use std::sync::Arc;
+
+/// Beginning of the names of Blender's tools.
+const BLENDER_TOOLS: &str = "blender_";
 
 /// A command, for help and completion.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -29,12 +33,13 @@ const fn command(name: &'static str, words: &'static str, meaning: &'static str)
 }
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [Command; 32] = [
-    command("!shell", "", "shell mode on or off: every line is a command"),
+pub const COMMANDS: [Command; 33] = [
+    command("!shell", "", "shell mode on or off: every line is a command, and `exit` ends it"),
     command("!sh", "", "the same"),
     command("!code", "", "file and command tools on or off"),
-    command("!voice", "", "speak a prompt: five seconds"),
-    command("!v", "[SECONDS]", "the same, for this many seconds"),
+    command("!blender", "", "tools of Blender in every request, or only where they are meant"),
+    command("!voice", "", "record speech until the next !voice; the text goes to the input"),
+    command("!v", "[SECONDS]", "the same, for five or this many seconds"),
     command("!pro", "PROMPT", "ask Copilot, once"),
     command("!", "COMMAND", "run a command: judged, sandboxed, at most two minutes"),
     command("preferences", "", "open your preferences in your editor"),
@@ -100,6 +105,9 @@ impl Chat {
         let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         let rest = rest.trim();
         match word {
+            "exit" | "logout" if self.state().shell && rest.split_whitespace().count() < 2 => {
+                return Some(self.set_shell(false));
+            }
             "quit" | "exit" if rest.is_empty() => return Some(Reply::Quit),
             "preferences" if rest.is_empty() => return Some(self.preferences()),
             "usage" if rest.is_empty() => return Some(Reply::Text(self.usage())),
@@ -124,21 +132,12 @@ impl Chat {
     async fn bang(&self, word: &str, line: &str, rest: &str) -> Reply {
         match word {
             "!shell" | "!sh" if rest.is_empty() => {
-                let on = {
-                    let mut state = self.state();
-                    state.shell = !state.shell;
-                    state.shell
-                };
-                self.tell_status();
-                let text = if on {
-                    "every line is a command now; `!shell` ends that"
-                } else {
-                    "lines are prompts again"
-                };
-                Reply::Changed(text.into())
+                let on = !self.state().shell;
+                self.set_shell(on)
             }
             "!code" if rest.is_empty() => self.toggle_coding(),
-            "!voice" if rest.is_empty() => Reply::Voice(5),
+            "!blender" if rest.is_empty() => self.toggle_blender().await,
+            "!voice" if rest.is_empty() => self.toggle_voice().await,
             "!v" if rest.is_empty() => Reply::Voice(5),
             "!v" => match rest.parse() {
                 Ok(seconds @ 1..=300) => Reply::Voice(seconds),
@@ -243,6 +242,52 @@ impl Chat {
         drop(state);
         self.tell_status();
         Reply::Changed(text)
+    }
+
+    /// Switches shell mode on or off; it begins in the root.
+    fn set_shell(&self, on: bool) -> Reply {
+        {
+            let mut state = self.state();
+            state.shell = on;
+            state.shell_directory = None;
+        }
+        self.tell_status();
+        Reply::Changed(if on {
+            "every line is a command now; `exit` or `!shell` ends that".into()
+        } else {
+            "lines are prompts again".into()
+        })
+    }
+
+    /// Offers the tools of Blender in every request, or no longer; says whether Blender answers.
+    async fn toggle_blender(&self) -> Reply {
+        let (settings, layout) = {
+            let state = self.state();
+            (state.project.settings.clone(), state.project.layout.clone())
+        };
+        let mut always = settings.list(&table::TOOLS_ALWAYS);
+        let was_on = always.iter().any(|start| start == BLENDER_TOOLS);
+        always.retain(|start| start != BLENDER_TOOLS);
+        if !was_on {
+            always.push(BLENDER_TOOLS.to_string());
+        }
+        match settings.with(&table::TOOLS_ALWAYS, &always.join(",")) {
+            Ok(changed) => self.state().project.settings = Arc::new(changed),
+            Err(error) => return Reply::Wrong(error.to_string()),
+        }
+        if was_on {
+            return Reply::Changed("the tools of Blender are offered only where they are meant".into());
+        }
+        let version = match Blender::from_settings(&settings, &layout) {
+            Ok(blender) => blender.version().await.map(|version| (version, blender.address())),
+            Err(error) => Err(error),
+        };
+        Reply::Changed(match version {
+            Ok((version, address)) => {
+                format!("every request offers the tools of Blender; Blender {version} answers at {address}")
+            }
+            Err(error) => format!("every request offers the tools of Blender, but: {error}"),
+        })
     }
 
     fn preferences(&self) -> Reply {

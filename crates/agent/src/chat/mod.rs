@@ -16,6 +16,7 @@ mod events;
 mod lists;
 mod notifications;
 mod reply;
+mod shell;
 mod status;
 mod turn;
 mod typed;
@@ -59,6 +60,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
+use voice::Recording;
 
 /// Additions of higher layers to every turn.
 pub type ExtraContextProvider = Arc<dyn Fn(&ProjectContext) -> ExtraContext + Send + Sync>;
@@ -137,6 +139,10 @@ struct ChatState {
     queued: Option<String>,
     /// Whether every line is a command of the shell.
     shell: bool,
+    /// The directory of shell mode, where `cd` left the root.
+    shell_directory: Option<PathBuf>,
+    /// Speech that is being recorded.
+    recording: Option<Recording>,
     /// The tools of TURBOTIME, where it is on.
     turbotime: Option<Selection>,
     provider: String,
@@ -196,6 +202,8 @@ impl Chat {
             turns: 0,
             queued: None,
             shell: false,
+            shell_directory: None,
+            recording: None,
             turbotime: None,
             provider,
             model,

@@ -3,6 +3,7 @@
 use super::approvals::approver;
 use super::broken::Mark;
 use super::events::{FailedEvent, Teller};
+use super::shell::{self, ShellLine};
 use super::{Chat, Message};
 use crate::error::SessionError;
 use crate::history::History;
@@ -197,12 +198,28 @@ impl Chat {
         }
     }
 
-    /// Runs a shell command that the person typed, and stores it with its output.
+    /// Runs a shell command that the person typed, and stores it with its output. In shell mode the directory stays.
     pub(super) async fn shell(&self, line: &str) -> String {
-        let text = match super::lists::run(&self.project(), line).await {
+        let (project, directory) = {
+            let state = self.state();
+            (state.project.clone(), state.shell_directory.clone().filter(|_| state.shell))
+        };
+        let is_kept = self.state().shell;
+        let root =
+            project.workspace.as_ref().map_or(project.directory.as_path(), |workspace| workspace.root());
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+        let ran =
+            if is_kept { ShellLine::new(line, directory.as_deref()) } else { ShellLine::unchanged(line) };
+        let text = match super::lists::run(&project, &ran.text).await {
             Ok(text) => text,
             Err(error) => error.to_string(),
         };
+        let (mut text, found) = ran.split_output(&text);
+        match found.map(|found| shell::keep_directory(&found, &root)) {
+            Some(Ok(directory)) => self.state().shell_directory = directory,
+            Some(Err(error)) => text.push_str(&format!("\n{error}")),
+            None => {}
+        }
         let shown = if text.trim().is_empty() { "(it said nothing)".to_string() } else { text };
         self.record(&[("you", &format!("!{line}")), ("assistant", &shown)]);
         truncate::head(&shown, 200_000)

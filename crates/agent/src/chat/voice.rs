@@ -1,29 +1,41 @@
-//! Speech input: recorded by a program of the system, transcribed by a provider.
+//! Speech input: recorded by a program of the system, transcribed by a service or a program.
+//!
+//! A recorder runs until it is ended. It writes WAV, or raw samples that become WAV here; so a recorder that was killed before it
+//! could complete its header leaves a recording all the same. The text goes to the input, where the person confirms it.
 
-use super::Chat;
+use super::{Chat, Reply};
+use crate::project_context::ProjectContext;
 use marvin_base::child::{self, Child, Ending};
 use marvin_base::files::{self, Links};
+use marvin_base::settings::table;
 use marvin_model::choose;
-use marvin_model::speech;
-use std::path::Path;
+use marvin_model::speech::{self, Transcriber};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Recorders in order of preference, with placeholders `SECONDS` and `FILE`.
-const RECORDERS: [(&str, &str); 4] = [
-    ("arecord", "-q -f S16_LE -r 16000 -c 1 -d SECONDS FILE"),
-    ("rec", "-q -r 16000 -c 1 FILE trim 0 SECONDS"),
-    ("ffmpeg", "-loglevel error -f pulse -i default -t SECONDS -ar 16000 -ac 1 -y FILE"),
-    ("parecord", "--file-format=wav --rate=16000 --channels=1 FILE"),
+/// Recorders in order of preference, with the placeholder `FILE`.
+const RECORDERS: [(&str, &str); 5] = [
+    ("arecord", "-q -t raw -f S16_LE -r 16000 -c 1 FILE"),
+    ("parecord", "--raw --format=s16le --rate=16000 --channels=1 FILE"),
+    ("pw-record", "--format=s16 --rate=16000 --channels=1 FILE"),
+    ("rec", "-q -r 16000 -c 1 -b 16 -e signed-integer -t raw FILE"),
+    ("ffmpeg", "-loglevel error -f pulse -i default -ar 16000 -ac 1 -f s16le -y FILE"),
 ];
 /// A recording larger than this is not sent.
 const MAX_RECORDING_BYTES: u64 = 24 * 1024 * 1024;
+const MAX_RECORDING_TIME: Duration = Duration::from_secs(600);
+/// Samples of raw recordings: 16 bits, mono.
+const SAMPLES_PER_SECOND: u32 = 16_000;
+const WAV_HEADER_BYTES: usize = 44;
 
 /// Why speech could not be turned into text.
 #[derive(Debug, thiserror::Error)]
 pub enum VoiceError {
     #[error(
-        "no recorder was found\n  hint: install one of arecord (alsa-utils), parecord (pulseaudio-utils), rec (sox), ffmpeg"
+        "no recorder was found\n  hint: install one of arecord (alsa-utils), parecord (pulseaudio-utils), pw-record (pipewire), rec \
+         (sox), ffmpeg; or set voice.recorder"
     )]
     NoRecorder,
     #[error("nothing can be recorded: {0}")]
@@ -34,46 +46,177 @@ pub enum VoiceError {
     Transcription(String),
 }
 
-impl Chat {
-    /// Records speech and gives its text.
-    pub async fn listen(&self, seconds: u64) -> Result<String, VoiceError> {
-        let project = self.project();
-        let found = RECORDERS.iter().find_map(|(name, words)| {
-            Some((*name, choose::find_program(name, &project.environment)?, *words))
-        });
-        let (name, program, words) = found.ok_or(VoiceError::NoRecorder)?;
+/// A recording that runs. It ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Recording {
+    /// Holds the file.
+    directory: tempfile::TempDir,
+    name: String,
+    transcriber: Transcriber,
+    stop: CancellationToken,
+    recorder: JoinHandle<Result<(), VoiceError>>,
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Recording {
+    /// Begins to record. What is missing is said before a word is spoken.
+    fn begin(project: &ProjectContext) -> Result<Self, VoiceError> {
+        let (name, program, words) = find_recorder(project)?;
         let transcriber = speech::transcriber(&project.settings, &project.layout)
             .map_err(|error| VoiceError::Transcription(error.to_string()))?;
         let directory = tempfile::tempdir().map_err(VoiceError::Directory)?;
-        let file = directory.path().join("speech.wav");
-        record(name, &program, words, seconds, &file).await?;
-        let sound = files::read(&file, MAX_RECORDING_BYTES, Links::Refuse)
-            .map_err(|error| VoiceError::Recorder(format!("{name} recorded nothing: {error}")))?;
-        let text = transcriber.text(sound).await;
+        let file = directory.path().join("recording");
+        let stop = CancellationToken::new();
+        let recorder = tokio::spawn(record(name.clone(), program, words, file, stop.clone()));
+        Ok(Recording { directory, name, transcriber, stop, recorder })
+    }
+
+    /// Ends the recording and gives its text.
+    async fn finish(mut self) -> Result<String, VoiceError> {
+        self.stop.cancel();
+        let ended = (&mut self.recorder).await;
+        ended.map_err(|error| VoiceError::Recorder(error.to_string()))??;
+        let recorded = self.directory.path().join("recording");
+        let bytes = files::read(&recorded, MAX_RECORDING_BYTES, Links::Refuse)
+            .map_err(|error| VoiceError::Recorder(format!("{} recorded nothing: {error}", self.name)))?;
+        if bytes.is_empty() {
+            return Err(VoiceError::Recorder(format!("{} recorded nothing", self.name)));
+        }
+        let file = self.directory.path().join("speech.wav");
+        std::fs::write(&file, to_wav(bytes)).map_err(VoiceError::Directory)?;
+        let text = self.transcriber.text(&file).await;
         let text = text.map_err(|error| VoiceError::Transcription(error.to_string()))?;
         Ok(text.trim().to_string())
     }
 }
 
+impl Chat {
+    /// Records speech for this many seconds and gives its text.
+    pub async fn listen(&self, seconds: u64) -> Result<String, VoiceError> {
+        let mut recording = Recording::begin(&self.project())?;
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
+            // A recorder that fails is not waited for.
+            ended = &mut recording.recorder => {
+                ended.map_err(|error| VoiceError::Recorder(error.to_string()))??;
+                recording.recorder = tokio::spawn(async { Ok(()) });
+            }
+        }
+        recording.finish().await
+    }
+
+    /// Begins a recording, or ends the one that runs; its text is for the input.
+    pub(super) async fn toggle_voice(&self) -> Reply {
+        let running = self.state().recording.take();
+        match running {
+            Some(recording) => match recording.finish().await {
+                Ok(text) => Reply::Input(text),
+                Err(error) => Reply::Wrong(error.to_string()),
+            },
+            None => match Recording::begin(&self.project()) {
+                Ok(recording) => {
+                    self.state().recording = Some(recording);
+                    Reply::Changed("recording; `!voice` ends it, and puts the text into the input".into())
+                }
+                Err(error) => Reply::Wrong(error.to_string()),
+            },
+        }
+    }
+}
+
+/// Name, path and words of the recorder.
+fn find_recorder(project: &ProjectContext) -> Result<(String, PathBuf, Vec<String>), VoiceError> {
+    let split = |words: &str| words.split_whitespace().map(str::to_string).collect::<Vec<_>>();
+    let own = split(project.settings.text(&table::VOICE_RECORDER));
+    if let Some((name, words)) = own.split_first() {
+        let missing = || VoiceError::Recorder(format!("the recorder `{name}` is not installed"));
+        let program = choose::find_program(name, &project.environment).ok_or_else(missing)?;
+        return Ok((name.clone(), program, words.to_vec()));
+    }
+    let found = RECORDERS.iter().find_map(|(name, words)| {
+        Some((name.to_string(), choose::find_program(name, &project.environment)?, split(words)))
+    });
+    found.ok_or(VoiceError::NoRecorder)
+}
+
 async fn record(
-    name: &str,
-    program: &Path,
-    words: &str,
-    seconds: u64,
-    file: &Path,
+    name: String,
+    program: PathBuf,
+    words: Vec<String>,
+    file: PathBuf,
+    stop: CancellationToken,
 ) -> Result<(), VoiceError> {
-    let put = |word: &str| {
-        word.replace("SECONDS", &seconds.to_string()).replace("FILE", &file.display().to_string())
-    };
-    let mut recorder = Child::new(program).args(words.split_whitespace().map(put));
-    // parecord records until it is ended.
-    recorder.deadline = Duration::from_secs(if name == "parecord" { seconds } else { seconds + 10 });
-    let outcome = child::run(recorder, &CancellationToken::new()).await;
+    let path = file.display().to_string();
+    let mut recorder = Child::new(program).args(words.iter().map(|word| word.replace("FILE", &path)));
+    recorder.deadline = MAX_RECORDING_TIME;
+    let outcome = child::run(recorder, &stop).await;
     let outcome =
         outcome.map_err(|error| VoiceError::Recorder(format!("{name} cannot be started: {error}")))?;
     match outcome.ending {
-        Ending::Exited(0) => Ok(()),
-        _ if name == "parecord" && file.exists() => Ok(()),
+        Ending::Exited(0) | Ending::Cancelled | Ending::Late => Ok(()),
+        _ if has_bytes(&file) => Ok(()),
         _ => Err(VoiceError::Recorder(format!("{name} did not record: {}", outcome.stderr.text().trim()))),
+    }
+}
+
+fn has_bytes(file: &Path) -> bool {
+    file.metadata().is_ok_and(|facts| facts.len() > 0)
+}
+
+/// The recording as WAV: raw samples get a header, and the lengths of a header that was not completed are set.
+fn to_wav(bytes: Vec<u8>) -> Vec<u8> {
+    let is_wav = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WAVE");
+    if is_wav {
+        return with_lengths(bytes);
+    }
+    let mut wav = Vec::with_capacity(bytes.len() + WAV_HEADER_BYTES);
+    wav.extend_from_slice(b"RIFF\0\0\0\0WAVEfmt ");
+    wav.extend_from_slice(&16u32.to_le_bytes());
+    // PCM, one channel.
+    wav.extend_from_slice(&[1, 0, 1, 0]);
+    wav.extend_from_slice(&SAMPLES_PER_SECOND.to_le_bytes());
+    wav.extend_from_slice(&(SAMPLES_PER_SECOND * 2).to_le_bytes());
+    // Two bytes per sample, sixteen bits.
+    wav.extend_from_slice(&[2, 0, 16, 0]);
+    wav.extend_from_slice(b"data\0\0\0\0");
+    wav.extend(bytes);
+    with_lengths(wav)
+}
+
+/// Sets the lengths of a WAV file to what is there.
+fn with_lengths(mut wav: Vec<u8>) -> Vec<u8> {
+    let length = |rest: usize| u32::try_from(rest).unwrap_or(u32::MAX).to_le_bytes();
+    let whole = wav.len();
+    if let Some(field) = wav.get_mut(4..8) {
+        field.copy_from_slice(&length(whole.saturating_sub(8)));
+    }
+    // Only the usual header, whose last chunk is the sound, is changed.
+    if wav.get(36..40) == Some(b"data")
+        && let Some(field) = wav.get_mut(40..WAV_HEADER_BYTES)
+    {
+        field.copy_from_slice(&length(whole.saturating_sub(WAV_HEADER_BYTES)));
+    }
+    wav
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raw_samples_and_broken_headers_become_wav() {
+        let wav = to_wav(vec![7; 1_000]);
+        assert_eq!(wav.len(), 1_044);
+        assert_eq!(&wav[4..8], &1_036u32.to_le_bytes());
+        assert_eq!(&wav[40..44], &1_000u32.to_le_bytes());
+        let mut broken = wav.clone();
+        broken[40..44].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(to_wav(broken), wav);
+        assert_eq!(to_wav(b"RIFF".to_vec()).len(), 48);
     }
 }

@@ -44,40 +44,6 @@ fn c9_words_calls_and_searches_add_tools_behind_the_others() {
     assert!(names(&more).contains(&"github_clone") && !names(&more).contains(&"read_lines"), "{more:#?}");
 }
 
-/// Requests with the tools that they need.
-#[derive(Deserialize)]
-struct Requests {
-    family: Vec<Family>,
-}
-
-#[derive(Deserialize)]
-struct Family {
-    name: String,
-    requests: Vec<(String, String)>,
-}
-
-#[test]
-fn requests_about_time_and_messages_are_offered_their_tool_at_once() {
-    let requests: Requests = toml::from_str(include_str!("../../data/offer_calendar.toml")).unwrap();
-    for Family { name, requests } in requests.family {
-        assert!(requests.len() >= 20, "{name}");
-        let mut missing = Vec::new();
-        for (request, tool) in &requests {
-            let (chat, all) = offering("auto", false);
-            assert!(all.iter().any(|spec| spec.name == *tool), "{tool}");
-            let offered = chat.offer(all, &[Message::user(request)]);
-            if !names(&offered).contains(&tool.as_str()) {
-                missing.push(request.as_str());
-                assert!(chat.search(request).iter().any(|spec| spec.name == *tool), "{request}");
-            }
-        }
-        assert!(missing.len() * 20 <= requests.len(), "{name}: {missing:#?}");
-    }
-    let (chat, all) = offering("auto", false);
-    let offered = chat.offer(all, &[Message::user("How far is it to the moon?")]);
-    assert!(!names(&offered).iter().any(|name| name.starts_with("calendar_") || name.starts_with("ntfy_")));
-}
-
 #[test]
 fn every_row_names_tools_that_exist() {
     let all = crate::agent_toolbox::testing::every_tool();
@@ -115,12 +81,16 @@ fn whole_chat() -> (Arc<Offering>, Vec<ToolSpec>) {
 #[test]
 fn needed_tools_are_offered_at_once_or_after_one_search() {
     let (_, all) = whole_chat();
-    for (family, requests) in requests().families {
+    let all_requests = requests();
+    let count = all_requests.none.len() + all_requests.families.values().map(Vec::len).sum::<usize>();
+    assert!(count >= 300 && all_requests.none.len() >= 60, "{count} requests");
+    for (family, requests) in all_requests.families {
         assert!(requests.len() >= 20, "{family}");
+        let coding = family == "coding";
         let (mut late, mut lost) = (Vec::new(), Vec::new());
         for (text, tool) in &requests {
             assert!(all.iter().any(|spec| spec.name == *tool), "{tool} does not exist");
-            let offering = Offering::new(&Settings::defaults().unwrap(), false, []);
+            let offering = Offering::new(&Settings::defaults().unwrap(), coding, []);
             let asked = [Message::user(text.clone())];
             let has = |offering: &Offering| {
                 offering.offer(all.clone(), &asked).iter().any(|spec| spec.name == *tool)

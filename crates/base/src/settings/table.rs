@@ -103,6 +103,15 @@ settings! {
         ["MARVIN_GROQ_MODEL", "GROQ_MODEL"], "Model of the groq provider";
     WHISPER_MODEL = "provider.groq.whisper_model", Text, "whisper-large-v3", Person,
         ["MARVIN_WHISPER_MODEL", "WHISPER_MODEL"], "Model that turns speech into text";
+    VOICE_RECORDER = "voice.recorder", Text, "", Person, ["MARVIN_VOICE_RECORDER"],
+        "Command that records speech into the file FILE until it is ended, as WAV or as raw 16-bit samples (16 kHz, mono); unset: the first of arecord, parecord, pw-record, rec and ffmpeg";
+    VOICE_PROGRAM = "voice.program", Text, "", Person, ["MARVIN_VOICE_PROGRAM"],
+        "Command that prints the text of the recording FILE, such as `whisper-cli -m base.bin -nt -f FILE`; unset: a provider transcribes it";
+    VOICE_URL = "voice.url", Text, "", Person, ["MARVIN_VOICE_URL"],
+        "Base URL of another service with OpenAI's /audio/transcriptions; unset: Groq or OpenAI, by their keys";
+    VOICE_KEY = "voice.key", Secret, "", Person, ["MARVIN_VOICE_KEY"], "Key of that service, where it wants one";
+    VOICE_MODEL = "voice.model", Text, "whisper-1", Person, ["MARVIN_VOICE_MODEL"],
+        "Model of that service, or of OpenAI, that turns speech into text";
     KIMI_URL = "provider.kimi.url", Text, "https://openrouter.ai/api/v1", Person,
         ["MARVIN_KIMI_URL", "KIMI_URL"], "Base URL of the Kimi endpoint";
     KIMI_KEY = "provider.kimi.key", Secret, "", Person,
@@ -241,6 +250,8 @@ settings! {
         ["MARVIN_GREP_MAX_BYTES", "TOKIMON_GREP_MAX_BYTES"], "Bytes of search results; 0: no limit";
     TOOLS_OFFER = "tools.offer", Text, "auto", Anyone, ["MARVIN_TOOLS_OFFER"],
         "Tools that a request of a conversation offers: auto (the core, those that the words name, those that find_tools finds), all, or the names of the core";
+    TOOLS_ALWAYS = "tools.always", List, "", Anyone, ["MARVIN_TOOLS_ALWAYS"],
+        "Names of tools, or beginnings of them such as blender_, that every request of a conversation offers besides";
     COMMAND_TIMEOUT = "tools.command_timeout_s", Whole(1, 86_400), "60", Anyone, ["MARVIN_COMMAND_TIMEOUT_S"],
         "Seconds that a command may take when the call does not say";
     CONTAINMENT = "sandbox.commands", Choice(&["auto", "namespaces", "landlock", "bubblewrap", "off"]), "auto", Person, ["MARVIN_SANDBOX"],
@@ -398,6 +409,16 @@ settings! {
         "Who rings when no Marvin is open: a systemd user timer, a process of Marvin's own, or none of both; auto: systemd where it runs";
     CALENDAR_REMINDERS = "calendar.reminders", List, "60,30", Person, ["MARVIN_CALENDAR_REMINDERS"],
         "Minutes before an event at which you are reminded of it; empty: never";
+    WEB_BROWSER = "web.browser", Text, "auto", Person, ["MARVIN_WEB_BROWSER"],
+        "Browser that runs the scripts of pages for browse_web and scrape_page: auto (Chromium where it is installed), off, or a program";
+    YT_DLP = "media.yt_dlp", Text, "yt-dlp", Person, ["MARVIN_YT_DLP"],
+        "The program yt-dlp: a name that is found on the PATH, or its path";
+    BLENDER_ADDRESS = "blender.address", Text, "127.0.0.1:9876", Person, ["MARVIN_BLENDER_ADDRESS"],
+        "Address of Blender's add-on, on this machine";
+    BLENDER_CODE = "blender.code", Choice(&["ask", "allow", "deny"]), "ask", Person, ["MARVIN_BLENDER_CODE"],
+        "Whether agents may run Python in Blender, which has your rights; ask: without a person to ask they may not";
+    BLENDER_TIMEOUT = "blender.timeout_s", Whole(1, 3_600), "120", Person, ["MARVIN_BLENDER_TIMEOUT_S"],
+        "Seconds that Blender may take for an answer";
 
     DEBUG_ROUNDS = "pipeline.debug_rounds", Whole(1, 1000), "50", Anyone, ["MARVIN_DEBUG_ROUNDS"], "Rounds of phase 4a";
     E2E_ROUNDS = "pipeline.e2e_rounds", Whole(1, 1000), "10", Anyone, ["MARVIN_E2E_ROUNDS"], "Rounds of phase 4b";

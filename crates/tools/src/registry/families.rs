@@ -2,8 +2,8 @@
 
 use crate::tool::DynTool;
 use crate::{
-    alarms, calendar_tools, command, convert, files, git, github, knowledge, media, notes, ntfy, patch,
-    search, tickets, travel, tree, usage, utilities, web, working_dir,
+    alarms, blender, calendar_tools, command, convert, files, git, github, knowledge, media, notes, ntfy,
+    patch, search, tickets, travel, tree, usage, utilities, web, working_dir,
 };
 use std::sync::Arc;
 
@@ -22,8 +22,9 @@ type Family = fn() -> Vec<Arc<dyn DynTool>>;
 const EVERY_MODE: [Family; 6] =
     [convert::tools, github::tools, notes::tools, tickets::tools, usage::tools, web::tools];
 /// Services of an assistant. Agents that code get them only where tools are offered by need.
-const ASSISTANT: [Family; 7] = [
+const ASSISTANT: [Family; 8] = [
     alarms::tools,
+    blender::tools,
     calendar_tools::tools,
     knowledge::tools,
     media::tools,

@@ -335,6 +335,7 @@ async fn ask_person(
         .iter()
         .filter_map(|intent| match intent {
             Intent::Command { line } => Some(line.as_str()),
+            Intent::Code { code, .. } => Some(code.as_str()),
             _ => None,
         })
         .collect();

@@ -21,7 +21,7 @@ pub(crate) use cache::Cache;
 pub(crate) use error::{Failure, Hint, ServiceError};
 pub(crate) use request::{Reply, Request};
 pub use table::key_files;
-pub(crate) use text::{Listing, clean, mark, plain, title};
+pub(crate) use text::{Listing, clean, clean_value, mark, plain, title};
 
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};

@@ -26,7 +26,7 @@ pub(crate) fn title(text: &str) -> String {
 }
 
 /// Cleans every text of a value.
-pub(super) fn clean_value(value: &mut Value) {
+pub(crate) fn clean_value(value: &mut Value) {
     clean_below(value, MAX_NESTING);
 }
 

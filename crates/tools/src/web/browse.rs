@@ -1,7 +1,8 @@
 //! Reading pages: their text, their links, or lines with prices.
 
+use super::browser;
 use super::fetch::{DecodedPage, read};
-use super::get::{self, FetchRequest};
+use super::get::{self, FetchRequest, Page};
 use super::html::{Document, Selector, Style, links, text, title};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
@@ -68,6 +69,7 @@ pub(super) struct PageData {
     /// Number of elements that the selector selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     selected: Option<usize>,
+    scripts: Scripts,
     /// Whether something was left out.
     truncated: bool,
 }
@@ -78,7 +80,7 @@ impl Tool for ScrapePage {
     type Data = PageData;
     const NAME: &'static str = "scrape_page";
     const DESCRIPTION: &'static str = "Take text, links or lines with prices from a page, from all of it or from the elements \
-        of a CSS selector. Scripts of the page do not run.";
+        of a CSS selector. Its scripts run where a browser is installed.";
     const EXAMPLE: &'static str = r#"{"url": "https://example.com/list", "extract": "text", "css_selector": "article p", "max_length": 4000}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("selector", "css_selector")];
     const TOUCHES: Touches = Touches::NETWORK;
@@ -95,8 +97,8 @@ impl Tool for ScrapePage {
                     ToolError::Usage(format!("the css_selector cannot be parsed: {error}."))
                 })?),
             };
-        let page = fetch_page(&input.url, context).await?;
-        let work = move || scrape(&page, input.extract, selector.as_ref(), input.max_length);
+        let (page, scripts) = fetch_page(&input.url, context).await?;
+        let work = move || scrape(&page, &scripts, input.extract, selector.as_ref(), input.max_length);
         run_blocking(work).await
     }
 }
@@ -119,7 +121,7 @@ impl Tool for BrowseWeb {
     type Input = BrowseInput;
     type Data = PageData;
     const NAME: &'static str = "browse_web";
-    const DESCRIPTION: &'static str = "Read the main part of a page as text, with the addresses of its links. Scripts of the page do not run.";
+    const DESCRIPTION: &'static str = "Read the main part of a page as text, with the addresses of its links. Its scripts run where a browser is installed.";
     const EXAMPLE: &'static str = r#"{"url": "https://example.com/page", "max_length": 4000}"#;
     const TOUCHES: Touches = Touches::NETWORK;
 
@@ -128,25 +130,61 @@ impl Tool for BrowseWeb {
     }
 
     async fn call(&self, input: BrowseInput, context: &ToolContext) -> Result<Output<PageData>, ToolError> {
-        let page = fetch_page(&input.url, context).await?;
+        let (page, scripts) = fetch_page(&input.url, context).await?;
         run_blocking(move || {
             let base = page.base()?;
             let words = match &page.document {
                 Some(document) => text(document, &document.main_part(), Style::Links, &base),
                 None => page.content.clone().unwrap_or_else(|| page.no_text()),
             };
-            Ok(describe(&page, words, Vec::new(), None, input.max_length))
+            Ok(describe(&page, &scripts, words, Vec::new(), None, input.max_length))
         })
         .await
     }
 }
 
-async fn fetch_page(url: &str, context: &ToolContext) -> Result<DecodedPage, ToolError> {
-    read(get::page(FetchRequest::page(url, MAX_PAGE_BYTES, DEADLINE), context).await?).await
+/// Whether the scripts of a page ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub(super) enum Scripts {
+    /// It has none.
+    None,
+    /// A browser ran them; `refused` are hosts that it was not let through to.
+    Ran { refused: Vec<String> },
+    /// No browser is installed, or none is wanted.
+    NoBrowser,
+    /// The browser failed, so the page is shown without them.
+    Failed,
+}
+
+/// Fetches a page and, where it has scripts and a browser is installed, the document that they make of it.
+async fn fetch_page(url: &str, context: &ToolContext) -> Result<(DecodedPage, Scripts), ToolError> {
+    let page = read(get::page(FetchRequest::page(url, MAX_PAGE_BYTES, DEADLINE), context).await?).await?;
+    let has_scripts = page.document.as_ref().is_some_and(Document::has_scripts) && page.page.error.is_none();
+    if !has_scripts {
+        return Ok((page, Scripts::None));
+    }
+    let Some(program) = browser::find(context) else { return Ok((page, Scripts::NoBrowser)) };
+    match browser::render(program, &page.page.url, context).await {
+        Ok(rendered) => {
+            let fields = Page {
+                bytes: rendered.html.into_bytes(),
+                content_type: "text/html; charset=utf-8".into(),
+                ..page.page
+            };
+            Ok((read(fields).await?, Scripts::Ran { refused: rendered.refused }))
+        }
+        Err(error) if context.cancel.is_cancelled() => Err(error),
+        Err(error) => {
+            tracing::info!(%error, "page without its scripts");
+            Ok((page, Scripts::Failed))
+        }
+    }
 }
 
 fn scrape(
     read: &DecodedPage,
+    scripts: &Scripts,
     extract: Extract,
     selector: Option<&Selector>,
     longest: usize,
@@ -161,7 +199,7 @@ fn scrape(
         }
         let words = read.content.clone().unwrap_or_else(|| read.no_text());
         let words = if extract == Extract::Menu { priced(&words) } else { words };
-        return Ok(describe(read, words, Vec::new(), None, longest));
+        return Ok(describe(read, scripts, words, Vec::new(), None, longest));
     };
     let selected = selector.map(|selector| selector.select(document)).transpose();
     let selected = selected.map_err(|error| ToolError::Failed(error.to_string()))?;
@@ -178,11 +216,11 @@ fn scrape(
             .map(|(text, url)| Link { text: truncate::line(&text, 200), url })
             .collect();
         let words: Vec<String> = found.iter().map(|link| format!("{} <{}>", link.text, link.url)).collect();
-        return Ok(describe(read, words.join("\n"), found, count, longest));
+        return Ok(describe(read, scripts, words.join("\n"), found, count, longest));
     }
     let words = text(document, &tops, Style::Plain, &base);
     let words = if extract == Extract::Menu { menu(document, &words, &base) } else { words };
-    Ok(describe(read, words, Vec::new(), count, longest))
+    Ok(describe(read, scripts, words, Vec::new(), count, longest))
 }
 
 fn has_one_above(document: &Document, id: usize, ids: &[usize]) -> bool {
@@ -236,6 +274,7 @@ fn has_price(line: &str) -> bool {
 
 fn describe(
     read: &DecodedPage,
+    scripts: &Scripts,
     words: String,
     links: Vec<Link>,
     selected: Option<usize>,
@@ -246,7 +285,10 @@ fn describe(
     let cut = shown != words || read.page.truncated || read.document.as_ref().is_some_and(|page| page.cut);
     let empty = match selected {
         Some(0) => "[the selector selects nothing on this page]",
-        _ => "[nothing of this kind is on the page; it may be written by scripts, which do not run here]",
+        _ if matches!(scripts, Scripts::NoBrowser | Scripts::Failed) => {
+            "[nothing of this kind is on the page; its scripts may write it, and they did not run: no browser for that works here]"
+        }
+        _ => "[nothing of this kind is on the page]",
     };
     let body = if words.trim().is_empty() { empty.to_string() } else { shown.clone() };
     let data = PageData {
@@ -256,6 +298,7 @@ fn describe(
         content: shown,
         links,
         selected,
+        scripts: scripts.clone(),
         truncated: cut,
     };
     let summary = format!("{}: {} characters", read.page.url, data.content.chars().count());

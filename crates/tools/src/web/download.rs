@@ -131,7 +131,7 @@ impl Tool for DownloadFile {
 }
 
 /// The directory of downloads.
-fn directory(context: &ToolContext) -> Result<Arc<Workspace>, ToolError> {
+pub(super) fn directory(context: &ToolContext) -> Result<Arc<Workspace>, ToolError> {
     if context.coding {
         return context.shared_workspace();
     }
@@ -149,7 +149,11 @@ fn name_of(input: &DownloadInput) -> String {
         let last = url.and_then(|url| Some(url.path_segments()?.next_back()?.to_string()));
         percent_decoded(&last.unwrap_or_default())
     };
-    let wanted = if given.is_empty() { from_address() } else { given.to_string() };
+    plain_name(&if given.is_empty() { from_address() } else { given.to_string() })
+}
+
+/// The last part of a path as the name of a new file.
+pub(super) fn plain_name(wanted: &str) -> String {
     let last = wanted.rsplit(['/', '\\']).next().unwrap_or_default();
     let is_seen = |c: &char| {
         !c.is_control()

@@ -4,14 +4,17 @@
 //! to, and for every redirect. Results are marked as coming from the web, since their text is untrusted.
 
 mod browse;
+mod browser;
 mod charset;
 mod download;
 pub(crate) mod feed;
 pub(crate) mod fetch;
 pub(crate) mod get;
 mod html;
+mod proxy;
 pub(crate) mod search;
 pub(crate) mod secrets;
+mod yt_dlp;
 
 pub use secrets::domain_secrets;
 
@@ -44,5 +47,6 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
         Arc::new(browse::BrowseWeb),
         Arc::new(download::DownloadFile),
         Arc::new(feed::ReadRss),
+        Arc::new(yt_dlp::YtDlpDownload),
     ]
 }

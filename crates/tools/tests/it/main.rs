@@ -1,6 +1,7 @@
 //! Tools through the toolbox, on real files and with real processes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod blender;
 mod calendar;
 mod env_files;
 mod escape;

@@ -141,6 +141,11 @@ impl Document {
         (1..self.nodes.len()).filter(|id| self.name(*id).is_some())
     }
 
+    /// Whether scripts belong to the page.
+    pub(crate) fn has_scripts(&self) -> bool {
+        self.elements().any(|id| self.name(id) == Some("script"))
+    }
+
     /// Every element below one, in the order of the page.
     pub(crate) fn below(&self, top: NodeId) -> Vec<NodeId> {
         let mut found = Vec::new();

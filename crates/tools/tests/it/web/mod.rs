@@ -1,5 +1,6 @@
 //! The web tools over real sockets.
 
+mod browser;
 mod github;
 mod names;
 mod pages;
@@ -7,6 +8,7 @@ pub(crate) mod server;
 mod services;
 mod ssrf;
 mod turbotime;
+mod yt_dlp;
 
 use crate::support::Fixture;
 use marvin_gate::Access;

@@ -1,4 +1,4 @@
-//! Help of the calendar, of alarms and of push notifications.
+//! Help of the calendar, of alarms, of push notifications and of Blender.
 
 use super::help;
 use insta::assert_snapshot;
@@ -327,5 +327,49 @@ fn ntfy() {
 
     Example:
       marvin ntfy publish my-backups 'The backup is done' --title Backup
+    ");
+}
+
+#[test]
+fn blender() {
+    assert_snapshot!(help("blender"), @"
+    Connect Blender: install its add-on, see whether it answers
+
+    Usage: marvin blender <COMMAND>
+
+    Commands:
+      install  Write the add-on into the add-on directories of your Blender
+      status   Say whether Blender answers
+
+    Options:
+      -h, --help  Print help
+    ");
+    assert_snapshot!(help("blender install"), @"
+    Write the add-on into the add-on directories of your Blender
+
+    Usage: marvin blender install [OPTIONS]
+
+    Options:
+          --directory <DIRECTORY>  Directory of add-ons, where it is not below ~/.config/blender
+      -h, --help                   Print help
+
+    The add-on listens on 127.0.0.1:9876 and wants a token that only you can read. Switch it on in
+    Blender under Preferences, Add-ons, Marvin; or without a window:
+      blender --background scene.blend --python marvin_socket.py
+
+    Examples:
+      marvin blender install
+      marvin blender install --directory ~/.config/blender/5.0/scripts/addons
+    ");
+    assert_snapshot!(help("blender status"), @"
+    Say whether Blender answers
+
+    Usage: marvin blender status
+
+    Options:
+      -h, --help  Print help
+
+    Example:
+      marvin blender status
     ");
 }

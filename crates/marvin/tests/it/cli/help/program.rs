@@ -36,6 +36,7 @@ fn the_program() {
       calendar      Show and change your calendar (calendar.ics of the active profile)
       alarms        Set, list and cancel alarms and timers
       ntfy          Follow topics of push notifications (ntfy), and send some
+      blender       Connect Blender: install its add-on, see whether it answers
       model-server  Serve a script as a model over HTTP (OpenAI chat and responses, Anthropic, Gemini,
                     Ollama)
       mcp           Serve Marvin's tools over the Model Context Protocol, and manage other servers
