@@ -23,7 +23,7 @@ use crate::machine::{
 };
 use crate::record::{Answer, Data, NewTransition, StepStatus, WorkflowState};
 use crate::retry::{Attempt, Progress};
-use crate::spec::Workflow;
+use crate::spec::{Step, Workflow};
 use crate::worker::Status;
 use crate::workers::{WorkerFacts, worker_facts};
 use marvin_base::truncate;
@@ -298,7 +298,7 @@ impl RemoteRun {
         match effect {
             Effect::Record(change) => self.record(*change),
             Effect::Echo { step } => {
-                let outputs = self.workflow.steps.get(step as usize).map(|step| step.inputs());
+                let outputs = self.workflow.steps.get(step as usize).map(Step::inputs);
                 self.write(step, StepStatus::Succeeded, Data { outputs, ..Data::default() });
             }
             Effect::Skip { reason, steps, .. } => {
