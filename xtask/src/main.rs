@@ -35,7 +35,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test [--thorough] [FILTER]
                             install what the tests need, run everything, end with the counts; thorough: 1,000 servitors, gigabytes, 200 kills
-cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, faces, sandbox, prompt, skills, mtg, all
+cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, faces, sandbox, prompt, skills, mtg, offer, all
 cargo xtask attack [GROUP …] [--sample N] [--binary PATH]
                             attacks on the built binary, each with a control; data in attacks/
 cargo xtask fuzz [TARGET] [--minutes N]

@@ -417,7 +417,7 @@ impl Offering {
     }
 
     /// The tools that a request with these messages offers.
-    fn offer(&self, all: Vec<ToolSpec>, messages: &[Message]) -> Vec<ToolSpec> {
+    pub fn offer(&self, all: Vec<ToolSpec>, messages: &[Message]) -> Vec<ToolSpec> {
         let Some(policy) = &self.policy else { return all };
         let mut state = self.state();
         if state.catalogue.is_empty() {

@@ -11,6 +11,7 @@ pub(crate) mod honesty;
 mod hook;
 mod memory;
 mod mtg;
+mod offer;
 mod prompt;
 mod report;
 mod sandbox;
@@ -27,7 +28,7 @@ use serde_json::Value;
 /// A benchmark: returns a report whose `ok` says whether its targets are met.
 type Bench = fn() -> anyhow::Result<Value>;
 
-const BENCHMARKS: [(&str, Bench); 15] = [
+const BENCHMARKS: [(&str, Bench); 16] = [
     ("start", start::run),
     ("stream", stream::run),
     ("grep", grep::run),
@@ -43,6 +44,7 @@ const BENCHMARKS: [(&str, Bench); 15] = [
     ("prompt", prompt::run),
     ("skills", skills::run),
     ("mtg", mtg::run),
+    ("offer", offer::run),
 ];
 
 /// Runs one benchmark, or all; fails when a target is missed.

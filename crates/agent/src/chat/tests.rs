@@ -334,3 +334,129 @@ async fn no_decision_without_a_person() {
     assert_eq!(call.data["item"]["verdict"]["decision"], "deny", "{}", call.data);
     assert!(matches!(chat.answer("memory:x", &Answer::Yes), Err(ChatError::Refused(_))));
 }
+
+#[tokio::test]
+async fn shell_mode_keeps_the_directory_and_ends_with_exit() {
+    let world = World::new(&[say("an answer")]);
+    let project = world.path().join("project");
+    std::fs::create_dir_all(project.join("src/it's deep")).unwrap();
+    std::fs::write(project.join("src/here.txt"), "found").unwrap();
+    let chat = world.chat(false, &[]).await;
+    let run =
+        async |line: &str| chat.command(line).await.map_or("a prompt".into(), |reply| format!("{reply:?}"));
+    run("!shell").await;
+    for (line, part) in [
+        ("cd src", "exit code: 0"),
+        ("cat here.txt", "found"),
+        ("cd \"it's deep\" && pwd", "it's deep"),
+        ("false", "exit code: 1"),
+        ("pwd", "src/it's deep"),
+        ("cd ../..", "exit code: 0"),
+        ("ls", "src"),
+        ("cd src; cat here.txt", "found"),
+        ("cat here.txt", "found"),
+        ("cd /", "stays where it was"),
+        ("cat here.txt", "found"),
+        ("cd no-such-directory", "exit code: 1"),
+        ("cat here.txt", "found"),
+    ] {
+        let shown = run(line).await;
+        assert!(shown.contains(part) && !shown.contains("marvin-directory"), "{line}: {shown}");
+    }
+    assert!(texts(&chat).iter().all(|text| !text.contains("marvin_status")), "{:?}", texts(&chat));
+    // A directory that is gone runs nothing elsewhere.
+    run("cd \"it's deep\"").await;
+    std::fs::remove_dir(project.join("src/it's deep")).unwrap();
+    assert!(!run("echo ran > mark").await.contains("exit code: 0"));
+    assert!(!project.join("mark").exists() && !project.join("src/mark").exists());
+    assert!(run("exit").await.contains("prompts again"));
+    assert_eq!(chat.command("hello").await, None);
+    // The next shell begins in the root.
+    run("!shell").await;
+    assert!(run("ls").await.contains("src"));
+    assert!(run("exit 3").await.contains("prompts again"));
+    assert_eq!(chat.command("exit").await, Some(Reply::Quit));
+}
+
+/// Answers one transcription, and gives the request.
+fn transcribe_once(answer: &'static str) -> (String, std::thread::JoinHandle<Vec<u8>>) {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
+        while !request.ends_with(b"--\r\n") {
+            let length = stream.read(&mut buffer).unwrap();
+            request.extend_from_slice(&buffer[..length]);
+        }
+        let head = "HTTP/1.1 200 OK\r\nconnection: close";
+        write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{answer}", answer.len()).unwrap();
+        request
+    });
+    (url, server)
+}
+
+#[tokio::test]
+async fn voice_is_recorded_until_it_is_said_again() {
+    let world = World::new(&[say("an answer")]);
+    let recorder = world.path().join("recorder");
+    // It writes at once and then records silence until it is ended, as a recorder does.
+    std::fs::write(&recorder, "#!/bin/sh\nhead -c 3200 /dev/zero > \"$1\"\nsleep 600\n").unwrap();
+    std::fs::set_permissions(&recorder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let command = format!("{} FILE", recorder.display());
+    let (url, server) = transcribe_once(r#"{"text": " remind me to water the plants "}"#);
+    let settings =
+        [("voice.recorder", command.as_str()), ("voice.url", url.as_str()), ("voice.model", "whisper-x")];
+    let chat = world.chat(false, &settings).await;
+    let Some(Reply::Changed(text)) = chat.command("!voice").await else { panic!() };
+    assert!(text.contains("recording"), "{text}");
+    let is_recorded = |chat: &Chat| chat.state().recording.as_ref().is_some_and(voice::Recording::has_sound);
+    wait(&chat, is_recorded).await;
+    // The text is for the input; nothing was sent.
+    assert_eq!(chat.command("!voice").await, Some(Reply::Input("remind me to water the plants".into())));
+    assert!(chat.messages().is_empty());
+    let request = server.join().unwrap();
+    let at = request.windows(4).position(|four| four == b"RIFF").unwrap();
+    assert_eq!(&request[at + 8..at + 16], b"WAVEfmt ");
+    assert_eq!(request[at + 40..at + 44], 3_200u32.to_le_bytes());
+    assert!(String::from_utf8_lossy(&request).contains("whisper-x"));
+}
+
+#[tokio::test]
+async fn voice_says_what_is_missing_and_takes_a_program() {
+    let world = World::new(&[say("an answer")]);
+    let sound = world.path().join("speech.wav");
+    std::fs::write(&sound, b"RIFF\0\0\0\0WAVEfmt sound").unwrap();
+    let copies = format!("cp {} FILE", sound.display());
+    let program =
+        world.chat(false, &[("voice.recorder", &copies), ("voice.program", "tail -c 5 FILE")]).await;
+    assert_eq!(program.listen(5).await.unwrap(), "sound");
+    for (settings, expected) in [
+        (vec![("voice.recorder", copies.as_str())], "GROQ_API_KEY"),
+        (
+            vec![("voice.recorder", "no-such-recorder FILE"), ("voice.program", "cat FILE")],
+            "is not installed",
+        ),
+        (vec![("voice.recorder", "false FILE"), ("voice.program", "cat FILE")], "did not record"),
+        (vec![("voice.recorder", "true FILE"), ("voice.program", "cat FILE")], "recorded nothing"),
+        (vec![("voice.recorder", copies.as_str()), ("voice.program", "false FILE")], "`false` failed"),
+    ] {
+        let chat = world.chat(false, &settings).await;
+        let error = chat.listen(5).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{settings:?}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn blender_is_offered_in_every_request_until_it_is_switched_off() {
+    let world = World::new(&[say("an answer")]);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let chat = world.chat(false, &[("blender.address", &closed)]).await;
+    let Some(Reply::Changed(on)) = chat.command("!blender").await else { panic!() };
+    assert!(on.contains("every request offers") && on.contains(&closed), "{on}");
+    assert_eq!(chat.project().settings.list(&table::TOOLS_ALWAYS), ["blender_"]);
+    let Some(Reply::Changed(off)) = chat.command("!blender").await else { panic!() };
+    assert!(off.contains("only where they are meant"), "{off}");
+    assert!(chat.project().settings.list(&table::TOOLS_ALWAYS).is_empty());
+}

@@ -76,6 +76,12 @@ impl Recording {
         Ok(Recording { directory, name, transcriber, stop, recorder })
     }
 
+    /// Whether something was recorded so far.
+    #[cfg(test)]
+    pub(super) fn has_sound(&self) -> bool {
+        has_bytes(&self.directory.path().join("recording"))
+    }
+
     /// Ends the recording and gives its text.
     async fn finish(mut self) -> Result<String, VoiceError> {
         self.stop.cancel();

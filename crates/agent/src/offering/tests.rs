@@ -137,3 +137,14 @@ fn choosing_among_many_tools_is_quick() {
     // The bound is 5 ms in a release build; tests are built without optimisation and share the machine.
     assert!(started.elapsed() < std::time::Duration::from_millis(500), "{:?}", started.elapsed());
 }
+
+#[test]
+fn tools_that_the_person_wants_always_are_in_every_request() {
+    let settings = Settings::defaults().unwrap().with(&table::TOOLS_ALWAYS, "blender_,wiki_search").unwrap();
+    let offering = Offering::new(&settings, false, []);
+    let (_, all) = whole_chat();
+    let offered = offering.offer(all, &[Message::user("How far is it to the moon?")]);
+    let further =
+        names(&offered).into_iter().filter(|name| name.starts_with("blender_") || *name == "wiki_search");
+    assert_eq!(further.count(), 9);
+}

@@ -150,32 +150,62 @@ fn kept(world: &World) -> BTreeMap<String, usize> {
             }
         }
     }
+    for (file, key) in [("bookmarks.json", "title"), ("profiles/default/saved_places.json", "label")] {
+        let path = world.user().join(file);
+        if path.exists() {
+            for row in json_file(&path).as_array().unwrap() {
+                *counts.entry(row[key].as_str().unwrap().to_string()).or_default() += 1;
+            }
+        }
+    }
+    let tokens = world.user().join("profiles/default/tokens.json");
+    assert!(!tokens.exists() || json_file(&tokens).is_object());
     counts
+}
+
+/// Number of kinds of commands that keep something.
+const KINDS: u64 = 6;
+
+/// A command that keeps something under this name.
+fn keep(world: &World, kind: u64, name: &str) -> Marvin {
+    let call = |tool: &str, arguments: String| alone(world, &["tools", "call", tool, "--args", &arguments]);
+    match kind {
+        0 => alone(world, &["calendar", "add", name, "2030-01-01T10:00"]),
+        1 => alone(world, &["alarms", "set", "23:59", "message", "--label", name]),
+        2 => alone(world, &["alarms", "start-timer", name, "86400"]),
+        3 => call("bookmark_save", format!(r#"{{"url": "https://example.org/{name}", "title": "{name}"}}"#)),
+        4 => call("save_place", format!(r#"{{"label": "{name}", "address": "1 Long Road"}}"#)),
+        // The beginning of a sign-in, which is kept until the person comes back with the code.
+        _ => call("spotify_auth", "{}".into())
+            .env("MARVIN_SPOTIFY_CLIENT_ID", "client")
+            .env("MARVIN_TOOLS_PRIVATE", "allow"),
+    }
 }
 
 #[test]
 fn kills_lose_nothing_double_nothing_and_tear_nothing() {
     const KILLS: u64 = 100;
     let world = World::new();
-    // How long a command takes here, without a kill.
-    let begun = Instant::now();
-    alone(&world, &["calendar", "add", "first", "2030-01-01"]).run().exits(0);
-    let usual = u64::try_from(begun.elapsed().as_micros()).unwrap().max(1000);
-    let mut acknowledged = vec!["first".to_string()];
+    let mut acknowledged = Vec::new();
+    // How long each command takes here, without a kill.
+    let usual: Vec<u64> = (0..KINDS)
+        .map(|kind| {
+            let (name, begun) = (format!("first{kind}"), Instant::now());
+            keep(&world, kind, &name).run().exits(0);
+            acknowledged.extend((kind < KINDS - 1).then_some(name));
+            u64::try_from(begun.elapsed().as_micros()).unwrap().max(1000)
+        })
+        .collect();
     let (mut killed, mut unknown) = (0, Vec::new());
     for number in 0..KILLS {
-        let name = format!("n{number}");
-        let words: Vec<&str> = match number % 3 {
-            0 => vec!["calendar", "add", &name, "2030-01-01T10:00"],
-            1 => vec!["alarms", "set", "23:59", "message", "--label", &name],
-            _ => vec!["alarms", "start-timer", &name, "86400"],
-        };
-        let running = alone(&world, &words).start();
+        let (name, kind) = (format!("n{number}"), number % KINDS);
+        let running = keep(&world, kind, &name).start();
+        let usual = usual[usize::try_from(kind).unwrap()];
         std::thread::sleep(Duration::from_micros(random(number) % (usual + usual / 4)));
         running.signal(Signal::KILL);
         let ended = running.end();
         if ended.code == Some(0) {
-            acknowledged.push(name);
+            acknowledged.extend((kind < KINDS - 1).then_some(name));
         } else {
             unknown.push(name);
         }
@@ -191,8 +221,9 @@ fn kills_lose_nothing_double_nothing_and_tear_nothing() {
         assert!(counts.get(name).is_none_or(|count| *count == 1), "{name}: {counts:?}");
     }
     // Nothing that a killed process left is in the way of the next.
-    alone(&world, &["calendar", "add", "last", "2030-01-01"]).run().exits(0);
-    alone(&world, &["alarms", "set", "23:58", "message", "--label", "last alarm"]).run().exits(0);
+    for kind in 0..KINDS {
+        keep(&world, kind, &format!("last{kind}")).run().exits(0);
+    }
 }
 
 #[test]
@@ -203,17 +234,15 @@ fn two_processes_at_once_lose_nothing() {
             let world = &world;
             scope.spawn(move || {
                 for number in 0..5 {
-                    let name = format!("w{writer}-{number}");
-                    alone(world, &["calendar", "add", &name, "2030-01-01"]).run().exits(0);
-                    alone(world, &["alarms", "set", "23:59", "message", "--label", &format!("a{name}")])
-                        .run()
-                        .exits(0);
+                    for kind in [0, 1, 3, 4] {
+                        keep(world, kind, &format!("w{kind}-{writer}-{number}")).run().exits(0);
+                    }
                 }
             });
         }
     });
     let counts = kept(&world);
-    assert_eq!(counts.len(), 40, "{counts:?}");
+    assert_eq!(counts.len(), 80, "{counts:?}");
     assert!(counts.values().all(|count| *count == 1), "{counts:?}");
 }
 

@@ -48,6 +48,8 @@ mod prompts;
 #[cfg(test)]
 mod providers;
 #[cfg(test)]
+mod questions;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod runs;

@@ -662,3 +662,22 @@ fn the_browser_shows_the_same_conversation_if_enabled() {
     screen.press(&["C-c"]);
     assert_eq!(screen.ended(), "0");
 }
+
+#[test]
+fn questions_are_answered_by_tools_in_the_terminal() {
+    use crate::questions::{OWN, QUESTIONS, script};
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let questions = &QUESTIONS[..OWN.min(5)];
+    let script = world.script(&script(questions));
+    let screen = Screen::start(&world, (100, 40), &["--script", &script]);
+    screen.wait("a deterministic shell");
+    for (at, question) in questions.iter().enumerate() {
+        screen.send(question.text);
+        screen.wait(&format!("Answer {}.", at + 1));
+    }
+    screen.press(&["C-d"]);
+    assert_eq!(screen.ended(), "0");
+}

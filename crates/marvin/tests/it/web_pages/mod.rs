@@ -250,3 +250,17 @@ fn only_a_person_decides_about_memory_candidates() {
     let left = server.get("/api/memory").ok()["remembered"][0]["id"].as_str().unwrap().to_string();
     assert_eq!(server.post(&format!("/api/memory/{left}"), &json!({"decision": "forget"})).status, 403);
 }
+
+#[test]
+fn questions_are_answered_by_tools_on_the_page() {
+    use crate::questions::{OWN, QUESTIONS, script};
+    let world = World::new();
+    let questions = &QUESTIONS[..OWN];
+    let server = WebFrontEnd::start_with(&world, &script(questions), |marvin| {
+        marvin.env("MARVIN_ALARMS_SCHEDULER", "off").env("MARVIN_NTFY_URL", "http://127.0.0.1:9")
+    });
+    for (at, question) in questions.iter().enumerate() {
+        let answer = server.post("/api/send", &json!({"message": question.text})).ok();
+        assert_eq!(answer["reply"], format!("Answer {}.", at + 1), "{}: {answer}", question.text);
+    }
+}
