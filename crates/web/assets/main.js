@@ -5,12 +5,13 @@ import { get, listen, takeToken } from "./api.js";
 import { Chat } from "./chat.js";
 import { Waiting } from "./waiting.js";
 
-const PARTS = [["chat", "Chat"], ["approvals", "Approvals"], ["runs", "Runs"], ["servitors", "Servitors"], ["gate", "Gate"], ["packs", "Packs"], ["settings", "Settings"]];
+const PARTS = [["chat", "Chat"], ["approvals", "Approvals"], ["runs", "Runs"], ["servitors", "Servitors"], ["calendar", "Calendar"], ["gate", "Gate"], ["packs", "Packs"], ["settings", "Settings"]];
 const LOAD = {
   approvals: async () => (await import("./approvals.js")).approvals,
   runs: async () => (await import("./runs.js")).runs,
   run: async () => (await import("./run.js")).run,
   servitors: async () => (await import("./servitors.js")).servitors,
+  calendar: async () => (await import("./calendar.js")).calendar,
   gate: async () => (await import("./gate.js")).gate,
   packs: async () => (await import("./shelf.js")).packs,
   settings: async () => (await import("./shelf.js")).settings,

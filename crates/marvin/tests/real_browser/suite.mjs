@@ -437,7 +437,7 @@ scene("a very long answer", async (world) => {
 
 scene("every page, light and dark, wide and narrow", async (world) => {
   const run = (await world.page.evaluate(async () => (await fetch("/api/runs", { headers: { Authorization: `Bearer ${sessionStorage.getItem("marvin-token")}` } })).json())).runs.find((one) => one.workflow_id);
-  const parts = ["chat", "approvals", "runs", `runs/${run.run_id}`, "servitors", "gate", "packs", "settings"];
+  const parts = ["chat", "approvals", "runs", `runs/${run.run_id}`, "servitors", "calendar", "gate", "packs", "settings"];
   for (const [look, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["narrow", { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }]]) {
     const page = await open(world.ready.link, options);
     await page.locator("#box").waitFor();

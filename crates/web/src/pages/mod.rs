@@ -2,6 +2,7 @@
 //!
 //! The description (`openapi.json`) names the same routes, which a test checks.
 
+mod calendar;
 mod chat;
 mod files;
 mod memory;
@@ -76,6 +77,7 @@ pub(crate) enum Act {
     Packs,
     Lessons,
     Settings,
+    Calendar,
 }
 
 /// One thing that can be asked for.
@@ -101,7 +103,7 @@ const fn post(path: &'static str, act: Act) -> Route {
     Route { method: "POST", path, act, open: false }
 }
 
-pub(crate) static ROUTES: [Route; 29] = [
+pub(crate) static ROUTES: [Route; 30] = [
     open("/", Act::Page),
     open("/assets/{file}", Act::Asset),
     open("/healthz", Act::Health),
@@ -131,6 +133,7 @@ pub(crate) static ROUTES: [Route; 29] = [
     get("/api/packs", Act::Packs),
     get("/api/lessons", Act::Lessons),
     get("/api/settings", Act::Settings),
+    get("/api/calendar", Act::Calendar),
 ];
 
 /// State that the pages share.
@@ -232,6 +235,10 @@ impl PageHandler {
             Act::Packs => self.reading(workspace::packs).await?,
             Act::Lessons => self.reading(workspace::lessons).await?,
             Act::Settings => workspace::settings(&self.context)?,
+            Act::Calendar => {
+                let (month, year) = (query.number("month", 0, 0, 12)?, query.number("year", 0, 0, 9_998)?);
+                self.reading(move |context| calendar::show(context, month, year)).await?
+            }
         };
         Ok(json_response(StatusCode::OK, &value))
     }

@@ -153,5 +153,8 @@ fn every_answer_fits_its_description() {
     assert_eq!(packs["packs"][0]["name"], "rust", "{packs}");
     get("/api/lessons", "/api/lessons");
     let settings = get("/api/settings", "/api/settings");
+    assert_eq!(get("/api/calendar?month=2&year=2096", "/api/calendar")["events"], json!([]));
+    get("/api/calendar", "/api/calendar");
+    get("/api/calendar?month=13", "/api/calendar");
     assert!(settings["settings"].as_array().unwrap().len() > 50);
 }

@@ -264,3 +264,23 @@ fn questions_are_answered_by_tools_on_the_page() {
         assert_eq!(answer["reply"], format!("Answer {}.", at + 1), "{}: {answer}", question.text);
     }
 }
+
+#[test]
+fn a_month_of_the_calendar_has_its_events() {
+    let world = World::new();
+    let add = |words: &[&str]| {
+        world.marvin(["calendar", "add"]).args(words).env("MARVIN_ALARMS_SCHEDULER", "off").run().exits(0);
+    };
+    add(&["Fair <b>", "2096-02-28", "2096-03-01"]);
+    add(&["Call", "2096-02-06T09:00", "--repeat", "FREQ=WEEKLY;COUNT=3"]);
+    let server = WebFrontEnd::start(&world, &[]);
+    let month = server.get("/api/calendar?month=2&year=2096").ok();
+    let titles: Vec<&str> =
+        month["events"].as_array().unwrap().iter().map(|event| event["title"].as_str().unwrap()).collect();
+    assert_eq!(titles, ["Call", "Call", "Call", "Fair <b>"], "{month}");
+    assert_eq!((&month["year"], &month["month"], &month["left_out"]), (&json!(2096), &json!(2), &json!(0)));
+    assert_eq!(server.get("/api/calendar?month=3&year=2096").ok()["events"].as_array().unwrap().len(), 1);
+    put(&world.user().join("profiles/default/calendar.ics"), "BEGIN:VCALENDAR\r\nnonsense\r\n");
+    let damaged = server.get("/api/calendar");
+    assert!(damaged.status == 500 && String::from_utf8_lossy(&damaged.body).contains("line"), "{damaged:?}");
+}
