@@ -50,17 +50,20 @@ impl ShellLine {
     }
 }
 
-/// The directory that shell mode is in after a line; none: the root. One that is not below the root is refused with its name.
-pub(super) fn keep_directory(found: &Path, root: &Path) -> Result<Option<PathBuf>, String> {
-    let is_below = found.starts_with(root) && found.is_dir();
-    match is_below {
+/// A directory that shell mode cannot be in.
+#[derive(Debug, thiserror::Error)]
+#[error("{} is not below {}, so the shell stays where it was", .found.display(), .root.display())]
+pub(super) struct OutsideRoot {
+    found: PathBuf,
+    root: PathBuf,
+}
+
+/// The directory that shell mode is in after a line; none: the root.
+pub(super) fn keep_directory(found: &Path, root: &Path) -> Result<Option<PathBuf>, OutsideRoot> {
+    match found.starts_with(root) && found.is_dir() {
         true if found == root => Ok(None),
         true => Ok(Some(found.to_path_buf())),
-        false => Err(format!(
-            "{} is not below {}, so the shell stays where it was",
-            found.display(),
-            root.display()
-        )),
+        false => Err(OutsideRoot { found: found.to_path_buf(), root: root.to_path_buf() }),
     }
 }
 

@@ -10,8 +10,8 @@
 use super::get;
 use crate::context::ToolContext;
 use crate::result::ToolError;
-use marvin_gate::Decision;
 use marvin_gate::network::{Destination, Guard, Host};
+use marvin_gate::{Decision, Refusal};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -158,7 +158,7 @@ async fn serve(mut client: TcpStream, rules: &Rules) -> std::io::Result<()> {
     let url = if is_tunnel { format!("https://{}/", head.target) } else { head.target.clone() };
     let (to, mut server) = match open(&url, rules).await {
         Ok(opened) => opened,
-        Err(refusal) => return client.write_all(answer(&refusal).as_bytes()).await,
+        Err(error) => return client.write_all(answer(&error.to_string()).as_bytes()).await,
     };
     if is_tunnel {
         client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
@@ -188,14 +188,34 @@ fn answer(reason: &str) -> String {
     )
 }
 
+/// Why a connection was not made.
+#[derive(Debug, thiserror::Error)]
+enum ConnectError {
+    /// By the gate.
+    #[error("{0}")]
+    Refused(String),
+    #[error("cannot reach {place}: {source}")]
+    Unreachable {
+        place: String,
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl From<Refusal> for ConnectError {
+    fn from(refusal: Refusal) -> Self {
+        ConnectError::Refused(refusal.reason)
+    }
+}
+
 /// Judges, resolves, connects.
-async fn open(url: &str, rules: &Rules) -> Result<(Destination, TcpStream), String> {
+async fn open(url: &str, rules: &Rules) -> Result<(Destination, TcpStream), ConnectError> {
     let context = &rules.context;
-    let guard = Guard::new(&context.settings, &context.redactor).map_err(|refusal| refusal.reason)?;
-    let to = Destination::understand(url).map_err(|refusal| refusal.reason)?;
+    let guard = Guard::new(&context.settings, &context.redactor)?;
+    let to = Destination::understand(url)?;
     let refuse = |reason: String| {
         rules.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(to.place());
-        reason
+        ConnectError::Refused(reason)
     };
     let verdict = guard.judge(url, None);
     let is_open = match verdict.decision {
@@ -207,12 +227,11 @@ async fn open(url: &str, rules: &Rules) -> Result<(Destination, TcpStream), Stri
         return Err(refuse(verdict.reason));
     }
     let addresses = get::resolve(&guard, &to, None).await.map_err(|error| refuse(error.to_string()))?;
+    let unreachable = |source| ConnectError::Unreachable { place: to.place(), source };
     let connecting = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(addresses.as_slice())).await;
-    match connecting {
-        Ok(Ok(stream)) => Ok((to, stream)),
-        Ok(Err(error)) => Err(format!("{} cannot be reached: {error}", to.place())),
-        Err(_) => Err(format!("{} cannot be reached in time", to.place())),
-    }
+    let connected = connecting.map_err(|_| unreachable(std::io::ErrorKind::TimedOut.into()))?;
+    let stream = connected.map_err(unreachable)?;
+    Ok((to, stream))
 }
 
 impl Rules {
