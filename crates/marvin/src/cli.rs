@@ -5,7 +5,7 @@
 use crate::arguments::ProjectArguments;
 use crate::commands::turn::TurnArguments;
 use crate::commands::{
-    alarms, blender, bug_report, build_skill, calendar, chat, chat_ui, commitments, completions, config,
+    alarms, attempt, blender, bug_report, build_skill, calendar, chat, chat_ui, commitments, completions, config,
     daemon, doc, doctor, gate, hook, init, lab, lessons, mcp, memory, model_server, mtg, ntfy, packs,
     pipeline, prompt, replay, runs, schema, self_improve, servitors, skills, tk, tools, turn, workflow,
 };
@@ -114,6 +114,7 @@ enum Command {
     StopRun(runs::stop::StopRunArguments),
     #[command(name = "inspect-run")]
     InspectRun(runs::show::ShowRunArguments),
+    Attempt(attempt::AttemptArguments),
     #[command(subcommand)]
     Pipeline(pipeline::PipelineCommand),
     #[command(name = "list-tasks")]
@@ -144,6 +145,7 @@ impl Command {
                 | Command::Alarms(_)
                 | Command::Mcp(_)
                 | Command::ModelServer(_)
+                | Command::Attempt(_)
                 | Command::Completions(_)
                 | Command::Man
         )
@@ -185,6 +187,7 @@ impl Command {
             Command::ListRuns(arguments) => runs::list::list_workflows(&arguments),
             Command::StopRun(arguments) => runs::stop::run(&arguments),
             Command::InspectRun(arguments) => runs::show::run(&arguments),
+            Command::Attempt(arguments) => attempt::run(&arguments),
             Command::Pipeline(command) => pipeline::run(command),
             Command::Mtg(command) => mtg::run(command),
             Command::ListTasks(arguments) => lab::list(&arguments),

@@ -1,6 +1,7 @@
 //! One file or directory per command: its arguments, its help and its code.
 
 pub(crate) mod alarms;
+pub(crate) mod attempt;
 pub(crate) mod blender;
 pub(crate) mod bug_report;
 pub(crate) mod build_skill;

@@ -50,6 +50,8 @@ mod providers;
 #[cfg(test)]
 mod questions;
 #[cfg(test)]
+mod remote;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod runs;
