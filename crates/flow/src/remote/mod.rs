@@ -185,8 +185,10 @@ impl RemoteRun {
     #[must_use]
     pub fn is_over(&self) -> bool {
         let state = self.machine.state();
-        let open = |status: &StepStatus| *status == StepStatus::Running;
-        self.is_idle() && state.parked == 0 && !state.stopping && !state.status.iter().any(open)
+        let waits = !state.ready.is_empty() || !state.queued.is_empty() || !state.echoes.is_empty();
+        let is_open = |status: &StepStatus| *status == StepStatus::Running;
+        let is_stuck = state.parked == 0 && !state.stopping && !state.status.iter().any(is_open);
+        self.is_idle() && !waits && is_stuck
     }
 
     /// Takes everything that happened together, and begins nothing: until nothing is under way, and the state can be given to

@@ -173,6 +173,7 @@ fn a_lost_attempt_is_asked_about_and_a_stopped_run_continues() {
     ]});
     let workflow = Arc::new(spec::from_text(&text.to_string(), "w.json").unwrap());
     let mut run = RemoteRun::new(workflow, "run_20260101_000000_abcd", 4);
+    assert!(!run.is_over(), "its steps have not begun");
     let started = run.on(Vec::new());
     assert_eq!(started.len(), 2);
     // The worker of the first attempt is lost, and left no end.
