@@ -156,6 +156,21 @@ impl MTGEngine {
                     self.pick(Zone::Battlefield, filter, number(count), context, purse, CostProblem::Exile)?;
                 PaidPart::Move(found, Zone::Exile, MoveCauseTag::Other)
             }
+            _ => return self.plan_rare_part(part, context, purse),
+        }))
+    }
+
+    fn plan_rare_part(
+        &self,
+        part: &CostPart,
+        context: &Context,
+        purse: &mut Purse<'_>,
+    ) -> Result<Option<PaidPart>, Refusal> {
+        let this = context.source;
+        let player = context.controller;
+        let object = self.state.object(this);
+        let number = |amount: &Amount| self.view().amount(amount, context);
+        Ok(Some(match part {
             CostPart::ReturnThisToHand => PaidPart::Move(vec![this], Zone::Hand, MoveCauseTag::Other),
             CostPart::ReturnToHand { filter, count } => {
                 let found =
@@ -170,20 +185,6 @@ impl MTGEngine {
                 PaidPart::Counters(this, *kind, -count)
             }
             CostPart::PutCounters { kind, count } => PaidPart::Counters(this, *kind, number(count)),
-            _ => return self.plan_rare_part(part, context, purse),
-        }))
-    }
-
-    fn plan_rare_part(
-        &self,
-        part: &CostPart,
-        context: &Context,
-        purse: &mut Purse<'_>,
-    ) -> Result<Option<PaidPart>, Refusal> {
-        let this = context.source;
-        let player = context.controller;
-        let number = |amount: &Amount| self.view().amount(amount, context);
-        Ok(Some(match part {
             CostPart::TapPermanents { filter, count } => {
                 let filter = filter.clone().and(Filter::Untapped);
                 let problem = CostProblem::TapPermanents;

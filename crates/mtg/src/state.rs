@@ -389,7 +389,8 @@ pub struct GameState {
     pub faces: FaceTable,
     /// Abilities that no face has: granted, delayed, reflexive.
     pub abilities: Arc<Vec<Ability>>,
-    pub objects: Vec<Object>,
+    /// Shared between copies of the state until one of them changes.
+    pub objects: Vec<Arc<Object>>,
     pub players: [Player; 2],
     pub battlefield: Vec<ObjectId>,
     pub exile: Vec<ObjectId>,
@@ -490,7 +491,7 @@ impl GameState {
     }
 
     pub fn object_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
-        self.objects.get_mut(id.slot()).filter(|object| object.id == id)
+        self.objects.get_mut(id.slot()).filter(|object| object.id == id).map(Arc::make_mut)
     }
 
     #[must_use]
@@ -567,11 +568,11 @@ impl GameState {
             && let Some(free) = self.objects.iter_mut().find(|object| object.is_gone())
         {
             let id = free.id.next_version();
-            *free = Object::new(id, kind, face, owner, zone);
+            *free = Arc::new(Object::new(id, kind, face, owner, zone));
             return id;
         }
         let id = ObjectId::new(u16::try_from(self.objects.len()).unwrap_or(u16::MAX), 0);
-        self.objects.push(Object::new(id, kind, face, owner, zone));
+        self.objects.push(Arc::new(Object::new(id, kind, face, owner, zone)));
         id
     }
 

@@ -9,6 +9,7 @@ use crate::event::{Event, MoveCause, MoveEvent};
 use crate::ids::{Entity, ObjectId, PlayerId};
 use crate::state::{Combat, ObjectFlag, Until};
 use crate::task::Task;
+use std::sync::Arc;
 
 /// Cards of an opening hand (103.5).
 const OPENING_HAND: u8 = 7;
@@ -64,8 +65,11 @@ impl MTGEngine {
             self.state.player_mut(seat).statistics = [0; 14];
         }
         for object in &mut self.state.objects {
-            object.flags &= !ObjectFlag::TURN;
-            object.uses.clear();
+            if object.flags & ObjectFlag::TURN != 0 || !object.uses.is_empty() {
+                let object = Arc::make_mut(object);
+                object.flags &= !ObjectFlag::TURN;
+                object.uses.clear();
+            }
         }
         let turn = self.state.turn;
         self.state.snapshots.retain(|(_, snapshot)| snapshot.turn + 2 > turn);

@@ -1,16 +1,19 @@
 //! The shipped pool and decks: every supported card compiles, and no input makes a parser panic.
 
-#![expect(clippy::unwrap_used, reason = "a broken pool fails the tests")]
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a broken pool fails the tests")]
 
 use marvin_mtg::cards::{CardFacts, Pool, compile};
-use marvin_mtg::decks::{DeckEntry, DeckFormat, DeckList, check, export, import, shipped_decks};
+use marvin_mtg::decks::{
+    DeckEntry, DeckFormat, DeckList, check, export, import, shipped_card_names, shipped_decks,
+};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Cards of the shipped decks that are not supported.
 const DECLINED_DECK_CARDS: usize = 18;
-/// Supported cards besides those of the decks.
+/// Supported cards other than those of the decks.
 const MIN_OTHER_CARDS: usize = 1500;
 
 fn pool() -> &'static Pool {
@@ -51,11 +54,7 @@ fn the_cards_of_the_decks_are_in_the_pool_and_nearly_all_are_supported() {
 
 #[test]
 fn other_cards_of_the_pool_are_all_supported() {
-    let in_decks: BTreeSet<&str> = shipped_decks()
-        .iter()
-        .flat_map(|shipped| shipped.deck.main.iter().chain(&shipped.deck.sideboard))
-        .map(|entry| entry.name.as_str())
-        .collect();
+    let in_decks = shipped_card_names();
     let others: Vec<&CardFacts> =
         pool().iter().filter(|facts| !in_decks.contains(facts.name.as_str())).collect();
     assert!(others.len() >= MIN_OTHER_CARDS, "{}", others.len());
@@ -70,6 +69,41 @@ fn other_cards_of_the_pool_are_all_supported() {
             });
         }
     });
+}
+
+/// The facts of all cards, named by a variable or beside the checkout.
+fn facts_file() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("MTG_FACTS") {
+        return Some(PathBuf::from(path));
+    }
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().map(|parent| parent.join("shared/data/mtg/cards.jsonl.gz")).find(|path| path.is_file())
+}
+
+/// `MTG_POOL_WRITE=1` writes the pool again.
+#[test]
+fn the_shipped_pool_is_what_the_import_makes() {
+    let Some(path) = facts_file() else {
+        eprintln!("skipped: no file of facts");
+        return;
+    };
+    if std::env::var_os("MTG_POOL_CHECK").is_none() {
+        eprintln!("skipped: MTG_POOL_CHECK is not set, and all cards take minutes to compile");
+        return;
+    }
+    let all = Pool::read(&std::fs::read(path).unwrap()).unwrap();
+    let made = all.select_supported(&shipped_card_names());
+    let names = |pool: &Pool| -> BTreeSet<String> { pool.iter().map(|facts| facts.name.clone()).collect() };
+    let (made_names, shipped_names) = (names(&made), names(pool()));
+    let missing: Vec<&String> = made_names.difference(&shipped_names).collect();
+    let extra: Vec<&String> = shipped_names.difference(&made_names).collect();
+    eprintln!("{} cards; not shipped: {missing:?}; shipped without reason: {extra:?}", made.len());
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data/pool.jsonl.gz");
+    let bytes = made.write().unwrap();
+    if std::env::var_os("MTG_POOL_WRITE").is_some() {
+        std::fs::write(&file, &bytes).unwrap();
+    }
+    assert!(std::fs::read(&file).unwrap() == bytes, "the shipped pool is not current");
 }
 
 #[test]

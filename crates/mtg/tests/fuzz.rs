@@ -31,7 +31,7 @@ const DEFAULT_GAMES: u64 = 12;
 const DEFAULT_CARDS: u64 = 40;
 const MAX_DECISIONS: usize = 20_000;
 /// Decisions of a game for one card; it need not end.
-const MAX_CARD_DECISIONS: usize = 300;
+const MAX_CARD_DECISIONS: usize = 200;
 /// Every so many decisions all listed actions are tried, and the views are compared.
 const THOROUGH_EVERY: usize = 25;
 /// Answers that must be refused, for each decision with a thorough check.

@@ -3,11 +3,12 @@
 //! A pool is a file of JSON lines, compressed with gzip; each line is one [`CardFacts`]. Abilities
 //! are compiled when a card is asked for, so that loading costs only the reading.
 
+use super::compile::compile;
 use super::facts::{CardFacts, fold_name};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::sync::LazyLock;
 use thiserror::Error;
@@ -42,6 +43,18 @@ pub struct Pool {
 
 static SHIPPED: LazyLock<Result<Pool, PoolError>> =
     LazyLock::new(|| Pool::read(include_bytes!("../../data/pool.jsonl.gz")));
+
+static EXCLUDED_SETS: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
+    let lines = include_str!("../../data/excluded_sets.txt").lines();
+    lines.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
+});
+
+/// Whether a set for games on paper with tournament rules prints the card. Arena's rebalanced cards
+/// have a name of their own.
+fn is_for_tournaments(facts: &CardFacts) -> bool {
+    !facts.name.starts_with("A-")
+        && (facts.printings.is_empty() || facts.set_codes().any(|code| !EXCLUDED_SETS.contains(code)))
+}
 
 impl Pool {
     /// The pool that is part of the program.
@@ -83,6 +96,19 @@ impl Pool {
             encoder.write_all(&line).map_err(PoolError::Write)?;
         }
         encoder.finish().map_err(PoolError::Write)
+    }
+
+    /// The cards that a program ships: those with these names, and those that are supported and
+    /// printed for games on paper with tournament rules, all without reminder text.
+    #[must_use]
+    pub fn select_supported(&self, names: &BTreeSet<&str>) -> Self {
+        let mut selected = Self::default();
+        for facts in self.iter() {
+            if names.contains(facts.name.as_str()) || (is_for_tournaments(facts) && compile(facts).is_ok()) {
+                selected.insert(facts.without_reminders());
+            }
+        }
+        selected
     }
 
     /// Adds a card; one of the same name is replaced.

@@ -13,4 +13,4 @@ pub use check::{
 pub use export::export;
 pub use import::{DeckFormat, ImportError, ImportedDeck, LineProblem, SkippedLine, import};
 pub use list::{DeckEntry, DeckList};
-pub use shipped::{ShippedDeck, shipped_decks};
+pub use shipped::{ShippedDeck, shipped_card_names, shipped_decks};

@@ -3,6 +3,7 @@
 use super::list::DeckList;
 use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::LazyLock;
 
@@ -32,4 +33,11 @@ static DECKS: LazyLock<Vec<ShippedDeck>> = LazyLock::new(|| {
 #[must_use]
 pub fn shipped_decks() -> &'static [ShippedDeck] {
     &DECKS
+}
+
+/// The names of all cards of the shipped decks.
+#[must_use]
+pub fn shipped_card_names() -> BTreeSet<&'static str> {
+    let entries = DECKS.iter().flat_map(|shipped| shipped.deck.main.iter().chain(&shipped.deck.sideboard));
+    entries.map(|entry| entry.name.as_str()).collect()
 }

@@ -82,6 +82,13 @@ impl MTGEngine {
                 }
                 self.look_at(player, &cards, filter, (1, 1), (to, *rest), context)
             }
+            _ => self.execute_library(effect, context),
+        }
+    }
+
+    /// Searching, shuffling and revealing.
+    fn execute_library(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
+        match effect {
             Effect::Search { .. } => self.search(effect, context),
             Effect::Shuffle { who } => {
                 for player in self.players_of(who, context) {

@@ -2,8 +2,8 @@
 
 use super::EffectResult;
 use crate::ability::{
-    Ability, Amount, Change, Duration, Effect, Filter, Replacement, ReplacementAction, ReplacementPattern,
-    Restriction, Selector, TriggeredAbility, Zone,
+    Ability, Amount, Body, Change, Duration, Effect, Filter, Replacement, ReplacementAction,
+    ReplacementPattern, Restriction, Selector, TriggeredAbility, Zone,
 };
 use crate::card::{CardFace, Color};
 use crate::context::{Context, EventKind, EventRecord};
@@ -75,41 +75,11 @@ impl MTGEngine {
                 Ok(EffectResult::default())
             }
             Effect::ReflexiveTrigger { body } => {
-                let ability = Ability::Triggered(Box::new(TriggeredAbility {
-                    events: Vec::new(),
-                    batch: false,
-                    condition: None,
-                    body: (**body).clone(),
-                    per_turn: None,
-                    zone: None,
-                    text: String::new(),
-                }));
-                let ability = self.state.keep_ability(&ability);
-                let event = context
-                    .event
-                    .as_ref()
-                    .map_or_else(|| EventRecord::new(EventKind::State), |event| (**event).clone());
-                self.state.triggers.push(PendingTrigger {
-                    ability,
-                    source: context.source,
-                    controller: context.controller,
-                    event,
-                    context: Some(Box::new(context.clone())),
-                });
+                self.add_reflexive_trigger(body, context);
                 Ok(EffectResult::default())
             }
             Effect::Emblem { who, abilities } => {
-                let face = CardFace {
-                    name: self.view().name(context.source).to_string(),
-                    abilities: abilities.clone(),
-                    ..CardFace::default()
-                };
-                let face = self.state.faces.intern(&face);
-                for player in self.players_of(who, context) {
-                    let id = self.state.add_object(ObjectKind::Emblem, face, player, Zone::Command);
-                    self.state.command.push(id);
-                }
-                self.touch();
+                self.add_emblem(who, abilities, context);
                 Ok(EffectResult::default())
             }
             Effect::Choose { who, kind } => self.choose_for_source(who, kind, context),
@@ -121,6 +91,45 @@ impl MTGEngine {
             }
             _ => Ok(EffectResult::default()),
         }
+    }
+
+    /// "When you do": triggers at once, with what is bound so far (603.12).
+    fn add_reflexive_trigger(&mut self, body: &Body, context: &Context) {
+        let ability = Ability::Triggered(Box::new(TriggeredAbility {
+            events: Vec::new(),
+            batch: false,
+            condition: None,
+            body: body.clone(),
+            per_turn: None,
+            zone: None,
+            text: String::new(),
+        }));
+        let ability = self.state.keep_ability(&ability);
+        let event = context
+            .event
+            .as_ref()
+            .map_or_else(|| EventRecord::new(EventKind::State), |event| (**event).clone());
+        self.state.triggers.push(PendingTrigger {
+            ability,
+            source: context.source,
+            controller: context.controller,
+            event,
+            context: Some(Box::new(context.clone())),
+        });
+    }
+
+    fn add_emblem(&mut self, who: &Selector, abilities: &[Ability], context: &Context) {
+        let face = CardFace {
+            name: self.view().name(context.source).to_string(),
+            abilities: abilities.to_vec(),
+            ..CardFace::default()
+        };
+        let face = self.state.faces.intern(&face);
+        for player in self.players_of(who, context) {
+            let id = self.state.add_object(ObjectKind::Emblem, face, player, Zone::Command);
+            self.state.command.push(id);
+        }
+        self.touch();
     }
 
     /// A choice on resolution is remembered on the source.

@@ -1,7 +1,7 @@
 //! Permanents: destroying, moving, tapping, counters, tokens, attachments.
 
 use super::EffectResult;
-use crate::ability::{Amount, Change, CounterKind, Effect, ObjectMark, TokenSpec, Zone};
+use crate::ability::{Amount, Change, CounterKind, Effect, ObjectMark, Selector, TokenSpec, Zone};
 use crate::card::CardFace;
 use crate::characteristics::RuleFlag;
 use crate::context::{Context, EventKind, EventRecord};
@@ -63,22 +63,8 @@ impl MTGEngine {
                 let objects: Vec<ObjectId> = what.into_iter().filter_map(Entity::object).collect();
                 self.sacrifice(&objects, context)
             }
-            Effect::Tap { what } => {
-                let what = self.pick_selector(what, context)?;
-                let events =
-                    what.iter().filter_map(|entity| entity.object()).map(|object| Event::Tap { object });
-                let events = events.collect();
-                self.apply(events)?;
-                Ok(EffectResult::entities(what))
-            }
-            Effect::Untap { what } => {
-                let what = self.pick_selector(what, context)?;
-                let events =
-                    what.iter().filter_map(|entity| entity.object()).map(|object| Event::Untap { object });
-                let events = events.collect();
-                self.apply(events)?;
-                Ok(EffectResult::entities(what))
-            }
+            Effect::Tap { what } => self.change_all(what, context, |object| Event::Tap { object }),
+            Effect::Untap { what } => self.change_all(what, context, |object| Event::Untap { object }),
             Effect::CreateToken { who, token, amount } => self.create_tokens(who, token, amount, context),
             Effect::CopyToken { who, of, amount, except, tapped } => {
                 self.copy_tokens(who, of, amount, except, *tapped, context)
@@ -113,6 +99,19 @@ impl MTGEngine {
             }
             _ => self.execute_counters(effect, context),
         }
+    }
+
+    /// The same event for each object of a selector.
+    fn change_all(
+        &mut self,
+        what: &Selector,
+        context: &Context,
+        event: impl Fn(ObjectId) -> Event,
+    ) -> Flow<EffectResult> {
+        let what = self.pick_selector(what, context)?;
+        let events = what.iter().filter_map(|entity| entity.object()).map(event).collect();
+        self.apply(events)?;
+        Ok(EffectResult::entities(what))
     }
 
     fn execute_counters(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {

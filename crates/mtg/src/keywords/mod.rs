@@ -162,6 +162,13 @@ fn build_keyword(keyword: Keyword) -> Vec<Ability> {
             let condition = Condition::Exists(Selector::permanents(stronger));
             vec![triggered_if(text, attacks(this()), Some(condition), body)]
         }
+        _ => build_other_keyword(keyword, text),
+    }
+}
+
+/// Keywords that do not change the size of creatures in combat.
+fn build_other_keyword(keyword: Keyword, text: String) -> Vec<Ability> {
+    match keyword {
         Keyword::Extort => {
             let drain = vec![
                 Effect::LoseLife { who: Selector::EachOpponent, amount: Amount::Fixed(1) }.bind(0),
@@ -214,8 +221,11 @@ fn build_keyword(keyword: Keyword) -> Vec<Ability> {
             vec![in_zone(triggered(text, EventPattern::CastThis, vec![copy.into()]), Zone::Stack)]
         }
         Keyword::Exploit => {
-            let sacrifice =
-                Effect::Sacrifice { who: Selector::You, filter: creature(), amount: Amount::Fixed(1) };
+            let sacrifice = Effect::Sacrifice {
+                who: Selector::You,
+                filter: Filter::creature(),
+                amount: Amount::Fixed(1),
+            };
             let may = Effect::May { who: Selector::You, then: vec![sacrifice.into()], otherwise: Vec::new() };
             vec![triggered(text, enters(this()), vec![may.into()])]
         }
@@ -344,6 +354,19 @@ pub(crate) fn expand_keyword_ability(keyword: &KeywordAbility) -> Vec<Ability> {
                 Zone::Hand,
             )]
         }
+        KeywordAbility::Unearth(cost) => vec![unearth(cost)],
+        KeywordAbility::Embalm(cost) => vec![embalm("Embalm", cost, false)],
+        KeywordAbility::Eternalize(cost) => vec![embalm("Eternalize", cost, true)],
+        KeywordAbility::Outlast(_) | KeywordAbility::Scavenge(_) | KeywordAbility::Reinforce { .. } => {
+            expand_counter_keyword(keyword)
+        }
+        _ => expand_numbered_keyword(keyword),
+    }
+}
+
+/// Activated abilities that put +1/+1 counters on a creature.
+fn expand_counter_keyword(keyword: &KeywordAbility) -> Vec<Ability> {
+    match keyword {
         KeywordAbility::Outlast(cost) => {
             let body = effects(vec![counters(Selector::This, Amount::Fixed(1))]);
             vec![activated(
@@ -382,10 +405,7 @@ pub(crate) fn expand_keyword_ability(keyword: &KeywordAbility) -> Vec<Ability> {
                 Zone::Hand,
             )]
         }
-        KeywordAbility::Unearth(cost) => vec![unearth(cost)],
-        KeywordAbility::Embalm(cost) => vec![embalm("Embalm", cost, false)],
-        KeywordAbility::Eternalize(cost) => vec![embalm("Eternalize", cost, true)],
-        _ => expand_numbered_keyword(keyword),
+        _ => Vec::new(),
     }
 }
 

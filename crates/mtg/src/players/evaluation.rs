@@ -1,6 +1,6 @@
 //! Value of a position for a player, from what is on the table and the number of cards in hand.
 
-use crate::ability::{CounterKind, Keyword};
+use crate::ability::{Amount, Change, CounterKind, Duration, Keyword};
 use crate::card::CardType;
 use crate::characteristics::{Characteristics, RuleFlag};
 use crate::engine::MTGEngine;
@@ -85,8 +85,9 @@ fn permanent_value(view: &View<'_>, id: ObjectId) -> f64 {
 /// Value of a creature on the battlefield: body, evasion, abilities, less what binds it.
 pub(super) fn creature_value(view: &View<'_>, id: ObjectId) -> f64 {
     let own = view.characteristics(id);
-    let power = f64::from(own.power.max(0));
-    let toughness = f64::from(own.toughness.max(0));
+    let (more_power, more_toughness) = passing_change(view, id);
+    let power = f64::from((own.power - more_power).max(0));
+    let toughness = f64::from((own.toughness - more_toughness).max(0));
     let mut value = 1.0 + 1.5 * power + toughness;
     for (keyword, bonus) in [
         (Keyword::Flying, 0.7 * power),
@@ -117,6 +118,22 @@ pub(super) fn creature_value(view: &View<'_>, id: ObjectId) -> f64 {
         value *= 0.4;
     }
     if view.object(id).kind == ObjectKind::Token { value * 0.95 } else { value }
+}
+
+/// Change of size that ends with the turn: a position is not better for it when the turn is over.
+fn passing_change(view: &View<'_>, id: ObjectId) -> (i32, i32) {
+    let fixed = |amount: &Amount| if let Amount::Fixed(number) = amount { *number } else { 0 };
+    let mut sum = (0, 0);
+    let passing = view.state.effects.iter().filter(|effect| effect.until.duration == Duration::EndOfTurn);
+    for effect in passing.filter(|effect| effect.affected.contains(&id)) {
+        for change in effect.changes.iter() {
+            if let Change::Modify { power, toughness } = change {
+                sum.0 += fixed(power);
+                sum.1 += fixed(toughness);
+            }
+        }
+    }
+    sum
 }
 
 /// What the opponent's next attack threatens, for the player whose turn it is: attackers of theirs

@@ -11,10 +11,10 @@ use super::observation::Observation;
 use super::quick::{default_answer, quick_attack, quick_block};
 use crate::ability::TurnStep;
 use crate::action::Action;
-use crate::card::CardType;
+use crate::card::{CardType, Color, ColorSet};
 use crate::decision::{Answer, Choosable, Decision, DecisionKind};
 use crate::engine::MTGEngine;
-use crate::ids::{Entity, ObjectId, PlayerId};
+use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
 
 /// Questions that are followed after a candidate.
 const MAX_FOLLOWED: usize = 60;
@@ -27,6 +27,9 @@ const MIN_GAIN: f64 = 0.15;
 
 /// Lands of an opening hand of seven that are kept.
 const KEPT_LANDS: std::ops::RangeInclusive<usize> = 2..=5;
+
+/// Greatest mana value of spells that make an opening hand good.
+const EARLY_MANA_VALUE: i32 = 4;
 
 /// Player that looks one action ahead.
 #[derive(Debug, Clone, Copy, Default)]
@@ -140,8 +143,23 @@ fn settle(engine: &mut MTGEngine) {
 fn mulligan_answer(engine: &MTGEngine, decision: &Decision) -> Answer {
     let view = engine.view();
     let seat = engine.state().player(decision.player);
-    let lands = seat.hand.iter().filter(|id| view.characteristics(**id).is(CardType::Land)).count();
-    let keeps = seat.mulligans >= 2 || KEPT_LANDS.contains(&lands);
+    let (lands, spells): (Vec<ObjectId>, Vec<ObjectId>) =
+        seat.hand.iter().partition(|id| view.characteristics(**id).is(CardType::Land));
+    let mut colors = ColorSet::EMPTY;
+    for reference in lands.iter().flat_map(|id| &view.characteristics(*id).abilities) {
+        if let AbilityRef::Land(color) = reference
+            && let Some(color) = Color::ALL.get(usize::from(*color))
+        {
+            colors.insert(*color);
+        }
+    }
+    let castable = spells.iter().filter(|id| {
+        let own = view.characteristics(**id);
+        own.colors.iter().all(|color| colors.contains(color)) && view.mana_value(**id) <= EARLY_MANA_VALUE
+    });
+    let wanted = if lands.len() <= 2 { 2 } else { 1 };
+    let good = KEPT_LANDS.contains(&lands.len()) && castable.count() >= wanted;
+    let keeps = seat.mulligans >= 2 || good;
     Answer::Options(vec![u32::from(!keeps)])
 }
 

@@ -11,6 +11,7 @@ use crate::engine::MTGEngine;
 use crate::ids::{Entity, FaceId, ObjectId, PlayerId};
 use crate::rng::RandomStream;
 use crate::state::{Object, ObjectKind};
+use std::sync::Arc;
 
 /// Face of a card that the player cannot see; no table has it.
 const UNKNOWN_FACE: FaceId = FaceId(u16::MAX);
@@ -50,6 +51,7 @@ impl Observation {
                 if object.owner == player {
                     library.push(object.face);
                 }
+                let object = Arc::make_mut(object);
                 object.face = UNKNOWN_FACE;
                 object.copy_of = None;
             } else if object.owner != player {
@@ -97,11 +99,12 @@ impl Observation {
             if object.face != UNKNOWN_FACE || object.kind != ObjectKind::Card {
                 continue;
             }
-            object.face = if object.owner == self.player {
+            let face = if object.owner == self.player {
                 library.pop().unwrap_or(UNKNOWN_FACE)
             } else {
                 self.draw_unknown(random)
             };
+            Arc::make_mut(object).face = face;
         }
         engine.state.random = RandomStream::new(random.next_word());
         engine.touch();

@@ -42,7 +42,7 @@ pub(crate) struct ImportArguments {
     /// The facts file
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Keep only cards that are supported, and those of the shipped decks
+    /// Keep only cards for tournaments on paper that are supported, and those of the shipped decks
     #[arg(long)]
     supported: bool,
     /// Write the pack to this file (default: the pack of this user)
@@ -148,21 +148,16 @@ fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let bytes = std::fs::read(&arguments.file)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", arguments.file.display())))?;
     let read = Pool::read(&bytes).map_err(Failure::usage)?;
-    let in_decks = |facts: &CardFacts| {
-        let decks = marvin_mtg::decks::shipped_decks();
-        decks.iter().any(|shipped| {
-            shipped.deck.main.iter().chain(&shipped.deck.sideboard).any(|entry| entry.name == facts.name)
-        })
-    };
-    let mut pool = Pool::default();
-    let mut supported = 0;
-    for facts in read.iter() {
-        let is_supported = compile(facts).is_ok();
-        supported += usize::from(is_supported);
-        if is_supported || !arguments.supported || in_decks(facts) {
+    let pool = if arguments.supported {
+        read.select_supported(&marvin_mtg::decks::shipped_card_names())
+    } else {
+        let mut pool = Pool::default();
+        for facts in read.iter() {
             pool.insert(facts.without_reminders());
         }
-    }
+        pool
+    };
+    let supported = pool.iter().filter(|facts| compile(facts).is_ok()).count();
     let written = pool.write().map_err(Failure::failed)?;
     let path = arguments.output.clone().unwrap_or_else(|| layout().card_pack());
     atomic::replace(&path, &written).map_err(Failure::failed)?;

@@ -62,7 +62,8 @@ fn cards() {
       <FILE>  The facts file
 
     Options:
-          --supported      Keep only cards that are supported, and those of the shipped decks
+          --supported      Keep only cards for tournaments on paper that are supported, and those of the
+                           shipped decks
           --output <PATH>  Write the pack to this file (default: the pack of this user)
           --json           As JSON
       -h, --help           Print help
