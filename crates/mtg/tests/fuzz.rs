@@ -15,6 +15,7 @@
 use marvin_mtg::MTGEngine;
 use marvin_mtg::ability::Zone;
 use marvin_mtg::action::{Action, ActivateAction, CastAction, Payment};
+use marvin_mtg::card::{CardFace, Color};
 use marvin_mtg::cards::{Pool, compile};
 use marvin_mtg::decision::{Answer, Decision, DecisionKind};
 use marvin_mtg::decks::shipped_decks;
@@ -31,7 +32,7 @@ const DEFAULT_GAMES: u64 = 12;
 const DEFAULT_CARDS: u64 = 40;
 const MAX_DECISIONS: usize = 20_000;
 /// Decisions of a game for one card; it need not end.
-const MAX_CARD_DECISIONS: usize = 200;
+const MAX_CARD_DECISIONS: usize = 400;
 /// Every so many decisions all listed actions are tried, and the views are compared.
 const THOROUGH_EVERY: usize = 25;
 /// Answers that must be refused, for each decision with a thorough check.
@@ -286,16 +287,22 @@ fn random_games_over_pairs_of_decks() {
     report(&failures);
 }
 
-/// Deck for a card: many copies, all basic lands, creatures as targets.
-fn deck_for(name: &str) -> Vec<String> {
-    let mut deck: Vec<String> = Vec::new();
-    deck.extend(std::iter::repeat_n(name.to_string(), 10));
-    for land in ["Plains", "Island", "Swamp", "Mountain", "Forest"] {
-        deck.extend(std::iter::repeat_n(land.to_string(), 5));
-    }
-    for other in ["Grizzly Bears", "Ornithopter", "Giant Growth", "Shock", "Raise the Alarm"] {
-        deck.push(other.to_string());
-    }
+/// Deck for a card: many copies, lands of its colours, creatures for nothing as targets.
+fn deck_for(face: &CardFace) -> Vec<String> {
+    let lands: Vec<&str> = [
+        (Color::White, "Plains"),
+        (Color::Blue, "Island"),
+        (Color::Black, "Swamp"),
+        (Color::Red, "Mountain"),
+        (Color::Green, "Forest"),
+    ]
+    .into_iter()
+    .filter(|(color, _)| face.colors.is_empty() || face.colors.contains(*color))
+    .map(|(_, land)| land)
+    .collect();
+    let mut deck = vec![face.name.clone(); 12];
+    deck.extend(lands.iter().cycle().take(20).map(ToString::to_string));
+    deck.extend(vec!["Ornithopter".to_string(); 8]);
     deck
 }
 
@@ -323,19 +330,26 @@ fn each_supported_card_is_played() {
         let index = usize::try_from(number * step).unwrap() % supported.len();
         let name = supported[index];
         let mut played = 0;
-        let header = JournalHeader::new(number, [deck_for(name), deck_for("Grizzly Bears")]);
+        let face = cards.find_card(name).unwrap();
+        let other = cards.find_card("Grizzly Bears").unwrap();
+        let header = JournalHeader::new(number, [deck_for(&face), deck_for(&other)]);
         let failure = find_failure(|| {
             play(header, &cards, MAX_CARD_DECISIONS, &mut counts, &mut |engine, decision, random| {
-                if decision.kind != DecisionKind::Priority || played > 6 {
+                let is_own = decision.player == PlayerId(0);
+                if decision.kind != DecisionKind::Priority || !is_own || played > 6 {
                     return None;
                 }
                 let actions = engine.list_actions(decision.player);
                 let wanted: Vec<&Action> =
                     actions.iter().filter(|action| is_about(engine, action, name)).collect();
-                let lands = || actions.iter().find(|action| matches!(action, Action::PlayLand { .. }));
+                let free = || {
+                    actions.iter().find(|action| {
+                        matches!(action, Action::PlayLand { .. }) || is_about(engine, action, "Ornithopter")
+                    })
+                };
                 let action = if wanted.is_empty() {
                     // Mana is kept for the card.
-                    lands().or(actions.first()).filter(|_| played == 0)?
+                    free().or(actions.first()).filter(|_| played == 0)?
                 } else {
                     played += 1;
                     wanted[random.below(wanted.len())]
