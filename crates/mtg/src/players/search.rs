@@ -1,9 +1,9 @@
 //! Monte-Carlo tree search over determinised games (information sets).
 //!
-//! Each iteration draws the hidden cards anew, walks down the tree by upper confidence bounds among
+//! Each iteration draws the hidden cards again, walks down the tree by upper confidence bounds among
 //! the answers that are legal in this draw, adds one node, and plays on by simple answers for a few
-//! turns. Answers start with the heuristic player's estimate as a prior, so that few iterations are
-//! no worse than it. With a number of iterations the search is deterministic; with a time it is not.
+//! turns. Answers start with the heuristic player's estimate as a prior, and its answer is kept
+//! unless another was better in the same draws, so that few iterations are no worse than it. With a number of iterations the search is deterministic; with a time it is not.
 
 use super::GamePlayer;
 use super::evaluation::{WIN_VALUE, win_chance};
@@ -35,6 +35,15 @@ const EXPLORATION: f64 = 0.45;
 /// Visits that the heuristic player's estimate counts as.
 const PRIOR_VISITS: f64 = 3.0;
 
+/// Draws that two answers have in common before they are compared.
+const MIN_COMPARED: f64 = 8.0;
+
+/// Standard errors by which an answer must be better than the heuristic player's.
+const CERTAINTY: f64 = 0.7;
+
+/// Estimates this much below the best are not searched.
+const MAX_ESTIMATE_GAP: f64 = 12.0;
+
 /// Iterations before an answer can be settled early, and between two looks at the clock.
 const MIN_ITERATIONS: u32 = 32;
 
@@ -63,6 +72,8 @@ struct Branch {
     total: f64,
     /// Times that the answer was legal when its node was visited.
     available: f64,
+    /// Results in the order of the draws; only for the root.
+    values: Vec<f64>,
     child: Option<usize>,
 }
 
@@ -79,12 +90,14 @@ impl SearchPlayer {
 
     fn search(&mut self, observation: &Observation, decision: &Decision) -> Answer {
         let begun = Instant::now();
-        let player = observation.player();
         let mut nodes = vec![Node { branches: make_branches(observation.engine(), decision) }];
         let choices = nodes.first().map_or(0, |root| root.branches.len());
         if choices <= 1 {
             return best_answer(observation.engine(), decision);
         }
+        // The draws of a search are numbered: every answer of the root meets the same ones in the same
+        // order, so that luck does not decide between them.
+        let seed = self.random.next_word();
         let mut iterations: u32 = 0;
         loop {
             let over = match self.budget {
@@ -96,55 +109,91 @@ impl SearchPlayer {
             {
                 break;
             }
-            let engine = observation.determinise(&mut self.random);
-            self.iterate(&mut nodes, engine, player);
+            iterate(&mut nodes, observation, decision, seed);
             iterations += 1;
             self.rollouts += 1;
         }
-        let best = nodes.into_iter().next().and_then(|root| {
-            root.branches
-                .into_iter()
-                .max_by(|one, two| one.visits.total_cmp(&two.visits).then(mean(one).total_cmp(&mean(two))))
-        });
-        best.map_or_else(|| best_answer(observation.engine(), decision), |branch| branch.answer)
+        choose_branch(nodes.into_iter().next())
+            .map_or_else(|| best_answer(observation.engine(), decision), |branch| branch.answer)
     }
+}
 
-    /// One draw of the hidden cards: selection, expansion, rollout, update.
-    fn iterate(&mut self, nodes: &mut Vec<Node>, mut engine: MTGEngine, player: PlayerId) {
-        let mut path: Vec<(usize, usize, PlayerId)> = Vec::new();
-        let mut at = 0;
-        let last_turn = engine.state().turn + ROLLOUT_TURNS;
-        while path.len() < MAX_DEPTH {
-            let Some(decision) = engine.decision().cloned() else { break };
-            let Some((branch, answer)) = select_branch(nodes, at, &engine, &decision) else { break };
-            if engine.submit(decision.player, decision.number, answer).is_err() {
-                break;
+/// One draw of the hidden cards: selection, expansion, rollout, update.
+fn iterate(nodes: &mut Vec<Node>, observation: &Observation, root: &Decision, seed: u64) {
+    let player = observation.player();
+    let Some((first, answer)) = select_branch(nodes, 0, observation.engine(), root) else { return };
+    let draw = nodes.first().and_then(|node| node.branches.get(first)).map_or(0, |known| known.values.len());
+    let draw = u64::try_from(draw).unwrap_or(0);
+    let mut random = RandomStream::new(seed.wrapping_add(draw.wrapping_mul(0x9e37_79b9)));
+    let mut engine = observation.determinise(&mut random);
+    let mut path: Vec<(usize, usize, PlayerId)> = vec![(0, first, player)];
+    let last_turn = engine.state().turn + ROLLOUT_TURNS;
+    if engine.submit(player, root.number, answer).is_ok() {
+        skip_forced(&mut engine, &mut random);
+        descend(nodes, &mut engine, &mut path, &mut random);
+    }
+    roll_out(&mut engine, last_turn, &mut random);
+    let chance = win_chance(&engine, player);
+    for (node, branch, mover) in path {
+        if let Some(known) = nodes.get_mut(node).and_then(|node| node.branches.get_mut(branch)) {
+            known.visits += 1.0;
+            known.total += if mover == player { chance } else { 1.0 - chance };
+            if node == 0 {
+                known.values.push(chance);
             }
-            path.push((at, branch, decision.player));
-            skip_forced(&mut engine, &mut self.random);
-            let child =
-                nodes.get(at).and_then(|node| node.branches.get(branch)).and_then(|known| known.child);
-            if let Some(child) = child {
-                at = child;
-                continue;
-            }
+        }
+    }
+}
+
+/// Walks down from the answer of the root, and adds a node where the tree ends.
+fn descend(
+    nodes: &mut Vec<Node>,
+    engine: &mut MTGEngine,
+    path: &mut Vec<(usize, usize, PlayerId)>,
+    random: &mut RandomStream,
+) {
+    while path.len() < MAX_DEPTH {
+        let Some((above, branch, _)) = path.last().copied() else { return };
+        let child = nodes.get(above).and_then(|node| node.branches.get(branch)).and_then(|known| known.child);
+        let Some(at) = child else {
             // The new node gets its branches when it is reached again.
             let fresh = nodes.len();
             nodes.push(Node::default());
-            if let Some(known) = nodes.get_mut(at).and_then(|node| node.branches.get_mut(branch)) {
+            if let Some(known) = nodes.get_mut(above).and_then(|node| node.branches.get_mut(branch)) {
                 known.child = Some(fresh);
             }
-            break;
+            return;
+        };
+        let Some(decision) = engine.decision().cloned() else { return };
+        let Some((next, answer)) = select_branch(nodes, at, engine, &decision) else { return };
+        if engine.submit(decision.player, decision.number, answer).is_err() {
+            return;
         }
-        roll_out(&mut engine, last_turn, &mut self.random);
-        let chance = win_chance(&engine, player);
-        for (node, branch, mover) in path {
-            if let Some(known) = nodes.get_mut(node).and_then(|node| node.branches.get_mut(branch)) {
-                known.visits += 1.0;
-                known.total += if mover == player { chance } else { 1.0 - chance };
-            }
+        path.push((at, next, decision.player));
+        skip_forced(engine, random);
+    }
+}
+
+/// The heuristic player's answer, unless another was better in the same draws by more than chance.
+fn choose_branch(root: Option<Node>) -> Option<Branch> {
+    let mut branches = root?.branches;
+    let mut best = (0.0, 0);
+    for (index, branch) in branches.iter().enumerate().skip(1) {
+        let Some(usual) = branches.first() else { break };
+        let gains: Vec<f64> =
+            branch.values.iter().zip(&usual.values).map(|(own, other)| own - other).collect();
+        let count = u32::try_from(gains.len()).map_or(0.0, f64::from);
+        if count < MIN_COMPARED {
+            continue;
+        }
+        let mean = gains.iter().sum::<f64>() / count;
+        let spread = gains.iter().map(|gain| (gain - mean) * (gain - mean)).sum::<f64>() / count;
+        let sure = mean - (spread / count).sqrt() * CERTAINTY;
+        if sure > best.0 {
+            best = (sure, index);
         }
     }
+    (best.1 < branches.len()).then(|| branches.swap_remove(best.1))
 }
 
 impl GamePlayer for SearchPlayer {
@@ -250,6 +299,9 @@ fn make_branches(engine: &MTGEngine, decision: &Decision) -> Vec<Branch> {
     }
     rated.sort_by(|one, two| two.0.total_cmp(&one.0));
     rated.truncate(MAX_BRANCHES);
+    if let Some(best) = rated.first().map(|entry| entry.0) {
+        rated.retain(|entry| entry.0 >= best - MAX_ESTIMATE_GAP);
+    }
     let prior = |value: f64| 1.0 / (1.0 + (-value.clamp(-WIN_VALUE, WIN_VALUE) / 14.0).exp());
     let branch = |(value, answer)| Branch {
         answer,
@@ -257,6 +309,7 @@ fn make_branches(engine: &MTGEngine, decision: &Decision) -> Vec<Branch> {
         visits: 0.0,
         total: 0.0,
         available: 0.0,
+        values: Vec::new(),
         child: None,
     };
     rated.into_iter().map(branch).collect()
