@@ -5,8 +5,8 @@
 use crate::arguments::ProjectArguments;
 use crate::commands::turn::TurnArguments;
 use crate::commands::{
-    alarms, attempt, blender, bug_report, build_skill, calendar, chat, chat_ui, commitments, completions, config,
-    daemon, doc, doctor, gate, hook, init, lab, lessons, mcp, memory, model_server, mtg, ntfy, packs,
+    alarms, attempt, blender, bug_report, build_skill, calendar, chat, chat_ui, commitments, completions,
+    config, daemon, doc, doctor, gate, hook, init, lab, lessons, mcp, memory, model_server, mtg, ntfy, packs,
     pipeline, prompt, replay, runs, schema, self_improve, servitors, skills, tk, tools, turn, workflow,
 };
 use crate::failure::Failure;
