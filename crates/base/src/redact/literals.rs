@@ -46,16 +46,35 @@ pub(super) struct Literals {
     /// The buckets of the literals that have a byte as their third, and as their fourth.
     thirds: [u8; 256],
     fourths: [u8; 256],
-    /// The literals with their places in the list, by their first two bytes in small letters.
-    sorted: Vec<(u16, Literal, usize)>,
+    /// Sorted by the first two bytes in small letters.
+    sorted: Vec<Candidate>,
+}
+
+/// A literal with its place in the list.
+struct Candidate {
+    literal: Literal,
+    number: usize,
+    /// Its first four bytes in small letters; a shorter literal has fewer, and the mask leaves out the rest.
+    prefix: u32,
+    mask: u32,
+}
+
+impl Candidate {
+    fn new(literal: Literal, number: usize) -> Self {
+        let [mut prefix, mut mask] = [[0; 4]; 2];
+        for (byte, (prefix, mask)) in literal.text.bytes().zip(prefix.iter_mut().zip(&mut mask)) {
+            (*prefix, *mask) = (byte.to_ascii_lowercase(), u8::MAX);
+        }
+        Candidate { literal, number, prefix: u32::from_be_bytes(prefix), mask: u32::from_be_bytes(mask) }
+    }
+
+    fn pair(&self) -> u32 {
+        self.prefix >> 16
+    }
 }
 
 fn pair(first: u8, second: u8) -> u16 {
     u16::from_be_bytes([first, second])
-}
-
-fn small_pair(first: u8, second: u8) -> u16 {
-    pair(first.to_ascii_lowercase(), second.to_ascii_lowercase())
 }
 
 #[expect(clippy::indexing_slicing, reason = "the tables have an entry for every value of their index")]
@@ -68,7 +87,9 @@ impl Literals {
             sorted: Vec::new(),
         };
         for (number, literal) in list.into_iter().enumerate() {
-            let [first, second, ..] = *literal.text.as_bytes() else { continue };
+            if literal.text.len() < 2 {
+                continue;
+            }
             let bucket = literal.bucket();
             for first in literal.spellings(0) {
                 for second in literal.spellings(1) {
@@ -81,9 +102,9 @@ impl Literals {
             for fourth in literal.spellings(3) {
                 literals.fourths[usize::from(fourth)] |= bucket;
             }
-            literals.sorted.push((small_pair(first, second), literal, number));
+            literals.sorted.push(Candidate::new(literal, number));
         }
-        literals.sorted.sort_by_key(|(pair, ..)| *pair);
+        literals.sorted.sort_by_key(Candidate::pair);
         literals
     }
 
@@ -110,10 +131,17 @@ impl Literals {
 
     #[cold]
     fn compare(&self, text: &[u8], start: usize, found: &mut impl FnMut(usize, Range<usize>)) {
-        let Some(&[first, second, ..]) = text.get(start..) else { return };
-        let pair = small_pair(first, second);
-        let from = self.sorted.partition_point(|entry| entry.0 < pair);
-        for (_, literal, number) in self.sorted.iter().skip(from).take_while(|entry| entry.0 == pair) {
+        let mut here = [0; 4];
+        for (small, byte) in here.iter_mut().zip(text.iter().skip(start)) {
+            *small = byte.to_ascii_lowercase();
+        }
+        let here = u32::from_be_bytes(here);
+        let from = self.sorted.partition_point(|candidate| candidate.pair() < here >> 16);
+        let candidates = self.sorted.iter().skip(from).take_while(|candidate| candidate.pair() == here >> 16);
+        // Most have other bytes third and fourth, which takes one comparison of numbers.
+        for Candidate { literal, number, .. } in
+            candidates.filter(|candidate| here & candidate.mask == candidate.prefix)
+        {
             if literal.is_at(text, start) {
                 found(*number, start..start + literal.text.len());
             }
