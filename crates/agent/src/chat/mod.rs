@@ -8,6 +8,7 @@
 //! still shown as long as this process runs.
 
 mod approvals;
+mod blender;
 mod broken;
 mod commands;
 mod complete;
@@ -15,6 +16,7 @@ mod error;
 mod events;
 mod lists;
 mod notifications;
+mod recording;
 mod reply;
 mod shell;
 mod status;
@@ -28,10 +30,10 @@ pub use complete::Completion;
 pub use error::{ChatError, Refusal};
 pub use events::{Event, Events};
 pub use lists::{RunRow, ServitorRow};
+pub use recording::VoiceError;
 pub use reply::Reply;
 pub use status::Status;
 pub use typed::InputHistory;
-pub use voice::VoiceError;
 
 use crate::agent_toolbox::agent_toolbox;
 use crate::debug::debug_fields;
@@ -53,6 +55,7 @@ use marvin_memory::Person;
 use marvin_tools::Toolbox;
 use marvin_tools::ntfy::Follower;
 use marvin_tools::turbotime::Selection;
+use recording::Recording;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -60,7 +63,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
-use voice::Recording;
 
 /// Additions of higher layers to every turn.
 pub type ExtraContextProvider = Arc<dyn Fn(&ProjectContext) -> ExtraContext + Send + Sync>;

@@ -411,7 +411,7 @@ async fn voice_is_recorded_until_it_is_said_again() {
     let chat = world.chat(false, &settings).await;
     let Some(Reply::Changed(text)) = chat.command("!voice").await else { panic!() };
     assert!(text.contains("recording"), "{text}");
-    let is_recorded = |chat: &Chat| chat.state().recording.as_ref().is_some_and(voice::Recording::has_sound);
+    let is_recorded = |chat: &Chat| chat.state().recording.as_ref().is_some_and(Recording::has_sound);
     wait(&chat, is_recorded).await;
     // The text is for the input; nothing was sent.
     assert_eq!(chat.command("!voice").await, Some(Reply::Input("remind me to water the plants".into())));
