@@ -1,6 +1,6 @@
 //! `marvin mtg cards`: which cards the engine plays, and the local card pack.
 
-use super::{find_deck, layout, load_pool};
+use super::pool::{find_deck, layout, load_pool};
 use crate::failure::Failure;
 use crate::output;
 use clap::{Args, Subcommand};

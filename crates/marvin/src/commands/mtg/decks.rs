@@ -1,6 +1,6 @@
 //! `marvin mtg decks`: shipped decks, deck files of other programs, and their checks.
 
-use super::{find_deck, load_pool};
+use super::pool::{find_deck, load_pool};
 use crate::failure::Failure;
 use crate::output;
 use clap::builder::{PossibleValuesParser, TypedValueParser};

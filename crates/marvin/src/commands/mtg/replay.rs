@@ -1,6 +1,6 @@
 //! `marvin mtg replay`: replays the journal of a game and checks every state.
 
-use super::load_pool;
+use super::pool::load_pool;
 use super::simulate::write_journal;
 use crate::failure::Failure;
 use crate::output;

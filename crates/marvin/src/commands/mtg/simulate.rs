@@ -1,7 +1,7 @@
 //! `marvin mtg simulate`: games between players without a model.
 
 use super::decks::load_deck;
-use super::load_pool;
+use super::pool::load_pool;
 use crate::failure::Failure;
 use crate::output;
 use clap::{Args, ValueEnum};
