@@ -61,7 +61,7 @@ def find_object(params):
     name = params.get("name")
     if not isinstance(name, str) or name not in bpy.data.objects:
         known = ", ".join(sorted(one.name for one in bpy.data.objects)[:20])
-        raise WrongRequest(f"there is no object `{name}`; objects: {known or 'none'}")
+        raise WrongRequest(f"no such object: `{name}`; objects: {known or 'none'}")
     return bpy.data.objects[name]
 
 
@@ -142,7 +142,7 @@ def create_object(params):
         bpy.context.scene.collection.objects.link(one)
     else:
         known = ", ".join([*MESHES, *LIGHTS, "CAMERA", "EMPTY"])
-        raise WrongRequest(f"there is no type `{kind}`; types: {known}")
+        raise WrongRequest(f"no such type: `{kind}`; types: {known}")
     one.location, one.rotation_euler, one.scale = location, rotation, scale
     if params.get("name"):
         one.name = str(params["name"])
@@ -282,7 +282,7 @@ def carry_out(request):
         command = COMMANDS.get(request.get("type"))
         params = request.get("params", {})
         if command is None or not isinstance(params, dict):
-            raise WrongRequest(f"there is no command `{request.get('type')}`; commands: {', '.join(COMMANDS)}")
+            raise WrongRequest(f"no such command: `{request.get('type')}`; commands: {', '.join(COMMANDS)}")
         return {"status": "success", "result": command(params)}
     except WrongRequest as error:
         return {"status": "error", "message": str(error)}

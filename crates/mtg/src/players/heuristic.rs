@@ -25,8 +25,8 @@ const MAX_CANDIDATES: usize = 40;
 /// Gain that an action must have over passing, so that no ability is used for nothing.
 const MIN_GAIN: f64 = 0.15;
 
-/// Lands of an opening hand of seven that are kept.
-const KEPT_LANDS: std::ops::RangeInclusive<usize> = 2..=5;
+/// Numbers of lands that make an opening hand of seven good.
+const GOOD_HAND_LANDS: std::ops::RangeInclusive<usize> = 2..=5;
 
 /// Greatest mana value of spells that make an opening hand good.
 const EARLY_MANA_VALUE: i32 = 4;
@@ -158,7 +158,7 @@ fn mulligan_answer(engine: &MTGEngine, decision: &Decision) -> Answer {
         own.colors.iter().all(|color| colors.contains(color)) && view.mana_value(**id) <= EARLY_MANA_VALUE
     });
     let wanted = if lands.len() <= 2 { 2 } else { 1 };
-    let good = KEPT_LANDS.contains(&lands.len()) && castable.count() >= wanted;
+    let good = GOOD_HAND_LANDS.contains(&lands.len()) && castable.count() >= wanted;
     let keeps = seat.mulligans >= 2 || good;
     Answer::Options(vec![u32::from(!keeps)])
 }

@@ -3,7 +3,7 @@
 //! Each iteration draws the hidden cards again, walks down the tree by upper confidence bounds among
 //! the answers that are legal in this draw, adds one node, and plays on by simple answers for a few
 //! turns. Answers start with the heuristic player's estimate as a prior, and its answer is kept
-//! unless another was better in the same draws, so that few iterations are no worse than it. With a number of iterations the search is deterministic; with a time it is not.
+//! unless another was better in the same draws, so that few iterations are at least as good. With a number of iterations the search is deterministic; with a time it is not.
 
 use super::GamePlayer;
 use super::evaluation::{WIN_VALUE, win_chance};

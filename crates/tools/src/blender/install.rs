@@ -42,7 +42,7 @@ pub struct Installation {
 /// Writes the add-on and its token into `directory`, or into the add-on directories of every Blender version of the person.
 ///
 /// # Errors
-/// When there is no such directory, or it cannot be written.
+/// When the directory is missing, or cannot be written.
 pub fn install(
     directory: Option<&Path>,
     config: &Path,

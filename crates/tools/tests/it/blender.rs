@@ -155,9 +155,9 @@ async fn wrong_answers_are_errors() {
             Box::new(|_| br#"{"status": "success", "result": [1, "a"]}"#.to_vec()),
         ),
         (
-            "Blender says: there is no object",
+            "Blender says: no such object",
             Box::new(|_| {
-                json!({"status": "error", "message": format!("there is no object {HOSTILE}")})
+                json!({"status": "error", "message": format!("no such object: {HOSTILE}")})
                     .to_string()
                     .into_bytes()
             }),
@@ -236,7 +236,7 @@ impl Approver for Person {
 async fn code_is_judged_and_asked_about() {
     let (address, requests) = serve(|request| documented(request, "done").to_string().into_bytes());
     let code = json!({"code": "bpy.ops.mesh.primitive_cube_add()\nprint('made a cube')"});
-    // Nobody can be asked here.
+    // No person can be asked here.
     let mut fixture = at(&address, &[("MARVIN_BLENDER_CODE", "ask")]);
     let outcome = fixture.call("blender_execute_code", code.clone()).await;
     assert!(!outcome.result.ok && outcome.verdict.rule == "code.ask", "{:?}", outcome.verdict);
@@ -338,9 +338,9 @@ async fn the_real_blender_does_what_the_tools_say() {
 
     fixture.good("blender_delete_object", json!({"object_name": "Ball"})).await;
     let gone = fixture.bad("blender_get_object", json!({"object_name": "Ball"})).await;
-    assert!(gone.contains("there is no object `Ball`"), "{gone}");
+    assert!(gone.contains("no such object: `Ball`"), "{gone}");
     let unknown = fixture.bad("blender_create_object", json!({"object_type": "teapot"})).await;
-    assert!(unknown.contains("there is no type `TEAPOT`") && unknown.contains("CUBE"), "{unknown}");
+    assert!(unknown.contains("no such type: `TEAPOT`") && unknown.contains("CUBE"), "{unknown}");
     assert!(blender.home.path().exists());
 }
 
