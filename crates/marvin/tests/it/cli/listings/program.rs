@@ -11,6 +11,14 @@ fn tools() {
     add_commitment                  Promise something that must hold before the work is done
     append_file                     Append text to the end of a file that exists in the working directory
     apply_patch                     Change a file: replace old_str, which must occur exactly once, by new_str
+    blender_create_object           Create an object in the scene of Blender
+    blender_delete_object           Delete an object of the scene in Blender
+    blender_execute_code            Run Python in the person's Blender, for what the other Blender tools cannot do
+    blender_get_object              Show an object of the scene in Blender: place, size, mesh, materials
+    blender_get_scene               List the objects of the scene that is open in the person's Blender (3D)
+    blender_modify_object           Move, scale or rotate an object of the scene in Blender
+    blender_screenshot              Save a picture of Blender's 3D view for the person: of its window, or rendered where it has none
+    blender_set_material            Give an object of the scene in Blender a material of this color
     bookmark_list                   List bookmarks, newest first, all or those with a tag
     bookmark_save                   Save a web address as a bookmark, with title, tags and notes
     bookmark_search                 Search the bookmarks by words
@@ -126,6 +134,7 @@ fn tools() {
     wiki_search                     Search Wikipedia for pages
     wiki_summary                    The first paragraph of a Wikipedia page
     write_note                      Write a note (Markdown) into the notes directory; replaces the note unless append is true
+    yt_dlp_download                 Download the video or the sound of a page (YouTube and many other sites) with yt-dlp into new files among the person's downloads, or in the working directory while coding
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "tools schema read_file"), @r#"

@@ -27,7 +27,7 @@ fn text() {
     [exit code 0]
     "#);
     assert_snapshot!(play(&script, &["--output-format", "stream-json"]), @r#"
-    {"type":"run.started","seq":1,"timestamp":"[TIME]","run_id":"[RUN]","run_path":"[STATE]/runs/[RUN]","provider":"mock","model":"mock","working_dir":"[PROJECT]","tools":119}
+    {"type":"run.started","seq":1,"timestamp":"[TIME]","run_id":"[RUN]","run_path":"[STATE]/runs/[RUN]","provider":"mock","model":"mock","working_dir":"[PROJECT]","tools":128}
     {"type":"turn.started","seq":2,"timestamp":"[TIME]","turn":1,"prompt":"go"}
     {"type":"prompt.composed","seq":3,"timestamp":"[TIME]","reason":"turn","signature":"[HASH]","sha256":"[HASH]","system_bytes":[N],"task_bytes":2,"pieces":[{"name":"rules","state":"included","bytes":[N],"tokens":[N]},{"name":"role","state":"included","bytes":[N],"tokens":[N]},{"name":"date","state":"included","bytes":[N],"tokens":[N]},{"name":"profile","state":"included","bytes":[N],"tokens":[N]},{"name":"coding","state":"included","bytes":[N],"tokens":[N]}]}
     {"type":"item.started","seq":4,"timestamp":"[TIME]","item":{"type":"model_call","id":"item_1","round":1,"provider":"mock","model":"mock","protocol":"native","role":"Coder","messages":2,"tools":20,"new_tools":["add_commitment","append_file","apply_patch","code_grep","create_file","find_tools","get_usage","git_commit","git_diff","git_log","git_status","list_commitments","read_file","run_command","run_tests","tk","tree","web_fetch","web_search","write_note"],"request_signature":"[HASH]"}}
