@@ -11,6 +11,7 @@ mod chat_ui;
 mod clients;
 mod deb;
 mod docs;
+mod fleet;
 mod fuzz;
 mod kill_tests;
 mod licences;
@@ -53,6 +54,10 @@ cargo xtask pipeline-kills [N]
                             kill a whole pipeline N times (default 30) at random moments, resume it, and compare the results
 cargo xtask self-improve-kills [N]
                             kill a batch of sessions N times (default 40) at random moments, resume it, and compare winner and tree
+cargo xtask fleet-test [FILTER]
+                            build the store with feature `fleet`, install S3 services, run its tests over them
+cargo xtask fleet-sim [--workers N] [--steps N] [--shape fan|chain|levels] [--seed N] …
+                            a run of many steps on many simulated workers that are lost now and then, in virtual time; --help lists the options
 cargo xtask census [FIGURE | --json | --tighten]
                             terms, names, module circles and sizes of the sources against the limits in census.toml
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
@@ -89,6 +94,8 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["web-fuzz", rest @ ..] => web_fuzz::run(rest),
         ["mtg-fuzz", rest @ ..] => mtg_fuzz::run(rest),
+        ["fleet-test", rest @ ..] => fleet::test(rest),
+        ["fleet-sim", rest @ ..] => fleet::simulate(rest),
         ["census", rest @ ..] => census::run(rest),
         ["deny"] => licences::deny(),
         ["timings", rest @ ..] => timings::run(rest),

