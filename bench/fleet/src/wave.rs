@@ -77,7 +77,7 @@ pub(crate) fn workflow(options: &Options, steps: usize) -> anyhow::Result<Workfl
 }
 
 /// Something that happens at a moment.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Moment {
     /// The engine hands everything that happened to the run.
     Batch,
