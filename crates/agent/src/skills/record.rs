@@ -121,6 +121,13 @@ impl SkillStatus {
         }
     }
 
+    /// Whether a person or its tests answer for it, and it lost neither in use.
+    #[must_use]
+    pub fn is_proved(&self, origin: Origin) -> bool {
+        let is_registered = self.registration.is_some() && !self.has_failed() && !self.is_distrusted;
+        is_registered || self.is_trusted(origin)
+    }
+
     fn fold(&mut self, event: SkillEvent, timestamp: &str) {
         match event {
             SkillEvent::Registered(registration) => {
@@ -207,6 +214,7 @@ mod tests {
         let trusted = |hash: &str| SkillEvent::Trusted { hash: hash.into(), by: "ann".into() };
         status.fold(SkillEvent::Registered(Registration { hash: "h".into(), ..Registration::default() }), at);
         assert!(!status.is_trusted(Origin::Project) && status.hash() == Some("h"));
+        assert!(status.is_proved(Origin::Project));
         status.fold(trusted("i"), at);
         assert!(status.is_trusted(Origin::Project) && status.hash() == Some("i"));
         for use_number in 1..=5 {
@@ -214,6 +222,7 @@ mod tests {
             status.fold(SkillEvent::Used { ok: false }, at);
         }
         assert!(!status.is_trusted(Origin::Project) && !status.is_trusted(Origin::User));
+        assert!(!status.is_proved(Origin::Project), "its tests do not answer for what failed in use");
         assert!(status.is_trusted(Origin::BuiltIn));
         status.fold(trusted("i"), at);
         assert!(status.is_trusted(Origin::Project));
@@ -222,6 +231,6 @@ mod tests {
         }
         assert!(status.is_trusted(Origin::Project), "half of its uses worked: {status:?}");
         status.fold(SkillEvent::Distrusted { by: "ann".into() }, at);
-        assert!(!status.is_trusted(Origin::User));
+        assert!(!status.is_trusted(Origin::User) && !status.is_proved(Origin::User));
     }
 }

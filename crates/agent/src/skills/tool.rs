@@ -133,7 +133,7 @@ fn place(
 ) -> Option<PathBuf> {
     let workspace = context.workspace.as_ref().filter(|_| context.coding)?;
     let inside = directory.strip_prefix(workspace.root()).ok();
-    if let Some(inside) = inside.filter(|_| !known.is_trusted && known.status.hash().is_none()) {
+    if let Some(inside) = inside.filter(|_| !known.status.is_proved(known.skill.origin)) {
         return Some(inside.to_path_buf());
     }
     let hash = files::hash(directory).ok()?;

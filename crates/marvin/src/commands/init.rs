@@ -121,7 +121,7 @@ fn skill_files(place: &Place) -> Result<Vec<SkillFile>, Failure> {
     let mut files = Vec::new();
     for known in skills.refresh().skills {
         let is_ours = matches!(known.skill.origin, Origin::Project | Origin::User | Origin::BuiltIn);
-        if is_ours && (known.is_trusted || known.status.registration.is_some()) {
+        if is_ours && known.status.is_proved(known.skill.origin) {
             let own = known.files().map_err(|error| {
                 Failure::failed(format!("cannot install the skill `{}`: {error}", known.skill.name))
             })?;
