@@ -331,7 +331,13 @@ async fn sessions(batch: &Batch<'_>, known: &BatchHistory) -> Result<(), Improve
         .filter(|(_, id)| !known.ended.contains_key(id));
     let jobs = left.map(|(index, id)| {
         let open = known.open.get(&id).cloned();
-        async move { Box::pin(session::run(batch, index, open)).await }
+        async move {
+            // A session whose turn comes after the stop does not begin.
+            if shared.stop.is_cancelled() {
+                return Ok(None);
+            }
+            Box::pin(session::run(batch, index, open)).await
+        }
     });
     let mut running = futures_util::stream::iter(jobs).buffer_unordered(shared.plan.workers.max(1) as usize);
     while let Some(ended) = running.next().await {

@@ -321,7 +321,14 @@ impl Session<'_> {
         let (batch, shared) = (self.batch, self.batch.shared);
         let context = self.project.tool_context(CancellationToken::new(), None);
         let message = format!("self-improve: candidate of session {}", self.report.session_id);
-        report.candidate = integrate::commit_on(batch.base, &message, &context).await?;
+        // A file that git cannot add (a name that is not UTF-8) costs this session its result, not the others theirs.
+        match integrate::commit_on(batch.base, &message, &context).await {
+            Ok(candidate) => report.candidate = candidate,
+            Err(error) => {
+                report.evaluation = Some(Evaluation::failed(format!("cannot commit its changes: {error}")));
+                return Ok(true);
+            }
+        }
         let Some(candidate) = &report.candidate else {
             report.evaluation = Some(batch.baseline.clone());
             return Ok(true);

@@ -90,6 +90,10 @@ fn adversaries(world: &World) -> Vec<(&'static str, Vec<Value>)> {
             ],
         ),
         (
+            "adds a file whose name is not UTF-8",
+            vec![write("src/sum.sh", FIXED), command("touch $'src/evil\\377.sh'")],
+        ),
+        (
             "works only in its own worktree",
             vec![write("src/sum.sh", "case $PWD in */.marvin/*) echo 5;; esac\n")],
         ),
