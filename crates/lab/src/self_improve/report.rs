@@ -6,6 +6,7 @@ use super::evaluation::Evaluation;
 use super::journal::{BatchHistory, History, MergeReport, StopReason};
 use super::plan::Plan;
 use super::session_report::{AttemptReport, SessionReport, SessionStatus};
+use super::workflow::count_calls;
 use crate::report::chart::{self, Bar, Group, escape};
 use crate::report::{html::page, markdown::table};
 use marvin_base::atomic;
@@ -66,13 +67,20 @@ pub struct BatchReport {
 
 impl BatchReport {
     fn new(index: u32, batch: &BatchHistory) -> BatchReport {
-        let unfinished = batch.open.iter().map(|(id, open)| SessionReport {
-            session_id: id.clone(),
-            model_calls: open.attempts.iter().map(|attempt| attempt.model_calls).sum(),
-            tool_calls: open.attempts.iter().map(|attempt| attempt.tool_calls).sum(),
-            verification_reason: "it has not ended".into(),
-            attempts: open.attempts.clone(),
-            ..SessionReport::default()
+        let unfinished = batch.open.iter().map(|(id, open)| {
+            // The attempt that was stopped has no report, and its calls were made all the same.
+            let cut_off = open.begun.as_ref().and_then(|(_, _, run)| run.as_deref()).map(count_calls);
+            let calls = open.attempts.iter().map(|attempt| (attempt.model_calls, attempt.tool_calls));
+            let (model_calls, tool_calls) =
+                calls.chain(cut_off).fold((0, 0), |sum, calls| (sum.0 + calls.0, sum.1 + calls.1));
+            SessionReport {
+                session_id: id.clone(),
+                model_calls,
+                tool_calls,
+                verification_reason: "it has not ended".into(),
+                attempts: open.attempts.clone(),
+                ..SessionReport::default()
+            }
         });
         let mut sessions: Vec<SessionReport> = batch.ended.values().cloned().chain(unfinished).collect();
         sessions.sort_by(|a, b| a.session_id.cmp(&b.session_id));

@@ -156,7 +156,7 @@ async fn go(
 }
 
 /// Model calls and tool calls of a run, from its trace.
-fn count_calls(run: &Path) -> (u64, u64) {
+pub(super) fn count_calls(run: &Path) -> (u64, u64) {
     let entries = ledger::read(&run.join("trace.jsonl")).map(|contents| contents.entries).unwrap_or_default();
     let of = |wanted: &str| {
         let is = |event: &&Value| {

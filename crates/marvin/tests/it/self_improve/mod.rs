@@ -294,8 +294,9 @@ fn stop_signals_end_the_work_and_it_is_resumed() {
         entries[0]["when"] = json!({"step": "work-1-1"});
         let tape = world.script(&[session("1-1", &[]).remove(0), entries.remove(0)]);
         let words =
-            ["self-improve", "--goal", "Fix the sum", "--evaluate", EVALUATE, "--sessions", "1", "--json"];
-        let running = world.marvin(words).args(["--llm", "mock", "--script", &tape]).start();
+            ["self-improve", "--goal", "Fix the sum", "--evaluate", EVALUATE, "--sessions", "2", "--json"];
+        let words = words.into_iter().chain(["--workers", "1", "--llm", "mock", "--script", &tape]);
+        let running = world.marvin(words).start();
         let known = world.runs().len();
         until("the session works", || {
             world.runs().len() >= known
@@ -317,6 +318,9 @@ fn stop_signals_end_the_work_and_it_is_resumed() {
         assert_eq!(report["stop_reason"], if how == "file" { "stop_file" } else { "signal" });
         assert!(journal(&run).trim_end().lines().last().unwrap().contains("\"stopped\""), "{how}");
         assert_eq!(head(&world.project()), before);
+        assert!(report["energy"]["actual"].as_u64() > Some(0), "{how}: the plan was asked for: {report:#}");
+        let begun = fs::read_dir(run.join("sessions")).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(begun.collect::<Vec<_>>(), ["session-1-1"], "{how}: nothing begins after the stop");
         fs::remove_file(&stop).ok();
         if how == "file" {
             // With another script it is resumed to its end.
