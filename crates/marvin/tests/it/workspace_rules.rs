@@ -110,6 +110,17 @@ fn files_stay_within_the_line_limit() {
 }
 
 #[test]
+fn the_constitution_has_its_required_headings() {
+    let text = fs::read_to_string(workspace().join("docs/constitution.md")).unwrap();
+    let headings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    for heading in
+        ["Immutable Invariants", "Governance", "Red Lines", "Evaluation Plan (Required)", "Scoring Rubric"]
+    {
+        assert!(headings.contains(&heading), "{heading} is missing: {headings:?}");
+    }
+}
+
+#[test]
 fn every_documented_variable_is_a_setting() {
     let given = std::env::var_os("MARVIN_SHARED").map(PathBuf::from);
     let shared = given.unwrap_or_else(|| workspace().join("../shared"));
