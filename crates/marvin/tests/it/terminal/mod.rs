@@ -582,7 +582,7 @@ fn speech_becomes_a_prompt_or_the_missing_program_is_named() {
     screen.press(&["Enter"]);
     screen.wait("Far.");
     let request = request.join().unwrap();
-    for part in ["POST /v1/audio/transcriptions", "whisper-1", "RIFF -q -f S16_LE -r 16000 -c 1 -d 1"] {
+    for part in ["POST /v1/audio/transcriptions", "whisper-1", "RIFF -q -t raw -f S16_LE -r 16000 -c 1"] {
         assert!(request.contains(part), "{part}: {request}");
     }
 }

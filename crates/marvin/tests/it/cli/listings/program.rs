@@ -164,6 +164,8 @@ fn tools() {
     [exit code 0]
     "#);
     assert_snapshot!(show(&world, world.marvin(["tools", "list"]).env("MARVIN_READONLY", "1")), @"
+    blender_get_object              Show an object of the scene in Blender: place, size, mesh, materials
+    blender_get_scene               List the objects of the scene that is open in the person's Blender (3D)
     bookmark_list                   List bookmarks, newest first, all or those with a tag
     bookmark_search                 Search the bookmarks by words
     browse_web                      Read the main part of a page as text, with the addresses of its links
