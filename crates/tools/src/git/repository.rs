@@ -3,12 +3,14 @@
 use crate::command::{ContainedRun, PrivateTempDir, contained};
 use crate::context::ToolContext;
 use crate::result::ToolError;
+use crate::tool::run_blocking;
 use marvin_base::environment::Environment;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
 use marvin_gate::JudgedCommand;
 use marvin_gate::sandbox::Policy;
 use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -139,7 +141,12 @@ impl Repository {
                 ["config", "config.worktree", "hooks", "info/attributes", "objects/info/alternates"];
             policy.protected.extend(steering.map(|place| self.directories.common.join(place)));
         }
-        if words.contains(&"worktree") {
+        let changes_worktrees = words.contains(&"worktree");
+        let lock = match changes_worktrees {
+            true => Some(lock_worktrees(&self.directories.common).await?),
+            false => None,
+        };
+        if changes_worktrees {
             let trees = self.root.join(".marvin/worktrees");
             std::fs::create_dir_all(&trees)
                 .map_err(|error| ToolError::Failed(format!("cannot create {}: {error}", trees.display())))?;
@@ -151,7 +158,9 @@ impl Repository {
         child.input = input;
         child.deadline = CHANGE_TIMEOUT;
         child.arguments.extend(words.iter().map(Into::into));
-        contained(child, policy, context).await
+        let done = contained(child, policy, context).await;
+        drop(lock);
+        done
     }
 
     /// Runs git to change something, and fails unless it exits with 0.
@@ -238,6 +247,18 @@ struct GitDirectories {
     own: PathBuf,
     /// Of the repository; the same unless this is a linked worktree.
     common: PathBuf,
+}
+
+/// Waits until no other process changes worktrees of a repository, for as long as the file is open: git fails over a worktree that
+/// another git has half made.
+async fn lock_worktrees(common: &Path) -> Result<File, ToolError> {
+    let path = common.join("marvin-worktrees.lock");
+    run_blocking(move || {
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        file.and_then(|file| file.lock().map(|()| file))
+            .map_err(|error| ToolError::Failed(format!("cannot lock {}: {error}", path.display())))
+    })
+    .await
 }
 
 /// Finds the repository of the workspace.
