@@ -251,7 +251,7 @@ settings! {
     TOOLS_OFFER = "tools.offer", Text, "auto", Anyone, ["MARVIN_TOOLS_OFFER"],
         "Tools that a request of a conversation offers: auto (the core, those that the words name, those that find_tools finds), all, or the names of the core";
     TOOLS_ALWAYS = "tools.always", List, "", Anyone, ["MARVIN_TOOLS_ALWAYS"],
-        "Names of tools, or beginnings of them such as blender_, that every request of a conversation offers besides";
+        "Names of tools, or beginnings of them such as blender_, that every request of a conversation offers as well";
     COMMAND_TIMEOUT = "tools.command_timeout_s", Whole(1, 86_400), "60", Anyone, ["MARVIN_COMMAND_TIMEOUT_S"],
         "Seconds that a command may take when the call does not say";
     CONTAINMENT = "sandbox.commands", Choice(&["auto", "namespaces", "landlock", "bubblewrap", "off"]), "auto", Person, ["MARVIN_SANDBOX"],

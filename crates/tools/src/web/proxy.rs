@@ -1,7 +1,7 @@
 //! A proxy on this machine through which a program of others (a browser, yt-dlp) reaches the network.
 //!
 //! Every connection is judged as a request of a tool is: the host by the lists, each address that its name resolves to. The
-//! program is in a sandbox that lets it connect to the port of this proxy and to nothing else, so nothing goes around it.
+//! program is in a sandbox that lets it connect to the port of this proxy and to no other (the sandbox's `Policy::connect` says what that leaves open).
 //! Encrypted connections are passed on unread; of them the gate sees the host.
 //!
 //! Limits: a host that is on no list may be reached where the person agreed to the page that needs it: the page's own host, what

@@ -56,7 +56,7 @@ struct Site {
     media: Vec<String>,
 }
 
-/// Hosts that the media of this page may come from, besides its own.
+/// Hosts that the media of this page may come from, in addition to its own.
 fn media_hosts(url: &str) -> Vec<&'static str> {
     static SITES: OnceLock<Vec<Site>> = OnceLock::new();
     let sites = SITES.get_or_init(|| {
