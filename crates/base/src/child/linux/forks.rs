@@ -6,8 +6,9 @@
 //!
 //! Limits: Linux 5.5 and newer, on x86-64 and 64-bit ARM, and one listener at a time: a program that has one cannot
 //! get a second, and the outer one counts for both. A signal that reaches a program in the moment between its question and the
-//! keeper's look at it ends the call (`EINTR`) where the program does not restart its calls after signals; the kernel offers
-//! no way around that.
+//! keeper's look at it ends the call (`EINTR`) where the program does not restart its calls after signals (`dash` says
+//! "Cannot fork"). The kernel offers no way around that; Linux 6.6 and newer make the moment short by waking the keeper on the
+//! CPU of the program.
 
 use std::mem::size_of;
 
@@ -19,6 +20,8 @@ const NEW_LISTENER: libc::c_ulong = 1 << 3;
 const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
 const RECEIVE: u64 = 0xC050_2100;
 const SEND: u64 = 0xC018_2101;
+const SET_FLAGS: u64 = 0x4008_2104;
+const SYNC_WAKE_UP: u64 = 1;
 const CONTINUE: u32 = 1;
 const ASK: u32 = 0x7FC0_0000;
 const ALLOW: u32 = 0x7FFF_0000;
@@ -152,7 +155,13 @@ pub(super) fn receive(socket: i32) -> Option<i32> {
         if header.is_null() || (*header).cmsg_type != libc::SCM_RIGHTS {
             return None;
         }
-        Some(libc::CMSG_DATA(header).cast::<i32>().read_unaligned()).filter(|handle| *handle >= 0)
+        let listener = libc::CMSG_DATA(header).cast::<i32>().read_unaligned();
+        if listener < 0 {
+            return None;
+        }
+        // Older kernels refuse it, and wake the keeper as they wake any process.
+        libc::ioctl(listener, SET_FLAGS as _, SYNC_WAKE_UP);
+        Some(listener)
     }
 }
 
