@@ -1,7 +1,7 @@
 //! Scans of the words of any program for credentials, start-up files and hidden shells.
 
 use super::arguments::tail;
-use super::facts::Class;
+use super::facts::{self, Class};
 use super::look::Look;
 use super::place::Place;
 use super::severity::Act;
@@ -52,6 +52,66 @@ pub(super) fn generic(look: &mut Look<'_>, strict: bool) {
                 _ => {}
             }
         }
+    }
+}
+
+/// The last look at a command that nothing speaks against: a word that names a place beyond the workspace, of which no table
+/// says what the program does there, is doubt. Programs that only read have been judged by what they read.
+pub(super) fn stray_paths(look: &mut Look<'_>) {
+    if !look.findings.is_empty() {
+        return;
+    }
+    let Some(name) = look.segment.words.first().and_then(Word::text).map(|name| name.into_owned()) else {
+        return;
+    };
+    let base = shell::base_name(&name);
+    let class = facts::find(base).map(|facts| facts.class);
+    if is_text(base)
+        || words::READERS.matches(base)
+        || matches!(class, Some(Class::Print | Class::List | Class::Read))
+    {
+        return;
+    }
+    // What `find` does with its directories has been judged by its actions.
+    if shell::is_shell(base) || shell::is_launcher(base) || look.starts || base == "find" {
+        return;
+    }
+    let mut operands = look.rest().iter().filter(|word| !word.beginning().starts_with('-')).take(2);
+    let looks = |word: &Word| ["info", "list", "show", "status", "usage"].iter().any(|verb| word.is(verb));
+    if class == Some(Class::Verbs) && operands.any(looks) {
+        return;
+    }
+    // Only what a word ends with: paths inside a longer text are expressions more often than files.
+    let ends = |word: &Word| {
+        let text = word.shown();
+        candidates(word).into_iter().filter(move |candidate| text.ends_with(&candidate.shown()))
+    };
+    let stray = look.rest().iter().flat_map(ends).find(|candidate| {
+        let shown = candidate.shown();
+        let is_judged = look.effects.iter().any(|effect| effect.target == shown);
+        !is_judged
+            && match look.place(candidate) {
+                // `//app` is a label of a build system, or a path in a document.
+                Place::Outside => !shown.starts_with("//"),
+                // Headers, libraries and programs of the system are named to be used.
+                Place::System | Place::Vital => {
+                    let directory = shown.trim_start_matches('/').split('/').next().unwrap_or_default();
+                    ["boot", "etc", "root", "srv", "var"].contains(&directory)
+                }
+                place => matches!(
+                    place,
+                    Place::InHome
+                        | Place::Home
+                        | Place::StartUp
+                        | Place::History
+                        | Place::Secret
+                        | Place::Log
+                ),
+            }
+    });
+    if let Some(word) = stray {
+        let place = look.place(&word).describe();
+        look.ask("word.path", format!("what `{base}` does with {place} is not known: `{}`", word.shown()));
     }
 }
 

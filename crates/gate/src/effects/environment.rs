@@ -90,9 +90,6 @@ fn command(look: &mut Look<'_>, name: &str, value: &Word) {
         }
         "RUSTC_WRAPPER" | "RUSTC_WORKSPACE_WRAPPER" if matches!(text.as_str(), "sccache" | "ccache" | "") => {
         }
-        "MAKEFLAGS" | "GNUMAKEFLAGS" | "GZIP" | "XZ_OPT" | "MAVEN_OPTS" | "JAVA_OPTS" | "GRADLE_OPTS"
-        | "_JAVA_OPTIONS" | "JDK_JAVA_OPTIONS"
-            if !text.contains("agent") && !text.contains("eval") && !text.contains("--file") => {}
         _ => {
             look.ask("environment", format!("it sets `{name}`, which changes what programs run or load"));
             look.nested(&text);
@@ -118,7 +115,7 @@ fn notable(look: &mut Look<'_>, name: &str, value: &Word) {
                 "cat" | "" | "true" | ":" | "less" | "more" | "vim" | "vi" | "nano" | "code --wait"
             ) => {}
         "PS1" | "PS4" if !text.contains(['$', '`']) => {}
-        "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LD_LIBRARY_PATH" | "GIT_DIR" => {
+        "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LD_LIBRARY_PATH" => {
             let place = Place::classify(value, &look.segment.directories, look.grounds);
             if !matches!(
                 place,
@@ -132,8 +129,8 @@ fn notable(look: &mut Look<'_>, name: &str, value: &Word) {
                 look.ask(rule, reason);
             }
         }
-        "NODE_OPTIONS"
-            if !text.contains("require") && !text.contains("import") && !text.contains("loader") => {}
+        // The repository's own, whose configuration agents cannot write.
+        "GIT_DIR" if text == ".git" || text == "./.git" => {}
         "NODE_TLS_REJECT_UNAUTHORIZED" | "PYTHONHTTPSVERIFY" | "HUSKY" if text != "0" => {}
         "HISTSIZE" | "HISTFILESIZE" if text.parse::<u64>().is_ok_and(|size| size > 0) => {}
         "HISTTIMEFORMAT" => {}

@@ -250,6 +250,7 @@ fn judge_segment(mut look: Look<'_>) -> SegmentJudgement {
     redirects(&mut look);
     environment::judge(&mut look);
     program::judge(&mut look);
+    argument_scan::stray_paths(&mut look);
     let verdict = look.findings.into_iter().reduce(stricter).unwrap_or_else(|| {
         Verdict::allow("effect", "it only reads, builds, tests, or changes what can be brought back")
     });

@@ -104,6 +104,9 @@ impl Shell<'_> {
         }
         for piece in pieces {
             match &piece.piece {
+                WordPiece::Text(text) if !quoted && is_assignment_with_tilde(text) => {
+                    self.assignment_tildes(text, found);
+                }
                 WordPiece::Text(text) => found.push(known(text.clone(), quoted)),
                 WordPiece::SingleQuotedText(text) => found.push(known(text.clone(), true)),
                 WordPiece::AnsiCQuotedText(text) => found.push(known(text::ansi_c(text), true)),
@@ -255,6 +258,23 @@ impl Shell<'_> {
         }
     }
 
+    /// An argument that looks like an assignment (`of=~/x`): bash expands a tilde behind its `=` and each `:`.
+    fn assignment_tildes(&self, text: &str, found: &mut Vec<(Piece, bool)>) {
+        let mut rest = text;
+        while let Some(at) = rest.match_indices('~').map(|(at, _)| at).find(|at| {
+            let before = rest.get(..*at).unwrap_or_default();
+            let after = rest.get(at + 1..).unwrap_or_default();
+            before.ends_with(['=', ':']) && (after.is_empty() || after.starts_with(['/', ':']))
+        }) {
+            let (before, after) =
+                (rest.get(..at).unwrap_or_default(), rest.get(at + 1..).unwrap_or_default());
+            found.push((Piece::Known { text: before.to_string(), quoted: false }, false));
+            found.push(self.tilde(&TildeExpr::Home));
+            rest = after;
+        }
+        found.push((Piece::Known { text: rest.to_string(), quoted: false }, false));
+    }
+
     fn tilde(&self, tilde: &TildeExpr) -> (Piece, bool) {
         let known = |text: String| (Piece::Known { text, quoted: true }, false);
         match tilde {
@@ -349,4 +369,13 @@ pub(super) fn merged(word: Word) -> Word {
         }
     }
     merged
+}
+
+/// Does a text begin like an assignment, and hold a tilde?
+fn is_assignment_with_tilde(text: &str) -> bool {
+    let Some((name, value)) = text.split_once('=') else { return false };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let is_name = name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_')
+        && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
+    is_name && value.contains('~')
 }

@@ -333,3 +333,52 @@ fn what_steers_agents_is_not_taken_out_by_the_way() {
         &["git rm src/old.rs", "marvin verify", "marvin lessons reflect --json", "marvin inspect-run"],
     );
 }
+
+#[test]
+fn s4_a_path_beyond_the_workspace_that_no_table_explains_is_doubt() {
+    all(
+        Decision::Ask,
+        &[
+            "cargo init ~",
+            "git init ~/x",
+            "git worktree add ../x",
+            "git worktree move a /srv/x",
+            "git checkout-index -a --prefix=/srv/",
+            "objcopy --dump-section .text=/srv/x a.o",
+            "ld -Map=/srv/x.map a.o",
+            "rustc --emit=link=/srv/x a.rs",
+            "meson setup //root/x",
+            "jar cf /srv/x.jar classes",
+        ],
+    );
+}
+
+#[test]
+fn s4_a_tilde_in_an_argument_that_looks_like_an_assignment_is_expanded() {
+    all(Decision::Deny, &["dd if=a of=~/.bashrc", "x=1 dd if=a of=~/.ssh/authorized_keys"]);
+    all(Decision::Ask, &["dd if=a of=~/x"]);
+    all(Decision::Allow, &["dd if=a of=x~", "echo a=~/x"]);
+}
+
+#[test]
+fn s4_values_of_steering_variables_are_known_or_doubted() {
+    all(
+        Decision::Ask,
+        &[
+            "_JAVA_OPTIONS=-XX:OnOutOfMemoryError=x java -version",
+            "MAVEN_OPTS=-Dmaven.ext.class.path=x.jar mvn -v",
+            "GNUMAKEFLAGS='-f evil.mk' make",
+            "MAKEFLAGS=SHELL=./x make",
+            "GIT_DIR=./x git status",
+        ],
+    );
+    all(
+        Decision::Allow,
+        &[
+            "MAKEFLAGS=-j4 make",
+            "MAKEFLAGS='-j 4 --no-print-directory' make test",
+            "MAVEN_OPTS='-Xmx2g -Dfile.encoding=UTF-8' mvn -q test",
+            "GIT_DIR=.git git status",
+        ],
+    );
+}
