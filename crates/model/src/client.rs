@@ -1,6 +1,7 @@
 //! The interface to models: [`ModelClient`], its requests, replies and errors.
 
 use crate::message::{Message, ToolCall};
+use crate::parameters::Parameters;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,7 +15,7 @@ pub struct ToolSpec {
     /// Its description for the model.
     pub description: String,
     /// JSON schema of its arguments.
-    pub parameters: Value,
+    pub parameters: Parameters,
 }
 
 /// One request to a model. It holds everything that the answer may depend on.

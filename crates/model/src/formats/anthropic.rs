@@ -2,6 +2,7 @@
 
 use super::list;
 use crate::client::{ToolSpec, Usage};
+use crate::parameters::Parameters;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -138,7 +139,7 @@ impl Block {
 pub(crate) struct Tool {
     name: String,
     description: Option<String>,
-    input_schema: Value,
+    input_schema: Parameters,
 }
 
 impl Tool {

@@ -2,6 +2,7 @@
 
 use super::list;
 use crate::client::{ToolSpec, Usage};
+use crate::parameters::Parameters;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -115,7 +116,7 @@ pub(crate) struct Tools {
 pub(crate) struct Declaration {
     name: String,
     description: Option<String>,
-    parameters_json_schema: Value,
+    parameters_json_schema: Parameters,
 }
 
 impl Declaration {

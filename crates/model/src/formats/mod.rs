@@ -12,6 +12,7 @@ pub(crate) mod openai;
 pub(crate) mod responses;
 
 use crate::client::ToolSpec;
+use crate::parameters::Parameters;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde_json::Value;
 
@@ -37,6 +38,6 @@ pub(crate) fn text_of(content: &Value) -> String {
 }
 
 /// A tool in the neutral shape.
-pub(crate) fn spec(name: &str, description: Option<String>, parameters: Value) -> ToolSpec {
+pub(crate) fn spec(name: &str, description: Option<String>, parameters: Parameters) -> ToolSpec {
     ToolSpec { name: name.to_string(), description: description.unwrap_or_default(), parameters }
 }

@@ -2,6 +2,7 @@
 
 use super::list;
 use crate::client::{ToolSpec, Usage};
+use crate::parameters::Parameters;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -124,7 +125,7 @@ pub(crate) struct Tool {
 struct ToolFunction {
     name: String,
     description: Option<String>,
-    parameters: Value,
+    parameters: Parameters,
 }
 
 impl Tool {

@@ -2,6 +2,7 @@
 
 use super::list;
 use crate::client::Usage;
+use crate::parameters::Parameters;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -36,7 +37,7 @@ pub(crate) struct Tool {
     pub(crate) kind: String,
     pub(crate) name: String,
     pub(crate) description: Option<String>,
-    pub(crate) parameters: Value,
+    pub(crate) parameters: Parameters,
 }
 
 /// An item of a conversation: a message, a call, or the result of one. Which fields it has depends

@@ -205,7 +205,7 @@ mod tests {
         let spec = |intent: &Intent| ToolSpec {
             name: intent.tool.into(),
             description: String::new(),
-            parameters: json!({}),
+            parameters: json!({}).into(),
         };
         Request {
             messages: vec![Message::user(text)],

@@ -196,7 +196,7 @@ mod tests {
     }
 
     fn tool(name: &str, parameters: Value) -> ToolSpec {
-        ToolSpec { name: name.into(), description: format!("Does {name}"), parameters }
+        ToolSpec { name: name.into(), description: format!("Does {name}"), parameters: parameters.into() }
     }
 
     fn request() -> Request {
@@ -244,10 +244,9 @@ mod tests {
         let mut other = request();
         other.tools.reverse();
         for tool in &mut other.tools {
-            if let Value::Object(map) = &mut tool.parameters {
-                let mut pairs: Vec<_> = std::mem::take(map).into_iter().collect();
-                pairs.reverse();
-                map.extend(pairs);
+            if let Value::Object(map) = Value::clone(&tool.parameters) {
+                let reversed: serde_json::Map<_, _> = map.into_iter().rev().collect();
+                tool.parameters = Value::Object(reversed).into();
             }
         }
         assert_eq!(render(&context(), &one), render(&context(), &other));

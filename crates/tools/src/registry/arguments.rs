@@ -7,21 +7,22 @@ use crate::tool::{DynTool, PreparedCall};
 use jsonschema::error::ValidationErrorKind;
 use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
-use marvin_model::Arguments;
+use marvin_model::{Arguments, Parameters};
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 
 /// A tool with the schema of its arguments.
 pub(super) struct Slot {
     pub(super) tool: Arc<dyn DynTool>,
-    pub(super) schema: Value,
+    pub(super) schema: Parameters,
     /// Compiled at the first call: most tools of a turn are never called.
     validator: OnceLock<Option<jsonschema::Validator>>,
 }
 
 impl Slot {
     pub(super) fn new(tool: Arc<dyn DynTool>) -> Self {
-        Slot { schema: tool.schema(), tool, validator: OnceLock::new() }
+        let described = tool.clone();
+        Slot { schema: Parameters::lazy(move || described.schema()), tool, validator: OnceLock::new() }
     }
 
     /// The compiled schema. Marvin's own always compile, by test; without one, serde's checks remain.

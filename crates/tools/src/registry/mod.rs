@@ -126,7 +126,7 @@ impl Toolbox {
     /// The schema of a tool's arguments.
     #[must_use]
     pub fn schema(&self, name: &str) -> Option<&Value> {
-        self.slot(name).ok().map(|slot| &slot.schema)
+        self.slot(name).ok().map(|slot| &*slot.schema)
     }
 
     /// The tool of this name or alias.
