@@ -17,6 +17,7 @@ mod kill_tests;
 mod licences;
 mod mcp;
 mod mtg_fuzz;
+mod node;
 mod notices;
 mod npm;
 mod output;

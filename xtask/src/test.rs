@@ -1,10 +1,12 @@
 //! `cargo xtask test`: installs what the tests need, runs all of them, prints the counts.
 
 use crate::output::say;
-use crate::{attack, browser, clients, licences, mcp, python, tools, workflows};
+use crate::{attack, browser, clients, licences, mcp, node, python, tools, workflows};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
+use std::fmt::{Display, Formatter};
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,33 +15,36 @@ use std::time::{Duration, Instant};
 const ATTACKS: &str = "--sample 20 gate_lines ordinary_shell sandbox authority person escapes clients steering servers \
                        secrets env_files";
 
+/// Programs that the tests start, and the packages of Debian that have them.
+const PROGRAMS: [(&str, &str); 11] = [
+    ("git", "git"),
+    ("bash", "bash"),
+    ("make", "make"),
+    ("python3", "python3-venv"),
+    ("npm", "npm"),
+    ("ip", "iproute2"),
+    ("unshare", "util-linux"),
+    ("setpriv", "util-linux"),
+    ("tmux", "tmux"),
+    ("node", "nodejs"),
+    ("chromium", "chromium fonts-dejavu"),
+];
+
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let (thorough, filter) = match words {
         ["--thorough", filter @ ..] => (true, filter),
         filter => (false, filter),
     };
-    tools::need(&[
-        ("git", "git"),
-        ("bash", "bash"),
-        ("make", "make"),
-        ("python3", "python3-venv"),
-        ("npm", "npm"),
-        ("ip", "iproute2"),
-        ("unshare", "util-linux"),
-        ("setpriv", "util-linux"),
-        ("tmux", "tmux"),
-        ("node", "nodejs"),
-        ("chromium", "chromium fonts-dejavu"),
-    ])?;
     let mut parts = Parts::default();
-    let clients = parts.time("Claude Code and Codex", clients::install)?;
-    let python = parts.time("Python packages", python::install)?;
-    let mcp = parts.time("MCP programs", mcp::install)?;
-    let browser = parts.time("browser", browser::install)?;
-    let actionlint = parts.time("actionlint", workflows::install)?;
+    let result = run_parts(&mut parts, thorough, filter);
+    say(&parts)?;
+    result
+}
+
+fn run_parts(parts: &mut Parts, thorough: bool, filter: &[&str]) -> anyhow::Result<()> {
+    parts.time("programs of the system", || tools::need(&PROGRAMS))?;
+    let suites = Suites::install(parts)?;
     parts.time("licences", licences::check)?;
-    let skips = tools::target().join("skipped-tests.txt");
-    std::fs::write(&skips, "").with_context(|| format!("cannot write {}", skips.display()))?;
     let test = || {
         let mut cargo = tools::cargo();
         // No crate has tests in its documentation.
@@ -49,27 +54,11 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     parts.time("build", || tools::run(test().arg("--no-run")))?;
     let (counts, passed) = parts.time("tests", || {
         let mut tests = test();
+        suites.set_variables(&mut tests);
         if thorough {
             tests.env("MARVIN_TEST_THOROUGH", "1");
         }
-        if std::env::var_os("RUST_TEST_THREADS").is_none() {
-            // Many tests wait for a process, a socket or a clock.
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            tests.env("RUST_TEST_THREADS", (cores * 2).to_string());
-        }
-        tests
-            .args(filter)
-            .env("MARVIN_TEST_CLIENTS", clients)
-            .env("MARVIN_TEST_PYTHON", &python)
-            .env("MARVIN_TEST_MCP", mcp)
-            .env("MARVIN_TEST_BROWSER", browser)
-            .env("MARVIN_TEST_ACTIONLINT", actionlint)
-            .env("INSTA_UPDATE", "no")
-            .env("MARVIN_TEST_SKIPS", &skips);
-        let mut counts = Counts::default();
-        let passed = counts.run(&mut tests)?;
-        counts.take_skips(&std::fs::read_to_string(&skips)?)?;
-        Ok((counts, passed))
+        run_tests(tests.args(filter))
     })?;
     counts.print()?;
     if !passed {
@@ -81,7 +70,56 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     if filter.is_empty() {
         parts.time("attacks", || attack::run(&ATTACKS.split(' ').collect::<Vec<_>>()))?;
     }
-    parts.print()
+    Ok(())
+}
+
+/// Runs the tests with the counts of those that were skipped; false if one failed.
+fn run_tests(tests: &mut Command) -> anyhow::Result<(Counts, bool)> {
+    let skips = tools::target().join("skipped-tests.txt");
+    std::fs::write(&skips, "").with_context(|| format!("cannot write {}", skips.display()))?;
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        // Many tests wait for a process, a socket or a clock.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        tests.env("RUST_TEST_THREADS", (cores * 2).to_string());
+    }
+    tests.env("INSTA_UPDATE", "no").env("MARVIN_TEST_SKIPS", &skips);
+    let mut counts = Counts::default();
+    let passed = counts.run(tests)?;
+    counts.take_skips(&std::fs::read_to_string(&skips)?)?;
+    Ok((counts, passed))
+}
+
+/// Directories and programs that are installed for the tests, below the target directory.
+struct Suites {
+    clients: PathBuf,
+    python: PathBuf,
+    node: PathBuf,
+    mcp: PathBuf,
+    browser: PathBuf,
+    actionlint: PathBuf,
+}
+
+impl Suites {
+    fn install(parts: &mut Parts) -> anyhow::Result<Self> {
+        Ok(Suites {
+            clients: parts.time("Claude Code and Codex", clients::install)?,
+            python: parts.time("Python packages", python::install)?,
+            node: parts.time("Node.js", node::install)?,
+            mcp: parts.time("MCP programs", mcp::install)?,
+            browser: parts.time("browser", browser::install)?,
+            actionlint: parts.time("actionlint", workflows::install)?,
+        })
+    }
+
+    fn set_variables(&self, tests: &mut Command) {
+        tests
+            .env("MARVIN_TEST_CLIENTS", &self.clients)
+            .env("MARVIN_TEST_PYTHON", &self.python)
+            .env("MARVIN_TEST_NODE", &self.node)
+            .env("MARVIN_TEST_MCP", &self.mcp)
+            .env("MARVIN_TEST_BROWSER", &self.browser)
+            .env("MARVIN_TEST_ACTIONLINT", &self.actionlint);
+    }
 }
 
 /// How long each part took.
@@ -95,13 +133,16 @@ impl Parts {
         self.0.push((name, started.elapsed()));
         result
     }
+}
 
-    /// Prints the parts of a second and more.
-    fn print(&self) -> anyhow::Result<()> {
+impl Display for Parts {
+    /// The parts of a second and more, and their sum.
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
         for (name, taken) in self.0.iter().filter(|(_, taken)| taken.as_secs() > 0) {
-            say(format_args!("{:>4} s  {name}", taken.as_secs()))?;
+            writeln!(formatter, "{:>5} s  {name}", taken.as_secs())?;
         }
-        Ok(())
+        let sum: Duration = self.0.iter().map(|(_, taken)| *taken).sum();
+        write!(formatter, "{:>5} s  together", sum.as_secs())
     }
 }
 
@@ -171,6 +212,13 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_a_second_and_more_are_listed_with_their_sum() {
+        let parts = [("browser", 400), ("build", 61_000), ("tests", 300_700)];
+        let parts = Parts(parts.map(|(name, millis)| (name, Duration::from_millis(millis))).to_vec());
+        assert_eq!(parts.to_string(), "   61 s  build\n  300 s  tests\n  362 s  together");
+    }
 
     #[test]
     fn f5_closing_lines_and_skips_are_counted() {

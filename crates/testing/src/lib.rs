@@ -12,6 +12,7 @@
 pub mod client;
 mod git;
 pub mod namespace;
+pub mod node;
 mod project;
 mod skip;
 

@@ -240,8 +240,8 @@ fn the_job_for_github_is_sound() {
     };
     let directory = tempfile::tempdir().unwrap();
     fs::copy(&file, directory.path().join("agent.yml")).unwrap();
-    let mut linter = Command::new(program);
-    let output = linter.current_dir(&directory).arg("*.yml").output().unwrap();
+    let mut linter = Command::new(marvin_testing::node::program());
+    let output = linter.arg(program).current_dir(&directory).arg("*.yml").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 

@@ -368,7 +368,7 @@ fn workflows_pass_actionlint() {
         marvin_testing::skip("actionlint is not installed; `cargo xtask workflows` installs and runs it");
         return;
     };
-    let mut linter = std::process::Command::new(program);
-    let output = linter.current_dir(workspace()).arg(".github/workflows/*.yml").output().unwrap();
+    let mut linter = std::process::Command::new(marvin_testing::node::program());
+    let output = linter.arg(program).current_dir(workspace()).arg(".github/workflows/*.yml").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

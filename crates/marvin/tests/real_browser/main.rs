@@ -7,7 +7,6 @@
 #[cfg(test)]
 mod tests {
     use marvin_testing::namespace::isolated;
-    use std::ffi::OsStr;
     use std::path::{Path, PathBuf};
 
     /// Seconds after which the suite counts as stuck.
@@ -29,8 +28,8 @@ mod tests {
         std::fs::create_dir_all(&pictures).unwrap();
         let directory = tempfile::Builder::new().prefix("marvin-browser-").tempdir().unwrap();
         let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real_browser/suite.mjs");
-        let (node, directory) = (OsStr::new("node"), directory.path());
-        let output = isolated(node, SUITE_TIMEOUT_SECONDS, directory, directory)
+        let (node, directory) = (marvin_testing::node::program(), directory.path());
+        let output = isolated(node.as_os_str(), SUITE_TIMEOUT_SECONDS, directory, directory)
             .arg(suite)
             .env("MARVIN_TEST_BROWSER", tools)
             .env("MARVIN", marvin)

