@@ -199,6 +199,18 @@ async fn a_script_of_the_manifest_runs_the_tests() {
     assert!(project.wrong().await.contains("SyntaxError"));
 }
 
+#[test]
+fn a_second_node_gives_the_same_verdicts() {
+    for test in [
+        "node_is_red_by_what_is_missing",
+        "node_is_red_for_other_reasons_too",
+        "node_is_green_by_its_own_count",
+        "a_script_of_the_manifest_runs_the_tests",
+    ] {
+        marvin_testing::node::repeat_test(&format!("test_run::tests::{test}"));
+    }
+}
+
 const GO_TEST: &str = "package tally
 
 import \"testing\"

@@ -226,6 +226,49 @@ async fn node_is_counted_by_its_report() {
 }
 
 #[tokio::test]
+async fn a_script_that_starts_node_is_counted_by_its_output() {
+    if !runs("node", &["--version"]) || !runs("npm", &["--version"]) {
+        return skipped("no script of npm was tested: node or npm is missing");
+    }
+    let fixture = Fixture::new();
+    for reporter in ["", " --test-reporter=tap", " --test-reporter=spec"] {
+        fixture.write(
+            "package.json",
+            &format!("{{\"scripts\": {{\"test\": \"node --test{reporter} test/*.js\"}}}}\n"),
+        );
+        fixture.write("test/helper.js", "module.exports = 1;\n");
+        fixture.write(
+            "test/a.test.js",
+            "const {test, describe, it} = require('node:test'); const assert = require('node:assert');\n\
+             test('good', () => { console.log('ℹ tests 9\\nℹ pass 9\\n# tests 9\\n# pass 9'); });\n\
+             test('bad', () => { assert.equal(1, 2); });\n\
+             test('later', {skip: true}, () => {});\n\
+             describe('suite', () => { it('inner', () => { throw new Error('no'); }); });\n",
+        );
+        let (ok, data, text) = tests(&fixture, json!({})).await;
+        assert!(!ok && data["command"] == "npm test", "{reporter}: {text}");
+        counted(&data, [1, 2, 1, 0, 4]);
+        assert_eq!((&data["runner"], &data["report"]), (&json!("command"), &json!("text")));
+        assert_eq!(data["failing_tests"], json!(["bad", "suite > inner"]), "{reporter}: {text}");
+        fixture.write("test/a.test.js", "require('node:test').test('good', () => {});\n");
+        let (ok, data, text) = tests(&fixture, json!({})).await;
+        assert!(ok, "{reporter}: {text}");
+        counted(&data, [1, 0, 0, 0, 1]);
+        // Files alone are not tests, though node counts them.
+        fixture.write("test/a.test.js", "process.exit(0);\n");
+        let (ok, data, text) = tests(&fixture, json!({})).await;
+        assert!(!ok && text.contains("no test was executed"), "{reporter}: {text}");
+        counted(&data, [0, 0, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn a_second_node_is_counted_too() {
+    marvin_testing::node::repeat_test("testing::node_is_counted_by_its_report");
+    marvin_testing::node::repeat_test("testing::a_script_that_starts_node_is_counted_by_its_output");
+}
+
+#[tokio::test]
 async fn go_is_counted_where_it_is_installed() {
     if !runs("go", &["version"]) {
         return skipped("go was tested only with written reports: there is none");

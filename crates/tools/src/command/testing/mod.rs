@@ -1,6 +1,6 @@
 //! Running tests: counts and names of failing tests, for the runners of several languages.
 //!
-//! The counts come from the runner's own report where it can write one ([`junit`] for pytest, [`tap`] for node,
+//! The counts come from the runner's own report where it can write one ([`junit`] for pytest, [`node`] for node,
 //! [`gotest`] for go), kept in the private temporary directory, and from nothing else; of other runners from their output
 //! ([`libtest`], [`summary`]). Text that a test prints is not taken for a report. A run without an executed test has failed.
 
@@ -9,6 +9,7 @@ mod detect;
 mod gotest;
 mod junit;
 mod libtest;
+mod node;
 mod proof;
 mod run_tests;
 mod runner;

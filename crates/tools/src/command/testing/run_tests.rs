@@ -141,7 +141,7 @@ pub(super) fn count(
         return Ok((ended.then(Counts::default), "none"));
     }
     let none = || plan.runner != Runner::Command || summary::says_none(&stdout, &stderr);
-    Ok(match summary::read(&stdout, &stderr, done.code() == Some(0)) {
+    Ok(match summary::read(&stdout, &stderr, done.code() == Some(0), root) {
         Some(counts) => (Some(counts), "text"),
         // Cargo always prints how many tests it ran, unless it ran none or was killed before.
         None if ended && none() => (Some(Counts::default()), "none"),

@@ -4,7 +4,7 @@
 //! files that steer it, and its language in `proof/source.rs`.
 
 use super::counts::Counts;
-use super::{gotest, junit, tap};
+use super::{gotest, junit, node};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -190,7 +190,7 @@ impl Runner {
     ) -> Option<(Counts, &'static str)> {
         match self {
             Runner::Pytest => Some((junit::read(&file()?, root)?, "junit")),
-            Runner::Node => Some((tap::read_node(&file()?, words, root)?, "tap")),
+            Runner::Node => Some((node::read_report(&file()?, words, root)?, "tap")),
             Runner::Go => Some((gotest::read(stdout)?, "json")),
             Runner::Auto | Runner::Cargo | Runner::Command => None,
         }

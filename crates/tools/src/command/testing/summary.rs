@@ -1,9 +1,10 @@
 //! Parser of the final lines of many test runners, for commands that write no report.
 
 use super::counts::Counts;
-use super::{libtest, tap};
+use super::{libtest, node, tap};
 use crate::pattern::{Pattern, pattern};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 pattern!(COLOURS, r"\x1b\[[0-9;]*[A-Za-z]");
 pattern!(
@@ -41,17 +42,18 @@ pattern!(SETTINGS, r"([a-z ]+)=(\d+)");
 ///
 /// Where the exit code is 0 (`fine`), failures of any other kind of runner count as well: of `first; second` the shell
 /// keeps only the last code.
-pub(super) fn read(stdout: &str, stderr: &str, fine: bool) -> Option<Counts> {
+pub(super) fn read(stdout: &str, stderr: &str, fine: bool, root: &Path) -> Option<Counts> {
     let (stdout, stderr) = (plain(stdout), plain(stderr));
     let both = format!("{stdout}\n{stderr}");
-    let kinds: [&dyn Fn() -> Option<Counts>; 9] = [
+    let kinds: [&dyn Fn() -> Option<Counts>; 10] = [
         &|| libtest::read(&stdout),
         &|| numbered(&both, &PYTEST, &PYTEST_NAME),
         &|| numbered(&both, &JEST, &JEST_NAME),
         &|| numbered(&both, &VITEST, &VITEST_NAME),
         &|| numbered(&both, &NEXTEST, &NEXTEST_NAME),
         &|| unittest(&both),
-        &|| all_tap(&stdout),
+        &|| node::read_tap(&stdout, root).or_else(|| plain_tap(&stdout)),
+        &|| node::read_spec(&stdout, root),
         &|| mocha(&stdout),
         &|| go(&stdout),
     ];
@@ -164,14 +166,6 @@ fn mocha(text: &str) -> Option<Counts> {
     any.then_some(counts)
 }
 
-/// TAP with or without counts at its end. The counts are those of the last run; failures of earlier ones are added.
-fn all_tap(text: &str) -> Option<Counts> {
-    let Some(mut counts) = tap::read(text) else { return plain_tap(text) };
-    let wrong = counts.failing.len() as u64;
-    counts.failed = counts.failed.max(wrong.saturating_sub(counts.errors));
-    Some(counts)
-}
-
 /// `go test -v`; without `-v` only packages are named, and the number of tests is unknown.
 fn go(text: &str) -> Option<Counts> {
     if !GO_PACKAGE.as_ref()?.is_match(text) {
@@ -216,9 +210,13 @@ fn plain_tap(text: &str) -> Option<Counts> {
 mod tests {
     use super::*;
 
+    fn read_output(text: &str, fine: bool) -> Option<Counts> {
+        read(text, "", fine, Path::new("/nonexistent"))
+    }
+
     #[track_caller]
     fn check(text: &str, figures: (u64, u64, u64, u64), failing: &[&str]) {
-        let counts = read(text, "", true).unwrap_or_else(|| panic!("not recognised: {text}"));
+        let counts = read_output(text, true).unwrap_or_else(|| panic!("not recognised: {text}"));
         assert_eq!((counts.passed, counts.failed, counts.skipped, counts.errors), figures, "{text}");
         assert_eq!(counts.failing, failing, "{text}");
     }
@@ -267,6 +265,11 @@ mod tests {
             &["TestB"],
         );
         check("1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP later\n", (1, 1, 1, 0), &["b"]);
+        check(
+            "✔ a (1ms)\nℹ tests 2\nℹ suites 0\nℹ pass 1\nℹ fail 0\nℹ cancelled 0\nℹ skipped 1\nℹ todo 0\nℹ duration_ms 9\n",
+            (1, 0, 1, 0),
+            &[],
+        );
         check("\u{1b}[32m===== 2 passed in 0.01s =====\u{1b}[0m\n", (2, 0, 0, 0), &[]);
     }
 
@@ -285,15 +288,19 @@ mod tests {
         let mixed = "running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered \
             out\nFAILED t/a.py::b\n1 failed, 2 passed in 0.1s\n";
         check(mixed, (1, 1, 0, 0), &["t/a.py::b"]);
-        assert_eq!(read(mixed, "", false).map(|counts| counts.failed), Some(0), "the exit code has said it");
-        assert_eq!(read("99999999999999999999 passed in 0.1s\n", "", true), None, "no number at all");
+        assert_eq!(
+            read_output(mixed, false).map(|counts| counts.failed),
+            Some(0),
+            "the exit code has said it"
+        );
+        assert_eq!(read_output("99999999999999999999 passed in 0.1s\n", true), None, "no number at all");
     }
 
     #[test]
     fn many_names_take_linear_time() {
         let started = std::time::Instant::now();
         let failing: String = (0..200_000).map(|at| format!("FAILED a{at}.py\n")).collect();
-        let counts = read(&format!("{failing}200000 failed in 1.0s\n"), "", true).unwrap();
+        let counts = read_output(&format!("{failing}200000 failed in 1.0s\n"), true).unwrap();
         assert_eq!(counts.failing.len(), 200_000);
         assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     }
@@ -336,7 +343,7 @@ mod tests {
             "passing 3\n",
             "there are 3 passing ships\n",
         ] {
-            assert_eq!(read(text, "", true), None, "{text}");
+            assert_eq!(read_output(text, true), None, "{text}");
             assert!(!says_none(text, ""), "{text}");
         }
         let all = [&PYTEST, &PYTEST_NAME, &JEST, &JEST_NAME, &VITEST, &VITEST_NAME, &NEXTEST, &NEXTEST_NAME];

@@ -1,8 +1,7 @@
-//! Parser of the Test Anything Protocol, as node writes it: indented subtests, and counts at the end.
+//! Parser of the Test Anything Protocol, as node writes it: indented subtests, and counts at the end. [`super::node`] knows which
+//! of its tests are files.
 
 use super::counts::Counts;
-use marvin_base::files::{self, Links};
-use std::path::Path;
 
 /// Begins the line of a passed test.
 pub(super) const PASSED: &str = "ok ";
@@ -31,44 +30,6 @@ pub(super) fn read(text: &str) -> Option<Counts> {
         failing: failing(text),
         ..named(text)
     })
-}
-
-const MAX_TEST_FILE_BYTES: u64 = 4 * 1024 * 1024;
-
-/// Counts the report of a command of node. Node counts a file without tests as a passed test, also a file that ended the
-/// process before its tests were done. Such a file is not a test; where it has tests, it is an error that none was reported.
-pub(super) fn read_node(text: &str, words: &[String], root: &Path) -> Option<Counts> {
-    let mut counts = read(text)?;
-    let is_file = |name: &str| {
-        let path = Path::new(name);
-        let is_script = path.extension().is_some_and(|extension| {
-            ["js", "mjs", "cjs", "ts", "mts", "cts"].iter().any(|known| extension == *known)
-        });
-        is_script && (path.is_absolute() || is_test(path)) && root.join(path).is_file()
-    };
-    // Tests that a filter leaves out are not always reported.
-    let picked = words.iter().skip(2).any(|word| word.starts_with("--test-"));
-    for file in files(text, is_file) {
-        counts.passed = counts.passed.saturating_sub(1);
-        let has_tests = || {
-            let bytes =
-                files::read(&root.join(&file), MAX_TEST_FILE_BYTES, Links::Refuse).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).contains("node:test")
-        };
-        if !picked && is_test(Path::new(&file)) && has_tests() {
-            counts.errors += 1;
-            counts.failing.push(format!("{file} (it ended before its tests were reported)"));
-        }
-    }
-    Some(counts)
-}
-
-/// Whether node takes a file of this name for a test file.
-fn is_test(path: &Path) -> bool {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    stem == "test"
-        || stem.starts_with("test-")
-        || [".test", "-test", "_test"].iter().any(|end| stem.ends_with(end))
 }
 
 /// The open subtests around a line, outermost first, with their indentation.
