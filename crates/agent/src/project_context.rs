@@ -6,6 +6,7 @@ use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
+use marvin_base::run::RunDirectory;
 use marvin_base::settings::{Origin, Setting, Settings, Sources, table};
 use marvin_gate::layers::Log;
 use marvin_gate::{Access, Duty, Layers, Permit, Workspace};
@@ -94,6 +95,16 @@ impl ProjectContext {
             start.insert(table::SCRIPT.key.into(), self.directory.join(script).display().to_string());
         }
         start
+    }
+
+    /// Removes the temporary files of a killed process from the workspace and from the record of its run. The caller must hold the
+    /// lock of the run, and no step may run yet.
+    pub fn remove_temporary_files(&self, run: &RunDirectory) {
+        let in_workspace = self.workspace.as_deref().map_or(0, Workspace::remove_temporary_files);
+        let in_record = run.remove_temporary_files();
+        if in_workspace + in_record > 0 {
+            tracing::info!(in_workspace, in_record, "removed temporary files of the process that was killed");
+        }
     }
 
     /// Finds the workspace and reads the settings.

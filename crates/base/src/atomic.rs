@@ -1,7 +1,8 @@
 //! Replace a whole file, or create one: a reader sees the old bytes or the new ones, never a mixture.
 //!
 //! The new bytes go to a temporary file in the same directory, are synced, renamed over the target, and the directory is
-//! synced so that the rename itself survives a power cut.
+//! synced so that the rename itself survives a power cut. A process that is killed before the rename leaves the temporary file; a run that
+//! is resumed removes those of its predecessor by their names ([`is_temporary_name`]).
 
 use std::fs::File;
 use std::io::Write;
@@ -63,11 +64,43 @@ pub fn replace_executable(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     write(path, bytes, Some(0o755), true)
 }
 
+const TEMPORARY_PREFIX: &str = ".marvin-";
+const TEMPORARY_DIGITS: usize = 12;
+
+/// A new name for a file that will be renamed when it is complete. No file of a project has such a name by chance.
+#[must_use]
+pub fn temporary_name() -> String {
+    [TEMPORARY_PREFIX, &crate::ids::short(TEMPORARY_DIGITS)].concat()
+}
+
+/// Whether [`temporary_name`] makes such names.
+#[must_use]
+pub fn is_temporary_name(name: &str) -> bool {
+    name.strip_prefix(TEMPORARY_PREFIX).is_some_and(|digits| {
+        digits.len() == TEMPORARY_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+/// Removes temporary files of killed processes in a directory and, `depth` levels deep, in those below it; returns their number. What
+/// cannot be read or removed stays. No process may write there meanwhile.
+pub(crate) fn remove_temporary_files(directory: &Path, depth: usize) -> usize {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let removed = entries.map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() && depth > 0 => remove_temporary_files(&entry.path(), depth - 1),
+        Ok(kind) if kind.is_file() && entry.file_name().to_str().is_some_and(is_temporary_name) => {
+            usize::from(std::fs::remove_file(entry.path()).is_ok())
+        }
+        _ => 0,
+    });
+    removed.sum()
+}
+
 fn write(path: &Path, bytes: &[u8], mode: Option<u32>, durable: bool) -> Result<(), WriteError> {
     let attempt = || -> std::io::Result<()> {
         let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(directory)?;
-        let mut file = tempfile::Builder::new().prefix(".marvin-").tempfile_in(directory)?;
+        let name = temporary_name();
+        let mut file = tempfile::Builder::new().prefix(&name).rand_bytes(0).tempfile_in(directory)?;
         file.write_all(bytes)?;
         use std::os::unix::fs::PermissionsExt;
         let mode = match (mode, std::fs::metadata(path)) {
@@ -104,6 +137,27 @@ mod tests {
             1,
             "no temporary file is left"
         );
+    }
+
+    #[test]
+    fn a_killed_writer_leaves_a_name_that_is_recognised() {
+        assert!(is_temporary_name(&temporary_name()));
+        for other in [".marvin-instructions", ".marvin-0123456789a", ".marvin-0123456789abc", "0123456789ab"]
+        {
+            assert!(!is_temporary_name(other), "{other}");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let file = |path: &str| directory.path().join(path);
+        std::fs::create_dir_all(file("a/b/c")).unwrap();
+        std::os::unix::fs::symlink(file("a"), file("link")).unwrap();
+        for path in ["", "a", "a/b", "a/b/c"] {
+            std::fs::write(file(path).join(temporary_name()), "half").unwrap();
+            std::fs::write(file(path).join(".marvin-backup"), "mine").unwrap();
+        }
+        assert_eq!(remove_temporary_files(directory.path(), 2), 3);
+        assert_eq!(std::fs::read_dir(file("a/b/c")).unwrap().count(), 2, "too deep");
+        assert_eq!(remove_temporary_files(&file("a/b/c"), 0), 1);
+        assert!(file("a/b/.marvin-backup").exists());
     }
 
     #[test]

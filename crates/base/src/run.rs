@@ -11,6 +11,9 @@ use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Levels of directories of a record in which Marvin writes files of its own.
+const MAX_RECORD_DEPTH: usize = 4;
+
 /// The directory of one run: `run_YYYYMMDD_HHMMSS_<4 hex>`.
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
@@ -165,6 +168,12 @@ impl RunDirectory {
     #[must_use]
     pub fn artifacts(&self) -> &OpenDir {
         &self.artifacts
+    }
+
+    /// Removes the temporary files that a killed process left in the record; returns their number. The caller must hold the run's
+    /// lock.
+    pub fn remove_temporary_files(&self) -> usize {
+        atomic::remove_temporary_files(&self.directory.place(), MAX_RECORD_DEPTH)
     }
 
     /// Writes `run.json` without secrets.

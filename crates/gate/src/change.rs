@@ -14,6 +14,7 @@ use crate::path::{self, WorkspacePath};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::workspace::{Workspace, not_regular, parts};
 use cap_std::fs::{Dir, OpenOptions, Permissions};
+use marvin_base::atomic::{is_temporary_name, temporary_name};
 use marvin_base::beneath;
 use rustix::fs::{Mode, RenameFlags, mkdirat, renameat_with};
 use rustix::io::Errno;
@@ -248,19 +249,6 @@ impl Workspace {
         let handle = beneath::open(self.directory().as_fd(), parent, beneath::DIRECTORY)?;
         Ok(Dir::from_std_file(std::fs::File::from(handle)))
     }
-}
-
-const TEMPORARY_PREFIX: &str = ".marvin-";
-const TEMPORARY_DIGITS: usize = 12;
-
-pub(crate) fn temporary_name() -> String {
-    [TEMPORARY_PREFIX, &marvin_base::ids::short(TEMPORARY_DIGITS)].concat()
-}
-
-fn is_temporary_name(name: &str) -> bool {
-    name.strip_prefix(TEMPORARY_PREFIX).is_some_and(|digits| {
-        digits.len() == TEMPORARY_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-    })
 }
 
 fn remove_temporary_files(directory: &Dir) -> usize {

@@ -17,7 +17,7 @@ impl Workspace {
         self.writable(path)?;
         let fail = |error| Refusal::from_io("create", path.as_str(), &error);
         let directory = self.directory().open_dir(path.parent().as_path()).map_err(fail)?;
-        let temporary = crate::change::temporary_name();
+        let temporary = marvin_base::atomic::temporary_name();
         fill(&directory, &temporary, path.name(), source)
             .inspect_err(|_| {
                 // The failed attempt is what matters; a leftover temporary file is only untidy.

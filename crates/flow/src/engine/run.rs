@@ -93,10 +93,7 @@ impl Run {
         let lock = Lock::take(directory.path())?;
         let (record, workflow, folded) = Record::open(directory.path(), options.sync)?;
         // No step runs yet, and this process alone works on the run.
-        let removed = project.workspace.as_deref().map_or(0, marvin_gate::Workspace::remove_temporary_files);
-        if removed > 0 {
-            tracing::info!(removed, "removed temporary files of the process that was killed");
-        }
+        project.remove_temporary_files(&directory);
         let before = match ledger::read_chained(&directory.trace()) {
             Ok(contents) => contents.entries,
             Err(error @ LedgerError::Broken { .. }) => return Err(error.into()),

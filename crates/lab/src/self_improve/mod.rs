@@ -127,6 +127,8 @@ pub async fn resume(
     };
     let run = RunDirectory::open(runs, id).map_err(|error| ImproveError::file(path, error))?;
     let _lock = Lock::take(run.path()).map_err(ImproveError::Workflow)?;
+    // Only those of its own record: other runs may be at work in worktrees of the same checkout.
+    run.remove_temporary_files();
     let journal = Journal::open(run.path(), &project.redactor)?;
     let history = journal.history();
     let plan = history.plan.ok_or(ImproveError::NotARun(shown))?;

@@ -20,6 +20,7 @@ use marvin_base::truncate;
 use marvin_flow::engine::Lock;
 use marvin_gate::{Access, Refusal, RefusalKind};
 use marvin_model::choose;
+use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -149,15 +150,7 @@ impl Pipeline {
             status: Some(RunStatus::Running),
             ..RunRecord::new(RunKind::Pipeline)
         });
-        let before = if resumed {
-            match ledger::read_chained(&run.trace()) {
-                Ok(read) => read.entries,
-                Err(error @ LedgerError::Broken { .. }) => return Err(error.into()),
-                Err(_) => Vec::new(),
-            }
-        } else {
-            Vec::new()
-        };
+        let before = if resumed { take_over(&project, &run)? } else { Vec::new() };
         let journal = Journal::for_run(&run, project.redactor.clone(), durability);
         let mut known = Journal::read(run.path())?;
         // An earlier process was killed and could not write its time.
@@ -278,6 +271,16 @@ impl Pipeline {
             self.known = Journal::read(self.run.path())?;
         }
         Ok(self.state.decide(to)?)
+    }
+}
+
+/// Takes over from an earlier process, whose lock is held now: removes its temporary files, and returns the events of its trace.
+fn take_over(project: &ProjectContext, run: &RunDirectory) -> Result<Vec<Value>, Halt> {
+    project.remove_temporary_files(run);
+    match ledger::read_chained(&run.trace()) {
+        Ok(read) => Ok(read.entries),
+        Err(error @ LedgerError::Broken { .. }) => Err(error.into()),
+        Err(_) => Ok(Vec::new()),
     }
 }
 

@@ -315,6 +315,20 @@ fn kill_now_and_then(
             return ended;
         }
         *killed += 1;
+        leave_temporary_files(world);
+    }
+}
+
+const TEMPORARY: &str = ".marvin-0123456789ab";
+
+/// Leaves what a process does that is killed between a temporary file and its rename, where a phase is complete already.
+fn leave_temporary_files(world: &World) {
+    if state(world).is_empty() {
+        return;
+    }
+    let begun = world.runs().into_iter().filter(|run| run.join("pipeline.jsonl").exists());
+    for directory in begun.chain([world.project(), world.project().join(".marvin")]) {
+        fs::write(directory.join(TEMPORARY), "half").unwrap();
     }
 }
 
@@ -336,6 +350,7 @@ fn ends_as(quiet: &World, world: &World, ended: &ProgramOutput, killed: u64) {
     // A run that was killed before its first line left only an empty directory.
     let begun: Vec<_> = world.runs().into_iter().filter(|run| run.join("pipeline.jsonl").exists()).collect();
     assert_eq!(begun.len(), 1, "{begun:?}");
+    assert!(!begun[0].join(TEMPORARY).exists(), "a resumed run removes temporary files of its record");
     let journal = ledger(&begun[0].join("pipeline.jsonl"));
     let closed: Vec<&str> = journal
         .iter()
