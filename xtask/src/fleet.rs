@@ -43,7 +43,7 @@ pub(crate) fn test(filter: &[&str]) -> anyhow::Result<()> {
 /// Runs the simulation with these options.
 pub(crate) fn simulate(words: &[&str]) -> anyhow::Result<()> {
     // Not the profile of benchmarks, whose link takes minutes.
-    let build = ["build", "--locked", "--quiet", "--release", "--package", "marvin-fleet-sim"];
+    let build = ["build", "--locked", "--release", "--package", "marvin-fleet-sim"];
     tools::run(tools::cargo().args(build))?;
     let program = tools::target().join("release/marvin-fleet-sim");
     let text = tools::output(std::process::Command::new(program).args(words))?;

@@ -63,9 +63,7 @@ fn libfuzzer(target: &str, minutes: u64) -> anyhow::Result<()> {
     }
     // The crate with the targets writes their seeds.
     let mut seeds = tools::cargo();
-    seeds
-        .args(["run", "--quiet", "--locked", "--package", "marvin-fuzz", "--", "--seeds", target])
-        .arg(&corpus);
+    seeds.args(["run", "--locked", "--package", "marvin-fuzz", "--", "--seeds", target]).arg(&corpus);
     tools::run(&mut seeds)?;
     let mut fuzz = Command::new(program);
     fuzz.args(["run", "--fuzz-dir"])
@@ -89,7 +87,7 @@ fn libfuzzer(target: &str, minutes: u64) -> anyhow::Result<()> {
 
 fn mutator(target: &str, minutes: u64) -> anyhow::Result<()> {
     let mut fuzz = tools::cargo();
-    fuzz.args(["run", "--quiet", "--locked", "--release", "--package", "marvin-fuzz", "--", target])
+    fuzz.args(["run", "--locked", "--release", "--package", "marvin-fuzz", "--", target])
         .arg((minutes * 60).to_string())
         .arg("1")
         .arg(directory().join("findings").join(target));

@@ -32,7 +32,7 @@ mod workflows;
 
 use anyhow::{Context, bail};
 use output::{StdoutClosed, complain, say};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
 cargo xtask test [--thorough] [FILTER]
@@ -117,8 +117,8 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
 
 /// Writes `docs/settings.md` from the settings table.
 fn write_settings_reference() -> anyhow::Result<()> {
-    let words = ["run", "--quiet", "--locked", "--package", "marvin", "--", "config", "--markdown"];
-    let markdown = tools::output(tools::cargo().args(words))?;
+    let mut marvin = Command::new(tools::debug()?);
+    let markdown = tools::output(marvin.current_dir(tools::root()).args(["config", "--markdown"]))?;
     let path = tools::root().join("docs/settings.md");
     std::fs::write(&path, markdown).with_context(|| format!("cannot write {}", path.display()))
 }

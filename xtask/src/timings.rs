@@ -34,7 +34,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     }
     say(format_args!("building marvin from nothing, profile {profile} …"))?;
     let started = Instant::now();
-    let words = ["build", "--locked", "--quiet", "--timings", "--package", "marvin", "--profile", profile];
+    let words = ["build", "--locked", "--timings", "--package", "marvin", "--profile", profile];
     tools::run(tools::cargo().args(words).env("CARGO_TARGET_DIR", &target))?;
     let seconds = started.elapsed().as_secs_f64();
     let units = read(&target.join("cargo-timings/cargo-timing.html"))?;

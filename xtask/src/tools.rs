@@ -117,30 +117,51 @@ pub(crate) fn has(program: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Installs the packages of the programs that are not on `PATH`: `(program, packages)`.
+/// Installs the packages of the programs that are not on `PATH`: `(program, packages)`. What is missing is named before anything else
+/// happens.
 pub(crate) fn need(programs: &[(&str, &str)]) -> anyhow::Result<()> {
-    let missing: Vec<_> = programs.iter().filter(|(program, _)| !has(program)).collect();
+    let missing: Vec<_> = programs.iter().copied().filter(|(program, _)| !has(program)).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let names: Vec<&str> = missing.iter().map(|(program, _)| *program).collect();
-    let mut packages: Vec<&str> = missing.iter().map(|(_, packages)| *packages).collect();
-    packages.dedup();
-    install(&packages.join(" ")).with_context(|| format!("missing: {}", names.join(", ")))
+    let MissingPrograms { names, packages } = MissingPrograms::new(&missing);
+    say(format_args!("missing: {names}; to install: {APT_INSTALL} {packages}"))?;
+    install(&packages)
+}
+
+const APT_INSTALL: &str = "apt-get install";
+
+/// Programs that are missing, and the packages that have them, each as a text.
+#[derive(Debug, PartialEq, Eq)]
+struct MissingPrograms {
+    names: String,
+    packages: String,
+}
+
+impl MissingPrograms {
+    fn new(missing: &[(&str, &str)]) -> Self {
+        let names: Vec<&str> = missing.iter().map(|(program, _)| *program).collect();
+        let mut packages: Vec<&str> = Vec::new();
+        for package in missing.iter().flat_map(|(_, packages)| packages.split(' ')) {
+            if !packages.contains(&package) {
+                packages.push(package);
+            }
+        }
+        MissingPrograms { names: names.join(", "), packages: packages.join(" ") }
+    }
 }
 
 /// Installs packages of the system, where it has `apt-get`.
 pub(crate) fn install(packages: &str) -> anyhow::Result<()> {
     if has("apt-get") {
         say(format_args!("installing {packages} …"))?;
-        let script =
-            format!("apt-get update -qq && apt-get install -y -qq --no-install-recommends {packages}");
+        let script = format!("apt-get update -qq && {APT_INSTALL} -y -qq --no-install-recommends {packages}");
         let mut shell = Command::new("sh");
         if run(shell.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null())).is_ok() {
             return Ok(());
         }
     }
-    bail!("cannot install {packages}\n  hint: as root: apt-get install {packages}");
+    bail!("cannot install {packages}\n  hint: as root: {APT_INSTALL} {packages}");
 }
 
 /// Installs a program by cargo unless it is there, and returns its path. `package` may name a
@@ -149,7 +170,7 @@ pub(crate) fn cargo_install(package: &str, program: &str, options: &[&str]) -> a
     let path = directory().join("bin").join(program);
     if !path.exists() {
         say(format_args!("installing {package} (a few minutes, once) …"))?;
-        let words = ["install", "--quiet", "--locked", package, "--root"];
+        let words = ["install", "--locked", package, "--root"];
         run(cargo().args(words).arg(directory()).args(options))?;
     }
     Ok(path)
@@ -157,7 +178,7 @@ pub(crate) fn cargo_install(package: &str, program: &str, options: &[&str]) -> a
 
 /// Builds the debug binary and returns its path.
 pub(crate) fn debug() -> anyhow::Result<PathBuf> {
-    run(cargo().args(["build", "--locked", "--quiet", "--package", "marvin"]))?;
+    run(cargo().args(["build", "--locked", "--package", "marvin"]))?;
     Ok(target().join("debug/marvin"))
 }
 
@@ -169,6 +190,20 @@ pub(crate) fn release() -> anyhow::Result<PathBuf> {
 /// Builds a package as it is shipped, or in the profile that `MARVIN_BENCH_PROFILE` names, and returns the path of its binary.
 pub(crate) fn build_release(package: &str) -> anyhow::Result<PathBuf> {
     let profile = std::env::var("MARVIN_BENCH_PROFILE").unwrap_or_else(|_| "dist".to_string());
-    run(cargo().args(["build", "--locked", "--quiet", "--profile", &profile, "--package", package]))?;
+    run(cargo().args(["build", "--locked", "--profile", &profile, "--package", package]))?;
     Ok(target().join(profile).join(package))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_programs_have_one_install_line() {
+        let missing =
+            [("unshare", "util-linux"), ("chromium", "chromium fonts-dejavu"), ("setpriv", "util-linux")];
+        let MissingPrograms { names, packages } = MissingPrograms::new(&missing);
+        assert_eq!(names, "unshare, chromium, setpriv");
+        assert_eq!(packages, "util-linux chromium fonts-dejavu");
+    }
 }
