@@ -64,8 +64,9 @@ cargo xtask census [FIGURE | --json | --tighten]
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
 cargo xtask timings [--profile NAME]
                             build marvin from nothing and print what costs most
-cargo xtask targets [TARGET …]
-                            check the programs for musl, aarch64 and macOS, where this machine has what that takes
+cargo xtask targets [--build PROFILE] [TARGET …]
+                            check the programs for musl, aarch64 and macOS, or build them in a profile (`--build dist x86_64-unknown-linux-musl`), where
+                            this machine has what that takes
 cargo xtask deb [--programs DIR]
                             pack the .deb from the dist profile, or from programs that are built already (installs cargo-deb)
 cargo xtask notices         write THIRD-PARTY.md from the licences of the shipped dependencies
