@@ -352,6 +352,19 @@ fn the_programs_are_hardened_as_distributions_ask() {
     assert!(text.contains("__stack_chk_fail"), "{text}");
 }
 
+/// The loader of glibc reads packed relocations since 2.36.
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn relocations_are_packed_where_the_loader_can_read_them() {
+    let output = std::process::Command::new("getconf").arg("GNU_LIBC_VERSION").output().unwrap();
+    let version = String::from_utf8(output.stdout).unwrap();
+    let minor: u32 = version.trim().rsplit('.').next().unwrap().parse().unwrap();
+    let output =
+        std::process::Command::new("readelf").args(["-Wd", crate::support::PROGRAM]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.contains("(RELR)"), minor >= 36, "{version}: {text}");
+}
+
 /// Rights are granted per job, and actions of others are pinned by commit.
 #[test]
 fn workflows_grant_little_and_pin_their_actions() {
