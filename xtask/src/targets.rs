@@ -6,7 +6,7 @@
 
 use crate::output::say;
 use crate::{python, tools};
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -66,9 +66,9 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     }
     let mut list = Command::new("rustup");
     let installed = tools::output(list.current_dir(tools::root()).args(["target", "list", "--installed"]))
-        .context(
-            "cannot list the installed targets (hint: install rustup, which manages them: https://rustup.rs)",
-        )?;
+        .map_err(|error| {
+            anyhow!("{error:#}\n  hint: install rustup, which manages targets: https://rustup.rs")
+        })?;
     let installed = String::from_utf8_lossy(&installed).into_owned();
     let mut failed = Vec::new();
     for target in TARGETS.iter().filter(|target| names.is_empty() || names.contains(&target.name)) {

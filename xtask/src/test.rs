@@ -37,7 +37,9 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     };
     let mut parts = Parts::default();
     let result = run_parts(&mut parts, thorough, filter);
-    say(&parts)?;
+    if parts.sum().as_secs() > 0 {
+        say(&parts)?;
+    }
     result
 }
 
@@ -133,6 +135,10 @@ impl Parts {
         self.0.push((name, started.elapsed()));
         result
     }
+
+    fn sum(&self) -> Duration {
+        self.0.iter().map(|(_, taken)| *taken).sum()
+    }
 }
 
 impl Display for Parts {
@@ -141,8 +147,7 @@ impl Display for Parts {
         for (name, taken) in self.0.iter().filter(|(_, taken)| taken.as_secs() > 0) {
             writeln!(formatter, "{:>5} s  {name}", taken.as_secs())?;
         }
-        let sum: Duration = self.0.iter().map(|(_, taken)| *taken).sum();
-        write!(formatter, "{:>5} s  together", sum.as_secs())
+        write!(formatter, "{:>5} s  together", self.sum().as_secs())
     }
 }
 
