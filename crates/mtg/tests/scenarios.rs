@@ -40,6 +40,16 @@ fn shared_scenarios_pass() {
 }
 
 #[test]
+fn a_malformed_scenario_fails_alone() {
+    let file = r#"{"scenarios": [{"id": "odd", "actions": 3}, {"id": "empty"}]}"#;
+    let results = run_file(file);
+    let told: Vec<(&str, bool)> = results.iter().map(|result| (result.id.as_str(), result.ok)).collect();
+    assert_eq!(told, [("odd", false), ("empty", true)]);
+    let why = results.first().map(|result| result.why.as_str()).unwrap_or_default();
+    assert!(why.starts_with("cannot read the scenario: "), "{why}");
+}
+
+#[test]
 fn own_scenarios_pass() {
     let results = run_file(include_str!("scenarios.json"));
     assert!(results.len() >= 60);

@@ -113,6 +113,20 @@ impl ScenarioRun {
                     outcome.winner.map_or_else(|| Value::String("draw".to_string()), player_name)
                 }
             },
+            "lost" | "won" => {
+                let player = self.asserted_player(assertion)?;
+                let winner = if assertion.assert == "won" { player } else { player.opponent() };
+                Value::Bool(self.engine.outcome().is_some_and(|outcome| outcome.winner == Some(winner)))
+            }
+            "player_counters" => {
+                let player = self.asserted_player(assertion)?;
+                let kind = parse_counter(assertion.kind.as_deref().unwrap_or("poison"))?;
+                Value::from(state.player(player).counter(kind))
+            }
+            "library_top" => {
+                let library = &state.player(self.asserted_player(assertion)?).library;
+                library.last().map_or(Value::Null, |id| Value::from(self.engine.view().name(*id)))
+            }
             "active" | "active_player" => player_name(state.active),
             "priority" => self.engine.decision().map_or(Value::Null, |decision| player_name(decision.player)),
             "turn" => Value::from(state.turn),
@@ -139,6 +153,8 @@ impl ScenarioRun {
             "power" => Value::from(own.power),
             "toughness" => Value::from(own.toughness),
             "damage" => Value::from(object.damage),
+            "mana_value" => Value::from(view.mana_value(id)),
+            "is_token" => Value::Bool(object.kind == ObjectKind::Token),
             "tapped" => Value::Bool(object.tapped),
             "counters" => {
                 Value::from(object.counter(parse_counter(assertion.kind.as_deref().unwrap_or("+1/+1"))?))

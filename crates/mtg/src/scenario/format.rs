@@ -1,19 +1,39 @@
 //! JSON types of scenario files.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// File of scenarios. Unknown fields (sources, notes) are ignored.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ScenarioFile {
+    #[serde(deserialize_with = "read_scenarios")]
     pub scenarios: Vec<Scenario>,
 }
 
+/// Reads each scenario on its own: one that is malformed fails, and the others are run.
+fn read_scenarios<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Scenario>, D::Error> {
+    let values = Vec::<Value>::deserialize(input)?;
+    Ok(values.into_iter().map(read_scenario).collect())
+}
+
+fn read_scenario(value: Value) -> Scenario {
+    let id = value.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+    Scenario::deserialize(value).unwrap_or_else(|error| Scenario {
+        id,
+        malformed: Some(error.to_string()),
+        ..Scenario::default()
+    })
+}
+
 /// Position, actions and expectations.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub struct Scenario {
+    #[serde(default)]
     pub id: String,
+    /// Why it could not be read.
+    #[serde(skip)]
+    pub malformed: Option<String>,
     #[serde(default)]
     pub title: String,
     #[serde(default)]
@@ -48,6 +68,12 @@ pub struct Side {
     pub life: Option<i32>,
     #[serde(default)]
     pub poison: Option<i32>,
+    /// Counters on the player.
+    #[serde(default)]
+    pub counters: BTreeMap<String, i32>,
+    /// Mana in the pool, by letter.
+    #[serde(default)]
+    pub mana_pool: BTreeMap<String, u16>,
     #[serde(default)]
     pub hand: Vec<Entry>,
     #[serde(default)]
@@ -128,7 +154,7 @@ pub struct ScriptAction {
     #[serde(default)]
     pub play_land: Option<String>,
     #[serde(default)]
-    pub targets: Option<Vec<Value>>,
+    pub targets: Option<OneOrMany<Value>>,
     #[serde(default)]
     pub modes: Option<Value>,
     #[serde(default)]
@@ -148,17 +174,17 @@ pub struct ScriptAction {
     #[serde(default)]
     pub buyback: Option<bool>,
     #[serde(default)]
-    pub sacrifice: Option<Vec<Value>>,
+    pub sacrifice: Option<OneOrMany<Value>>,
     #[serde(default)]
-    pub discard: Option<Vec<Value>>,
+    pub discard: Option<OneOrMany<Value>>,
     #[serde(default)]
-    pub exile: Option<Vec<Value>>,
+    pub exile: Option<OneOrMany<Value>>,
     #[serde(default, rename = "return")]
-    pub return_to_hand: Option<Vec<Value>>,
+    pub return_to_hand: Option<OneOrMany<Value>>,
     #[serde(default)]
-    pub tap: Option<Vec<Value>>,
+    pub tap: Option<OneOrMany<Value>>,
     #[serde(default)]
-    pub convoke: Option<Vec<Value>>,
+    pub convoke: Option<OneOrMany<Value>>,
     #[serde(default)]
     pub attack: Option<Value>,
     #[serde(default)]

@@ -91,6 +91,8 @@ pub enum ScenarioError {
     Mismatch { what: String, expected: String, found: String },
     #[error("the game does not get there")]
     Stuck,
+    #[error("cannot read the scenario: {0}")]
+    Malformed(String),
 }
 
 /// Result of one scenario.
@@ -103,7 +105,10 @@ pub struct ScenarioResult {
 
 /// Runs one scenario.
 pub fn run_scenario(scenario: &Scenario, cards: &dyn CardSource) -> ScenarioResult {
-    let outcome = setup::set_up(scenario, cards).and_then(|mut run| run.play(scenario));
+    let outcome = match &scenario.malformed {
+        Some(reason) => Err(ScenarioError::Malformed(reason.clone())),
+        None => setup::set_up(scenario, cards).and_then(|mut run| run.play(scenario)),
+    };
     match outcome {
         Ok(()) => ScenarioResult { id: scenario.id.clone(), ok: true, why: String::new() },
         Err(error) => ScenarioResult { id: scenario.id.clone(), ok: false, why: error.to_string() },

@@ -4,6 +4,7 @@ use super::format::{CardEntry, Entry, Scenario, Side};
 use super::play::ScenarioRun;
 use super::{CardSource, ScenarioError};
 use crate::ability::{CounterKind, TurnStep, Zone};
+use crate::card::ManaKind;
 use crate::engine::MTGEngine;
 use crate::ids::{ObjectId, PlayerId};
 use crate::state::{GameState, ObjectKind};
@@ -143,6 +144,16 @@ impl Loader<'_> {
         own.life = side.life.unwrap_or(own.life);
         if let Some(poison) = side.poison {
             own.counters.push((CounterKind::Poison, poison));
+        }
+        for (kind, amount) in &side.counters {
+            own.counters.push((parse_counter(kind)?, *amount));
+        }
+        for (letter, amount) in &side.mana_pool {
+            let kind = ManaKind::ALL.into_iter().find(|kind| kind.letter().to_string() == *letter);
+            let kind = kind.ok_or_else(|| ScenarioError::UnknownWord(letter.clone()))?;
+            if let Some(place) = own.mana.get_mut(kind.index()) {
+                *place += amount;
+            }
         }
         Ok(())
     }

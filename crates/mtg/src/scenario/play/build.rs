@@ -1,7 +1,7 @@
 //! Actions of scripts as actions of the engine.
 
 use super::super::ScenarioError;
-use super::super::format::ScriptAction;
+use super::super::format::{OneOrMany, ScriptAction};
 use super::{ScenarioRun, split_number};
 use crate::ability::{Ability, CostPart, Zone};
 use crate::action::{Action, ActivateAction, CastAction, Payment};
@@ -81,7 +81,8 @@ impl ScenarioRun {
                 serde_json::from_value(Value::String(word.to_string())).unwrap_or(CastWay::Alternative)
             }
         };
-        let modes = self.modes(action);
+        let face = self.engine.view().face(card).ok_or_else(|| ScenarioError::NoObject(name.to_string()))?;
+        let modes = modes(action, &face.face.text);
         let kicked = match &action.kicked {
             Some(Value::Bool(kicked)) => u8::from(*kicked),
             Some(Value::Number(times)) => u8::try_from(times.as_u64().unwrap_or(0)).unwrap_or(0),
@@ -90,7 +91,6 @@ impl ScenarioRun {
         let mut context = Context::new(card, player);
         context.x = i32::try_from(action.x.unwrap_or(0)).unwrap_or(0);
         context.kicked = kicked;
-        let face = self.engine.view().face(card).ok_or_else(|| ScenarioError::NoObject(name.to_string()))?;
         let body = spell_body(&face.face);
         let targets = self.targets(&target_specs(&body, &modes), action, &context)?;
         Ok(Action::Cast(CastAction {
@@ -106,17 +106,6 @@ impl ScenarioRun {
         }))
     }
 
-    pub(super) fn modes(&self, action: &ScriptAction) -> Vec<u8> {
-        let number = |value: &Value| value.as_u64().and_then(|number| u8::try_from(number).ok());
-        match action.modes.as_ref().or(action.mode.as_ref()) {
-            Some(Value::Array(list)) => {
-                list.iter().filter_map(number).map(|mode| mode.saturating_sub(1)).collect()
-            }
-            Some(value) => number(value).map(|mode| mode.saturating_sub(1)).into_iter().collect(),
-            None => Vec::new(),
-        }
-    }
-
     /// Spreads named targets over slots; without names, the first legal ones are taken.
     pub(super) fn targets(
         &self,
@@ -125,7 +114,7 @@ impl ScenarioRun {
         context: &Context,
     ) -> Result<Vec<TargetChoice>, ScenarioError> {
         let mut choices = Vec::new();
-        let named = action.targets.clone().unwrap_or_default();
+        let named = action.targets.as_ref().map(OneOrMany::to_vec).unwrap_or_default();
         let mut left: VecDeque<Value> = named.into_iter().collect();
         let mut inner = context.clone();
         for (slot, spec) in specs.iter().enumerate() {
@@ -182,13 +171,15 @@ impl ScenarioRun {
         total: i32,
     ) -> smallvec::SmallVec<[i32; 1]> {
         let given = action.division.as_ref().or(action.divide.as_ref());
+        let named = action.targets.as_ref().map(OneOrMany::to_vec).unwrap_or_default();
         let amount = |entity: &Entity, position: usize| match given {
             Some(Value::Array(list)) => list.get(position).and_then(Value::as_i64),
             Some(Value::Object(map)) => map
                 .iter()
                 .find(|(name, _)| self.entity_matches(*entity, &Value::String((*name).clone())))
                 .and_then(|(_, amount)| amount.as_i64()),
-            _ => None,
+            // A target may carry its part.
+            _ => named.get(position).and_then(|target| target.get("amount")).and_then(Value::as_i64),
         };
         let count = i32::try_from(choice.entities.len()).unwrap_or(1).max(1);
         let mut rest = total;
@@ -222,7 +213,8 @@ impl ScenarioRun {
         };
         let mut context = Context::new(source, player);
         context.x = i32::try_from(action.x.unwrap_or(0)).unwrap_or(0);
-        let modes = self.modes(action);
+        let text = self.engine.view().face(source).map_or("", |face| face.face.text.as_str());
+        let modes = modes(action, text);
         let targets = self.targets(&target_specs(&own.body, &modes), action, &context)?;
         Ok(Action::Activate(ActivateAction {
             source,
@@ -265,7 +257,8 @@ impl ScenarioRun {
                 CostPart::LoyaltyX => text == "-x",
                 _ => false,
             });
-            loyalty || ability.text.to_lowercase().contains(&text)
+            let own = ability.text.replace('~', self.engine.view().name(source)).to_lowercase();
+            loyalty || own.contains(&text) || ability.text.to_lowercase().contains(&text)
         };
         match activated.iter().find(fits) {
             Some(found) => Ok(*found),
@@ -274,5 +267,23 @@ impl ScenarioRun {
                 _ => Err(ScenarioError::NoAbility(text)),
             },
         }
+    }
+}
+
+/// Modes by number from 1, or by words of their text.
+fn modes(action: &ScriptAction, text: &str) -> Vec<u8> {
+    let bullets: Vec<String> = text.split('•').skip(1).map(str::to_lowercase).collect();
+    let mode = |value: &Value| match value {
+        Value::String(words) => {
+            let words = words.to_lowercase();
+            let position = bullets.iter().position(|bullet| bullet.contains(&words))?;
+            u8::try_from(position).ok()
+        }
+        value => value.as_u64().and_then(|number| u8::try_from(number.saturating_sub(1)).ok()),
+    };
+    match action.modes.as_ref().or(action.mode.as_ref()) {
+        Some(Value::Array(list)) => list.iter().filter_map(mode).collect(),
+        Some(value) => mode(value).into_iter().collect(),
+        None => Vec::new(),
     }
 }

@@ -4,7 +4,7 @@ mod answers;
 mod build;
 
 use super::ScenarioError;
-use super::format::{Scenario, ScriptAction};
+use super::format::{OneOrMany, Scenario, ScriptAction};
 use super::setup::{parse_player, parse_step};
 use crate::ability::{TurnStep, Zone};
 use crate::action::Action;
@@ -253,9 +253,13 @@ impl ScenarioRun {
         Err(ScenarioError::NoObject(value.to_string()))
     }
 
-    fn find_objects(&self, values: Option<&Vec<Value>>, zone: Zone) -> Result<Vec<ObjectId>, ScenarioError> {
+    fn find_objects(
+        &self,
+        values: Option<&OneOrMany<Value>>,
+        zone: Zone,
+    ) -> Result<Vec<ObjectId>, ScenarioError> {
         let mut found = Vec::new();
-        for value in values.into_iter().flatten() {
+        for value in &values.map(OneOrMany::to_vec).unwrap_or_default() {
             let zone = if zone == Zone::Battlefield { None } else { Some(zone) };
             let objects = match zone {
                 Some(zone) => self.engine.state().zone_objects(zone),
