@@ -22,6 +22,9 @@ use std::borrow::Cow;
 
 const ALL_COLORS: u8 = 0b01_1111;
 
+/// Creatures that convoke are tapped after lands.
+const CREATURE_RANK: u16 = 8;
+
 /// Mana that one activation adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ManaOption {
@@ -42,7 +45,12 @@ pub(crate) struct ManaSource {
     pub options: SmallVec<[ManaOption; 2]>,
     /// Lands are tapped before creatures.
     pub rank: u8,
+    /// Cards in hand that need one of its colours, by colour bit; see [`Wanted`].
+    pub wanted: Wanted,
 }
+
+/// How many cards in a player's hand need mana of each kind.
+pub(crate) type Wanted = [u8; 6];
 
 /// Where a unit of mana comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +68,9 @@ struct Unit {
     supply: Supply,
     mask: u8,
     generic: bool,
-    rank: u8,
+    rank: u16,
+    /// Cards in hand that need it; fewer are used first among equals.
+    wanted: u8,
 }
 
 /// One mana of this ability.
@@ -141,11 +151,26 @@ fn color_bit(color: Color) -> u8 {
     bit(ManaKind::from(color))
 }
 
+/// Kinds of mana that pay for a symbol, if it needs certain ones.
+fn symbol_mask(symbol: ManaSymbol) -> u8 {
+    match symbol {
+        ManaSymbol::Colored(color) | ManaSymbol::TwoHybrid(color) | ManaSymbol::Phyrexian(color) => {
+            color_bit(color)
+        }
+        ManaSymbol::Hybrid(first, second) | ManaSymbol::HybridPhyrexian(first, second) => {
+            color_bit(first) | color_bit(second)
+        }
+        ManaSymbol::Colorless => bit(ManaKind::Colorless),
+        ManaSymbol::Generic(_) | ManaSymbol::X => 0,
+    }
+}
+
 impl MTGEngine {
     /// Sources of mana that a player can use now.
     pub(crate) fn mana_sources(&self, player: PlayerId) -> Vec<ManaSource> {
         let mut sources = Vec::new();
         let view = self.view();
+        let wanted = self.wanted_mana(player);
         for id in &self.state.battlefield {
             let own = view.characteristics(*id);
             if own.controller != player || !own.has_class(AbilityClass::Mana) {
@@ -163,10 +188,24 @@ impl MTGEngine {
             }
             if !options.is_empty() {
                 let rank = u8::from(own.is_creature()) * 2 + u8::from(!own.is(CardType::Land));
-                sources.push(ManaSource { id: *id, options, rank });
+                sources.push(ManaSource { id: *id, options, rank, wanted });
             }
         }
         sources
+    }
+
+    /// The kinds of mana that the cards in hand need, so that a payment leaves them.
+    fn wanted_mana(&self, player: PlayerId) -> Wanted {
+        let mut wanted = Wanted::default();
+        for card in &self.state.player(player).hand {
+            let cost = self.state.faces.get(self.state.object(*card).face);
+            let Some(cost) = cost.and_then(|face| face.face.mana_cost.as_ref()) else { continue };
+            let mask = cost.symbols.iter().fold(0, |mask, symbol| mask | symbol_mask(*symbol));
+            for (index, count) in wanted.iter_mut().enumerate() {
+                *count += u8::from(mask & (1 << index) != 0);
+            }
+        }
+        wanted
     }
 
     /// Whether a mana ability without a mana cost can be activated now.
@@ -292,7 +331,8 @@ impl MTGEngine {
         let mut units: Vec<Unit> = Vec::new();
         for kind in ManaKind::ALL {
             let amount = own.mana.get(kind.index()).copied().unwrap_or(0);
-            let unit = Unit { supply: Supply::Pool(kind), mask: bit(kind), generic: true, rank: 0 };
+            let unit =
+                Unit { supply: Supply::Pool(kind), mask: bit(kind), generic: true, rank: 0, wanted: 0 };
             units.extend((0..amount).map(|_| unit));
         }
         let mut helpers: SmallVec<[(ObjectId, u8); 4]> = SmallVec::new();
@@ -303,11 +343,23 @@ impl MTGEngine {
             if sources.iter().any(|source| source.id == *id) {
                 helpers.push((*id, mask));
             } else {
-                units.push(Unit { supply: Supply::Creature(*id), mask, generic: true, rank: 6 });
+                units.push(Unit {
+                    supply: Supply::Creature(*id),
+                    mask,
+                    generic: true,
+                    rank: CREATURE_RANK,
+                    wanted: 0,
+                });
             }
         }
         for id in delve {
-            units.push(Unit { supply: Supply::Card(*id), mask: 0, generic: true, rank: 7 });
+            units.push(Unit {
+                supply: Supply::Card(*id),
+                mask: 0,
+                generic: true,
+                rank: CREATURE_RANK + 1,
+                wanted: 0,
+            });
         }
         // More mana than sources could ever give is refused before anything is tried.
         let supply: usize = sources
@@ -350,7 +402,7 @@ impl MTGEngine {
             if planned.iter().any(|known| known.id == *id) {
                 return Err(refusal());
             }
-            planned.push(ManaSource { id: *id, options: smallvec![option], rank: source.rank });
+            planned.push(ManaSource { id: *id, options: smallvec![option], ..source.clone() });
         }
         Ok(Cow::Owned(planned))
     }

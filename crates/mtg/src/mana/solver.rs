@@ -1,6 +1,9 @@
 //! The matching between mana symbols and units of mana.
 
-use super::{ALL_COLORS, ManaNeed, ManaOption, ManaPlan, ManaSource, ManaTap, Supply, Unit, bit, color_bit};
+use super::{
+    ALL_COLORS, ManaNeed, ManaOption, ManaPlan, ManaSource, ManaTap, Supply, Unit, bit, color_bit,
+    symbol_mask,
+};
 use crate::card::{ManaKind, ManaSymbol};
 use crate::ids::ObjectId;
 use smallvec::{SmallVec, smallvec};
@@ -66,6 +69,7 @@ impl Solver<'_> {
                     mask: bit(kind),
                     generic: true,
                     rank: 1,
+                    wanted: 0,
                 }));
                 continue;
             }
@@ -74,13 +78,24 @@ impl Solver<'_> {
             let helper = self.helpers.iter().find(|helper| helper.0 == source.id);
             let mask = own | helper.map_or(0, |helper| helper.1);
             if mask != 0 || helper.is_some() {
-                // Less flexible sources of the same rank are used first.
-                let rank = 1 + source.rank * 8 + u8::try_from(mask.count_ones()).unwrap_or(0);
-                units.push(Unit { supply: Supply::Source(index), mask, generic: true, rank });
+                // Less flexible sources of the same rank, and those that no other card in the hand
+                // needs, are used first.
+                let kinds = u16::try_from(mask.count_ones()).unwrap_or(0);
+                let rank = 1 + u16::from(source.rank) * 8 + kinds;
+                let wanted = self.wanted(source, mask);
+                units.push(Unit { supply: Supply::Source(index), mask, generic: true, rank, wanted });
             }
         }
-        units.sort_by_key(|unit| unit.rank);
+        units.sort_by_key(|unit| (unit.rank / 8, unit.wanted, unit.rank));
         units
+    }
+
+    /// How many cards in hand, without the one that is paid for, need mana of the source.
+    fn wanted(&self, source: &ManaSource, mask: u8) -> u8 {
+        let own = self.need.symbols.iter().fold(0, |own, symbol| own | symbol_mask(*symbol));
+        let counts = source.wanted.iter().enumerate().filter(|(index, _)| mask & (1 << index) != 0);
+        let others = counts.map(|(index, count)| count.saturating_sub(u8::from(own & (1 << index) != 0)));
+        others.max().unwrap_or(0)
     }
 
     /// Tries mana for symbols that leave a choice, then two generic or life.
