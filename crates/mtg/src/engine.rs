@@ -160,6 +160,7 @@ impl MTGEngine {
                 self.start_first_turn();
                 Ok(())
             }
+            Task::BeginInPlay(card, player) => self.begin_in_play(*card, *player),
             Task::BeginTurn(player) => {
                 self.begin_turn(*player);
                 Ok(())

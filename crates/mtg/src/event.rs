@@ -43,6 +43,8 @@ pub(crate) struct MoveEvent {
     pub keywords: SmallVec<[Keyword; 1]>,
     pub cause: MoveCause,
     pub held_by: Option<ObjectId>,
+    /// Whether `held_by` is a link only, and does not bring the card back.
+    pub is_linked: bool,
     /// Controller of the spell or ability that moves it.
     pub by: Option<PlayerId>,
 }
@@ -63,6 +65,7 @@ impl MoveEvent {
             keywords: SmallVec::new(),
             cause: MoveCause::Other,
             held_by: None,
+            is_linked: false,
             by: None,
         }
     }
@@ -264,7 +267,7 @@ impl MTGEngine {
         records.push(record);
     }
 
-    /// Damage is dealt (120.3, 120.4).
+    /// Damage is dealt (120.3); counters and life that it results in are events of their own.
     fn commit_damage(
         &mut self,
         source: ObjectId,
@@ -277,29 +280,21 @@ impl MTGEngine {
             return;
         }
         let own = self.view().characteristics(source).clone();
-        let controller = self.view().controller(source);
         let poisons = own.has(Keyword::Infect);
         let withers = poisons || own.has(Keyword::Wither);
         let hurt = match to {
             Entity::Player(player) => {
-                if poisons {
-                    self.commit_counters(to, CounterKind::Poison, amount, records);
-                } else {
+                if !poisons {
                     self.commit_loss(player, amount, records);
                 }
-                let toxic = if combat { self.toxic(source) } else { 0 };
-                self.commit_counters(to, CounterKind::Poison, toxic, records);
                 self.count(player, TurnStatistic::DamageTaken, amount);
                 player
             }
             Entity::Object(id) => {
-                self.damage_object(id, source, amount, withers, own.has(Keyword::Deathtouch), records);
+                self.damage_object(id, source, amount, withers, own.has(Keyword::Deathtouch));
                 self.view().controller(id)
             }
         };
-        if own.has(Keyword::Lifelink) {
-            self.commit_gain(controller, amount, records);
-        }
         let mut record =
             EventRecord::new(EventKind::Damage).subject(to).other(source).player(hurt).amount(amount);
         record.combat = combat;
@@ -313,7 +308,6 @@ impl MTGEngine {
         amount: i32,
         withers: bool,
         deathtouch: bool,
-        records: &mut Vec<EventRecord>,
     ) {
         let types = self.view().characteristics(id).types;
         if types.contains(CardType::Planeswalker)
@@ -322,12 +316,11 @@ impl MTGEngine {
             let loyalty = object.counter(CounterKind::Loyalty);
             object.add_counters(CounterKind::Loyalty, -amount.min(loyalty));
         }
-        if types.contains(CardType::Creature) {
-            if withers {
-                self.commit_counters(id.into(), CounterKind::MinusOne, amount, records);
-            } else if let Some(object) = self.state.object_mut(id) {
-                object.damage += amount;
-            }
+        if types.contains(CardType::Creature)
+            && !withers
+            && let Some(object) = self.state.object_mut(id)
+        {
+            object.damage += amount;
         }
         if let Some(object) = self.state.object_mut(id) {
             object.deathtouched |= deathtouch;
@@ -338,7 +331,7 @@ impl MTGEngine {
         self.touch();
     }
 
-    fn toxic(&self, source: ObjectId) -> i32 {
+    pub(crate) fn toxic(&self, source: ObjectId) -> i32 {
         let own = self.view().characteristics(source);
         if !own.has_class(AbilityClass::Protection) {
             return 0;
@@ -524,6 +517,12 @@ impl MTGEngine {
             fresh.copy_of = moving.copy_of.or(copy_of);
             fresh.timestamp = timestamp;
             fresh.held_by = moving.held_by;
+            if moving.held_by.is_some() && object.zone == Zone::Hand {
+                fresh.flags |= ObjectFlag::FromHand.bit();
+            }
+            if moving.is_linked {
+                fresh.flags |= ObjectFlag::Linked.bit();
+            }
             if object.kind == ObjectKind::SpellCopy && moving.to == Zone::Battlefield {
                 fresh.kind = ObjectKind::Token;
             }

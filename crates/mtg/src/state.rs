@@ -122,6 +122,10 @@ pub enum ObjectFlag {
     Revealed,
     Haste,
     Dashed,
+    /// Exiled by a linked ability: it stays when what exiled it leaves.
+    Linked,
+    /// Exiled from a hand until something leaves: it returns there (610.3).
+    FromHand,
 }
 
 impl ObjectFlag {
@@ -488,6 +492,13 @@ impl GameState {
             Some(object) if object.id == id => object,
             _ => &NO_OBJECT,
         }
+    }
+
+    /// The card that had this id until its last move, if it is still in a zone. What an effect
+    /// moved out of a graveyard or hand is known by what it is now (400.7j).
+    pub(crate) fn moved_card(&self, id: ObjectId) -> Option<&Object> {
+        let object = self.objects.get(id.slot())?;
+        (object.id == id.next_version() && object.kind == ObjectKind::Card).then_some(&**object)
     }
 
     pub fn object_mut(&mut self, id: ObjectId) -> Option<&mut Object> {

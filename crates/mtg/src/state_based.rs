@@ -8,7 +8,7 @@ use crate::decision::{Decision, DecisionKind};
 use crate::engine::{Flow, MTGEngine};
 use crate::event::{Event, MoveCause, MoveEvent};
 use crate::ids::{Entity, ObjectId, PlayerId};
-use crate::state::{EndReason, ObjectKind, Outcome};
+use crate::state::{EndReason, ObjectFlag, ObjectKind, Outcome};
 
 /// Poison counters that lose the game (704.5c).
 const LETHAL_POISON: i32 = 10;
@@ -32,13 +32,17 @@ impl MTGEngine {
         }
         for card in self.state.exile.clone() {
             let object = self.state.object(card);
-            if object.held_by.is_some_and(|holder| !self.state.is_on_battlefield(holder)) {
+            if !object.has_flag(ObjectFlag::Linked)
+                && object.held_by.is_some_and(|holder| !self.state.is_on_battlefield(holder))
+            {
                 // "Until this leaves the battlefield" (610.3).
-                events.push(Event::Move(MoveEvent::new(card, Zone::Battlefield)));
+                let zone = if object.has_flag(ObjectFlag::FromHand) { Zone::Hand } else { Zone::Battlefield };
+                events.push(Event::Move(MoveEvent::new(card, zone)));
             }
         }
         let had_events = !events.is_empty();
         self.apply(events)?;
+        self.forget_deathtouch();
         let ceased = self.remove_tokens();
         for id in &loose {
             if let Some(object) = self.state.object_mut(*id) {
@@ -55,6 +59,17 @@ impl MTGEngine {
             self.touch();
         }
         Ok(had_events || ceased || !loose.is_empty() || !pairs.is_empty())
+    }
+
+    /// Damage with deathtouch counts until state-based actions have been checked (704.5h).
+    fn forget_deathtouch(&mut self) {
+        for id in self.state.battlefield.clone() {
+            if self.state.object(id).deathtouched
+                && let Some(object) = self.state.object_mut(id)
+            {
+                object.deathtouched = false;
+            }
+        }
     }
 
     fn check_players(&mut self) -> bool {
@@ -107,7 +122,7 @@ impl MTGEngine {
                 events.push(buried(id));
                 return;
             }
-            let lethal = object.damage >= own.toughness || (object.deathtouched && object.damage > 0);
+            let lethal = object.damage >= own.toughness || object.deathtouched;
             if lethal && !own.has(Keyword::Indestructible) {
                 events.push(Event::Destroy { object: id, regenerate: true });
                 return;

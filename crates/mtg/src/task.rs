@@ -19,6 +19,8 @@ pub enum Task {
     /// Cards to put on the bottom, by player.
     Bottom(PlayerId, u8),
     StartFirstTurn,
+    /// A card of the opening hand that may begin the game on the battlefield (103.6a).
+    BeginInPlay(ObjectId, PlayerId),
     BeginTurn(PlayerId),
     BeginStep(TurnStep),
     DeclareAttackers,

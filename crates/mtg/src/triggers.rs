@@ -1,6 +1,6 @@
 //! Triggered abilities: what triggers, in which order, with which targets (603).
 
-use crate::ability::{Ability, EventPattern, Filter, TriggeredAbility, Zone};
+use crate::ability::{Ability, EventPattern, Filter, PlayerRule, TriggeredAbility, Zone};
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{Choosable, Decision, DecisionKind};
 use crate::engine::{Flow, MTGEngine};
@@ -10,9 +10,16 @@ use crate::state::{PendingTrigger, StackItem};
 use crate::task::Task;
 use smallvec::SmallVec;
 
+/// Whether an object enters the battlefield.
+fn is_entry(record: &EventRecord) -> bool {
+    record.kind == EventKind::ZoneChange && record.to == Some(Zone::Battlefield)
+}
+
 impl MTGEngine {
     /// Lets abilities trigger on events that happened together.
     pub(crate) fn collect_triggers(&mut self, before: &Projection, records: &[EventRecord]) {
+        let silenced = self.silence_entries(records);
+        let records = silenced.as_deref().unwrap_or(records);
         let bits = records.iter().fold(0, |bits, record| bits | record.kind.bit());
         let mut found: Vec<PendingTrigger> = Vec::new();
         let after = self.shared_projection();
@@ -29,7 +36,43 @@ impl MTGEngine {
         }
         self.collect_elsewhere(records, bits, &mut found);
         self.collect_delayed(records, &mut found);
+        self.repeat_entries(&mut found);
         self.state.triggers.extend(found);
+    }
+
+    /// The events without creatures that enter, if those cause no ability to trigger.
+    fn silence_entries(&self, records: &[EventRecord]) -> Option<Vec<EventRecord>> {
+        let is_silenced =
+            self.projection().rules.iter().any(|(_, rule, _)| *rule == PlayerRule::NoEnterTriggers);
+        if !is_silenced {
+            return None;
+        }
+        let is_heard = |record: &&EventRecord| {
+            !is_entry(record)
+                || !record
+                    .subject
+                    .and_then(Entity::object)
+                    .is_some_and(|id| self.view().characteristics(id).is_creature())
+        };
+        Some(records.iter().filter(is_heard).cloned().collect())
+    }
+
+    /// Abilities that trigger an additional time because of what enters.
+    fn repeat_entries(&self, found: &mut Vec<PendingTrigger>) {
+        let rules = &self.projection().rules;
+        for (player, rule, source) in rules {
+            let PlayerRule::ExtraEnterTriggers(filter) = rule else { continue };
+            let context = Context::new(*source, *player);
+            let is_repeated = |trigger: &&PendingTrigger| {
+                is_entry(&trigger.event)
+                    && trigger.controller == *player
+                    && trigger.context.is_none()
+                    && self.state.is_on_battlefield(trigger.source)
+                    && trigger.event.subject.is_some_and(|it| self.view().matches(filter, it, &context))
+            };
+            let more: Vec<PendingTrigger> = found.iter().filter(is_repeated).cloned().collect();
+            found.extend(more);
+        }
     }
 
     fn collect_from(

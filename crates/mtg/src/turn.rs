@@ -1,6 +1,6 @@
 //! Turn structure, priority and the beginning of the game (103, 117, 500 to 514).
 
-use crate::ability::{CounterKind, Duration, PlayerRule, TurnStep};
+use crate::ability::{Ability, CounterKind, Duration, PlayerRule, TurnStep};
 use crate::characteristics::RuleFlag;
 use crate::context::{EventKind, EventRecord};
 use crate::decision::{Decision, DecisionKind, OptionLabel};
@@ -477,5 +477,21 @@ impl MTGEngine {
 
     pub(crate) fn start_first_turn(&mut self) {
         self.state.tasks.push(Task::BeginTurn(self.state.starting_player));
+        for player in self.state.turn_order().into_iter().rev() {
+            for card in self.state.player(player).hand.clone() {
+                let face = self.state.faces.get(self.state.object(card).face);
+                if face.is_some_and(|face| face.face.abilities.contains(&Ability::BeginsInPlay)) {
+                    self.state.tasks.push(Task::BeginInPlay(card, player));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn begin_in_play(&mut self, card: ObjectId, player: PlayerId) -> Flow<()> {
+        let labels = [OptionLabel::Accept, OptionLabel::Decline];
+        if self.choose_label(player, DecisionKind::May, Some(card), labels)? {
+            self.apply(vec![Event::Move(MoveEvent::new(card, crate::ability::Zone::Battlefield))])?;
+        }
+        Ok(())
     }
 }

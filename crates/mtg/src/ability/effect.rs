@@ -199,6 +199,10 @@ pub enum Effect {
     ExileUntilLeaves {
         what: Selector,
     },
+    /// Exile with a link to the source, whose other ability names "the exiled card" (607.2a).
+    ExileLinked {
+        what: Selector,
+    },
     /// Moves objects ("return to hand", "put onto the battlefield").
     Move {
         what: Selector,
@@ -512,6 +516,8 @@ pub enum PlayPermission {
     Normal,
     Free,
     AnyMana,
+    /// As with flashback for its mana cost (702.34a).
+    Flashback,
 }
 
 /// Token to create (111).

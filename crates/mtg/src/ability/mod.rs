@@ -134,6 +134,8 @@ pub enum Ability {
     /// "Cast this spell only ..." or "This spell can't be countered" and the like.
     CastRestriction(Condition),
     CantBeCountered,
+    /// "If this card is in your opening hand, you may begin the game with it on the battlefield" (103.6a).
+    BeginsInPlay,
 }
 
 /// Targets, instructions and modes of a spell or ability.

@@ -32,6 +32,8 @@ pub enum Selector {
     Attached,
     /// Player, card or object chosen as the source entered ("the chosen player").
     ChosenPlayer,
+    /// Cards that a linked ability of the source exiled (607.2a).
+    Linked,
     /// What paid a cost: sacrificed, discarded or exiled objects, in the order of payment.
     Paid,
     Controller(Box<Selector>),

@@ -162,8 +162,15 @@ pub enum PlayerRule {
     KeepMana(Color),
     DamageCantBePrevented,
     CantSearch,
-    /// Triggered abilities of permanents that match do not trigger because of entering creatures.
+    /// Creatures entering do not cause abilities to trigger.
     NoEnterTriggers,
+    /// Abilities of the player's permanents that trigger because such an object enters trigger once more.
+    ExtraEnterTriggers(Filter),
+    /// No more creatures than this can attack, or block, each combat.
+    MaxAttackers(u8),
+    MaxBlockers(u8),
+    /// No more creatures than this can attack the player each combat.
+    MaxAttackersHere(u8),
     /// Damage from sources that match would be dealt as life loss and so on.
     HandRevealed,
 }

@@ -180,6 +180,10 @@ impl MTGEngine {
             CastWay::Flashback => keyword(graveyard, &|keyword| match keyword {
                 KeywordAbility::Flashback(cost) => Some(cost.clone()),
                 _ => None,
+            })
+            .or_else(|| {
+                let gained = permission == Some(PlayPermission::Flashback);
+                face.mana_cost.clone().filter(|_| gained).map(Cost::mana)
             }),
             CastWay::Escape => keyword(graveyard, &|keyword| match keyword {
                 KeywordAbility::Escape { cost, exile } => {

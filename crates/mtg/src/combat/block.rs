@@ -1,6 +1,6 @@
 //! Declaration of blockers (509).
 
-use crate::ability::{Ability, Filter, Keyword, KeywordAbility, Restriction};
+use crate::ability::{Ability, Filter, Keyword, KeywordAbility, PlayerRule, Restriction};
 use crate::card::CardType;
 use crate::characteristics::{AbilityClass, RuleFlag};
 use crate::context::{Context, EventKind, EventRecord};
@@ -177,6 +177,13 @@ impl MTGEngine {
             {
                 return Err(Refusal::new("509.1b", RefusalReason::BlockerCount));
             }
+        }
+        let most = self.combatant_limit(|rule| match rule {
+            PlayerRule::MaxBlockers(most) => Some(*most),
+            _ => None,
+        });
+        if blockers.len() > most {
+            return Err(Refusal::new("509.1b", RefusalReason::BlockerCount));
         }
         if let [alone] = blockers.as_slice()
             && self.view().characteristics(*alone).has_rule(RuleFlag::CantBlockAlone)

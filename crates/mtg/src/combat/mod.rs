@@ -7,7 +7,7 @@
 mod block;
 mod damage;
 
-use crate::ability::{Cost, Keyword, Restriction, TurnStatistic};
+use crate::ability::{Cost, Keyword, PlayerRule, Restriction, TurnStatistic};
 use crate::card::CardType;
 use crate::characteristics::RuleFlag;
 use crate::context::{Context, EventKind, EventRecord};
@@ -107,12 +107,32 @@ impl MTGEngine {
                 return Err(Refusal::new("508.1c", RefusalReason::CannotAttackAlone));
             }
         }
+        self.check_attacker_count(attack)?;
         self.plan_attack_cost(player, attack)?;
         let obeyed = attack.iter().filter(|(id, _)| self.must_attack(*id)).count();
         if obeyed < self.most_required_attackers(player) {
             return Err(Refusal::new("508.1d", RefusalReason::RequirementIgnored));
         }
         Ok(())
+    }
+
+    /// "No more than two creatures can attack each combat" (508.1c).
+    fn check_attacker_count(&self, attack: &[(ObjectId, Entity)]) -> Result<(), Refusal> {
+        let is_exceeded = self.projection().rules.iter().any(|(who, rule, _)| match rule {
+            PlayerRule::MaxAttackers(most) => attack.len() > usize::from(*most),
+            PlayerRule::MaxAttackersHere(most) => {
+                let here = attack.iter().filter(|(_, defender)| *defender == Entity::Player(*who));
+                here.count() > usize::from(*most)
+            }
+            _ => false,
+        });
+        if is_exceeded { Err(Refusal::new("508.1c", RefusalReason::CannotAttack)) } else { Ok(()) }
+    }
+
+    /// The most creatures that can attack or block in one combat, if a rule limits them.
+    pub(super) fn combatant_limit(&self, limit: impl Fn(&PlayerRule) -> Option<u8>) -> usize {
+        let limits = self.projection().rules.iter().filter_map(|(_, rule, _)| limit(rule));
+        limits.min().map_or(usize::MAX, usize::from)
     }
 
     fn must_attack(&self, id: ObjectId) -> bool {
@@ -139,7 +159,11 @@ impl MTGEngine {
             let own = self.view().characteristics(**id);
             own.has_rule(RuleFlag::MustAttack) && !(alone && own.has_rule(RuleFlag::CantAttackAlone))
         });
-        bound.count()
+        let most = self.combatant_limit(|rule| match rule {
+            PlayerRule::MaxAttackers(most) | PlayerRule::MaxAttackersHere(most) => Some(*most),
+            _ => None,
+        });
+        bound.count().min(most)
     }
 
     fn plan_attack_cost(
@@ -234,6 +258,7 @@ impl MTGEngine {
         let bound = able.iter().copied().filter(|id| self.must_attack(*id));
         let mut attack: Vec<(ObjectId, Entity)> =
             bound.filter_map(|id| free(id).map(|defender| (id, defender))).collect();
+        attack.truncate(self.most_required_attackers(player).max(1));
         if self.check_attack(player, &attack).is_err() {
             // A creature that cannot attack alone takes another one along.
             let partner = able.into_iter().find(|id| !attack.iter().any(|entry| entry.0 == *id));

@@ -24,7 +24,14 @@ impl MTGEngine {
         match effect {
             Effect::Continuous { affected, changes, until } => {
                 let affected = self.pick_selector(affected, context)?;
-                self.add_continuous(&affected, changes, *until, context);
+                let mut inner = context.clone();
+                if changes.contains(&Change::ProtectionFromChosenColor)
+                    && context.color.or(self.view().object(context.source).chosen.color).is_none()
+                {
+                    let kind = crate::ability::ChoiceKind::Color;
+                    inner.color = self.choose_value(context.controller, &kind, context.source)?.color;
+                }
+                self.add_continuous(&affected, changes, *until, &inner);
                 Ok(EffectResult::entities(affected))
             }
             Effect::PlayerRule { who, rule, until } => {

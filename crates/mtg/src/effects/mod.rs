@@ -275,7 +275,9 @@ impl MTGEngine {
                 }
             }
             Effect::LoseGame { who } => {
-                let players = self.players_of(who, context);
+                let mut players = self.players_of(who, context);
+                let cant = |rule: &crate::ability::PlayerRule| *rule == crate::ability::PlayerRule::CantLose;
+                players.retain(|player| !self.has_rule(*player, cant));
                 let winner = match players.as_slice() {
                     [player] => Some(player.opponent()),
                     [] => return Ok(EffectResult::default()),

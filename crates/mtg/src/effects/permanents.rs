@@ -41,6 +41,16 @@ impl MTGEngine {
                     moving
                 })
             }
+            Effect::ExileLinked { what } => {
+                let what = self.pick_selector(what, context)?;
+                let source = context.source;
+                self.move_all(&what, context, |id| {
+                    let mut moving = MoveEvent::new(id, Zone::Exile);
+                    moving.held_by = Some(source);
+                    moving.is_linked = true;
+                    moving
+                })
+            }
             Effect::Move { what, to } => {
                 let what = self.pick_selector(what, context)?;
                 let objects = self.follow(&what, context);

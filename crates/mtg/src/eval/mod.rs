@@ -54,7 +54,11 @@ impl<'a> View<'a> {
         }
         let object = self.state.object(id);
         if object.is_gone() {
-            return self.state.snapshot(id).map_or(&NO_CHARACTERISTICS, |snapshot| &snapshot.characteristics);
+            if let Some(snapshot) = self.state.snapshot(id) {
+                return &snapshot.characteristics;
+            }
+            let moved = self.state.moved_card(id);
+            return moved.map_or(&NO_CHARACTERISTICS, |moved| self.characteristics(moved.id));
         }
         self.state.faces.get(object.shown_face()).map_or(&NO_CHARACTERISTICS, |face| &face.base)
     }
@@ -63,10 +67,11 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn object(&self, id: ObjectId) -> &'a Object {
         let object = self.state.object(id);
-        if object.is_gone()
-            && let Some(snapshot) = self.state.snapshot(id)
-        {
-            return &snapshot.object;
+        if object.is_gone() {
+            if let Some(snapshot) = self.state.snapshot(id) {
+                return &snapshot.object;
+            }
+            return self.state.moved_card(id).unwrap_or(object);
         }
         object
     }
@@ -414,6 +419,13 @@ impl<'a> View<'a> {
             Selector::Attached => self.object(context.source).attached_to.into_iter().collect(),
             Selector::ChosenPlayer => {
                 self.object(context.source).chosen.player.map(Entity::Player).into_iter().collect()
+            }
+            Selector::Linked => {
+                let linked = |id: &ObjectId| {
+                    let object = self.state.object(*id);
+                    object.held_by == Some(context.source) && object.has_flag(ObjectFlag::Linked)
+                };
+                self.state.exile.iter().copied().filter(linked).map(Entity::Object).collect()
             }
             Selector::Paid => context.paid.iter().copied().map(Entity::Object).collect(),
             Selector::Controller(of) => self.map_players(of, context, View::controller),

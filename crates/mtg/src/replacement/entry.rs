@@ -201,6 +201,7 @@ impl MTGEngine {
                     continue;
                 }
                 match &replacement.action {
+                    ReplacementAction::Skip => amount = 0,
                     ReplacementAction::Multiply(factor) => amount *= i32::from(*factor),
                     ReplacementAction::Add(more) => amount += self.view().amount(more, &context),
                     _ => {}

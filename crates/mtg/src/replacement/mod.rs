@@ -7,7 +7,8 @@
 mod entry;
 
 use crate::ability::{
-    Ability, Cost, CounterKind, Filter, Instruction, Replacement, ReplacementAction, ReplacementPattern, Zone,
+    Ability, Cost, CounterKind, Filter, Instruction, Keyword, Replacement, ReplacementAction,
+    ReplacementPattern, Zone,
 };
 use crate::card::Subtype;
 use crate::characteristics::AbilityClass;
@@ -49,8 +50,11 @@ impl MTGEngine {
         let mut settlement = Settlement::default();
         let mut settled = Vec::with_capacity(events.len());
         for event in events {
-            if let Some(event) = self.replace_event(event, &mut settlement)? {
-                settled.push(event);
+            let Some(event) = self.replace_event(event, &mut settlement)? else { continue };
+            let results = self.damage_results(&event);
+            settled.push(event);
+            for result in results {
+                settled.extend(self.replace_event(result, &mut settlement)?);
             }
         }
         for (number, amount) in settlement.used {
@@ -68,6 +72,33 @@ impl MTGEngine {
             self.defer(frame);
         }
         Ok(settled)
+    }
+
+    /// Counters and life that damage results in, which effects can replace in turn (120.4b).
+    fn damage_results(&self, event: &Event) -> SmallVec<[Event; 2]> {
+        let mut results = SmallVec::new();
+        let Event::Damage { source, to, amount, combat } = *event else { return results };
+        let own = self.view().characteristics(source);
+        let poisons = own.has(Keyword::Infect);
+        match to {
+            Entity::Player(_) => {
+                let toxic = if combat { self.toxic(source) } else { 0 };
+                let amount = toxic + if poisons { amount } else { 0 };
+                if amount > 0 {
+                    results.push(Event::Counters { on: to, kind: CounterKind::Poison, amount });
+                }
+            }
+            Entity::Object(id) => {
+                let withers = poisons || own.has(Keyword::Wither);
+                if withers && self.view().characteristics(id).is_creature() {
+                    results.push(Event::Counters { on: to, kind: CounterKind::MinusOne, amount });
+                }
+            }
+        }
+        if own.has(Keyword::Lifelink) {
+            results.push(Event::GainLife { player: self.view().controller(source), amount });
+        }
+        results
     }
 
     fn replace_event(&mut self, event: Event, settlement: &mut Settlement) -> Flow<Option<Event>> {
@@ -97,6 +128,7 @@ impl MTGEngine {
                 for entry in &mut moving.counters {
                     entry.1 = self.replaced_counters(moving.object, controller, entry.0, entry.1);
                 }
+                moving.counters.retain(|entry| entry.1 > 0);
                 Ok(Some(Event::Move(moving)))
             }
             other => Ok(Some(other)),
