@@ -4,7 +4,7 @@ use super::facts::CardFacts;
 use super::grammar::{ParagraphError, parse_paragraph, print_paragraph};
 use super::normalise::normalise;
 use super::overrides::find_override;
-use crate::ability::Ability;
+use crate::ability::{Ability, Effect, Instruction, Selector};
 use crate::card::{CardFace, CardType, Color, ColorSet, ManaCost, Subtype, Supertype};
 use serde::Serialize;
 use thiserror::Error;
@@ -51,11 +51,13 @@ pub fn compile(facts: &CardFacts) -> Result<CardFace, Decline> {
     let lines = normalise(facts);
     if let Some(abilities) = overridden(&lines.join("\n"), is_spell)? {
         face.abilities = abilities;
+        name_abilities(&mut face.abilities, None);
         return Ok(face);
     }
     let mut spell_lines: Vec<String> = Vec::new();
     for line in lines {
-        let abilities = read_line(&line, is_spell)?;
+        let mut abilities = read_line(&line, is_spell)?;
+        name_abilities(&mut abilities, Some(&line));
         if matches!(abilities.as_slice(), [Ability::Spell(_)]) {
             spell_lines.push(line);
         } else {
@@ -66,7 +68,58 @@ pub fn compile(facts: &CardFacts) -> Result<CardFace, Decline> {
     if !spell_lines.is_empty() {
         face.abilities.extend(read_line(&spell_lines.join(" "), is_spell)?);
     }
+    link_exile(&mut face.abilities);
     Ok(face)
+}
+
+/// The text of one ability in normal form, if the grammar can print it.
+pub(crate) fn print_ability(ability: &Ability) -> Option<String> {
+    print_paragraph(&vec![ability.clone()], false, None)
+}
+
+/// Gives activated abilities the text by which they are named: their line, or what is printed.
+fn name_abilities(abilities: &mut [Ability], line: Option<&str>) {
+    let is_single = abilities.len() == 1;
+    for ability in abilities {
+        let printed = match line.filter(|_| is_single) {
+            Some(line) => Some(line.to_owned()),
+            None => print_ability(ability),
+        };
+        if let Ability::Activated(activated) = ability
+            && activated.text.is_empty()
+        {
+            activated.text = printed.unwrap_or_default();
+        }
+    }
+}
+
+/// "Exile target creature" with "return the exiled card" in another ability is one pair (607.2a).
+fn link_exile(abilities: &mut [Ability]) {
+    let names_link =
+        |ability: &Ability| match ability {
+            Ability::Triggered(triggered) => triggered.body.effects.iter().any(|instruction| {
+                matches!(&instruction.effect, Effect::Move { what: Selector::Linked, .. })
+            }),
+            _ => false,
+        };
+    if !abilities.iter().any(names_link) {
+        return;
+    }
+    for ability in abilities {
+        if let Ability::Triggered(triggered) = ability {
+            triggered.body.effects.iter_mut().for_each(link_instruction);
+        }
+    }
+}
+
+fn link_instruction(instruction: &mut Instruction) {
+    match &mut instruction.effect {
+        Effect::Exile { what } => instruction.effect = Effect::ExileLinked { what: what.clone() },
+        Effect::May { then, .. } | Effect::MayPay { then, .. } | Effect::If { then, .. } => {
+            then.iter_mut().for_each(link_instruction);
+        }
+        _ => {}
+    }
 }
 
 /// The abilities that an override gives for the text.
@@ -141,7 +194,7 @@ fn compile_facts(facts: &CardFacts) -> Result<CardFace, Decline> {
 fn compile_number(text: Option<&str>) -> Result<Option<i32>, Decline> {
     match text {
         None => Ok(None),
-        Some("*") => Ok(Some(0)),
+        Some("*" | "1+*") => Ok(Some(0)),
         Some(text) => text
             .parse()
             .map(Some)

@@ -7,6 +7,7 @@ mod normalise;
 mod overrides;
 mod pool;
 
+pub(crate) use compile::print_ability;
 pub use compile::{Decline, DeclineReason, compile};
 pub use facts::{CardFacts, fold_name};
 pub use normalise::normalise;

@@ -302,6 +302,28 @@ impl MTGEngine {
         }
     }
 
+    /// The text of an activated ability with the name of its source.
+    #[must_use]
+    pub fn ability_text(&self, source: ObjectId, reference: AbilityRef) -> String {
+        let name = self.view().name(source);
+        let ability = self.ability(reference);
+        let known = match ability {
+            Some(Ability::Activated(activated)) => activated.text.trim_end_matches('.'),
+            _ => "",
+        };
+        if !known.is_empty() {
+            return known.replace('~', name);
+        }
+        let printed = ability.and_then(crate::cards::print_ability).unwrap_or_default();
+        if printed.is_empty() {
+            // A meaning that the grammar cannot print is named by its place on the card.
+            let abilities = &self.view().characteristics(source).abilities;
+            let place = abilities.iter().position(|known| *known == reference).map_or(1, |place| place + 1);
+            return format!("ability {place}");
+        }
+        printed.trim_end_matches('.').replace('~', name)
+    }
+
     /// What an action does, in a few words.
     #[must_use]
     pub fn label(&self, action: &Action) -> String {
@@ -323,15 +345,9 @@ impl MTGEngine {
                 format!("cast {}{kicked}{x}{}", self.view().name(cast.card), targets(&cast.targets))
             }
             Action::Activate(activate) => {
-                let text = match self.ability(activate.ability) {
-                    Some(Ability::Activated(ability)) => ability.text.as_str(),
-                    _ => "",
-                };
-                format!(
-                    "activate {}: {text}{}",
-                    self.view().name(activate.source),
-                    targets(&activate.targets)
-                )
+                let name = self.view().name(activate.source);
+                let text = self.ability_text(activate.source, activate.ability);
+                format!("activate {name}: {text}{}", targets(&activate.targets))
             }
         }
     }

@@ -1,6 +1,5 @@
 //! The wire shape of the contract.
 
-use crate::ability::Ability;
 use crate::action::Action;
 use crate::context::TargetChoice;
 use crate::decision::{Choosable, DecisionKind};
@@ -126,10 +125,7 @@ impl MTGEngine {
                             instance_id: activate.source,
                             name: self.view().name(activate.source).to_string(),
                             ability: activate.ability,
-                            text: match self.ability(activate.ability) {
-                                Some(Ability::Activated(ability)) => ability.text.clone(),
-                                _ => String::new(),
-                            },
+                            text: self.ability_text(activate.source, activate.ability),
                             targets: vec![flat(&activate.targets)],
                         }),
                     }
