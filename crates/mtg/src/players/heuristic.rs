@@ -23,7 +23,7 @@ const MAX_FOLLOWED: usize = 60;
 const MAX_CANDIDATES: usize = 40;
 
 /// Gain that an action must have over passing, so that no ability is used for nothing.
-const MIN_GAIN: f64 = 0.15;
+pub(super) const MIN_GAIN: f64 = 0.15;
 
 /// Numbers of lands that make an opening hand of seven good.
 const GOOD_HAND_LANDS: std::ops::RangeInclusive<usize> = 2..=5;

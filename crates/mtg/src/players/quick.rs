@@ -2,6 +2,7 @@
 //! what a player tries.
 
 use super::evaluation::creature_value;
+use super::heuristic::{MIN_GAIN, try_answer};
 use crate::ability::{Ability, Amount, Body, Change, Effect, Instruction, Keyword, Restriction, Selector};
 use crate::action::Action;
 use crate::card::CardType;
@@ -10,33 +11,74 @@ use crate::context::TargetChoice;
 use crate::decision::{Answer, Choosable, Decision, DecisionKind};
 use crate::engine::MTGEngine;
 use crate::ids::{Entity, ObjectId, PlayerId};
-use crate::rng::RandomStream;
 
-/// Rollouts take another action than the best in so many of 100 cases.
-const SURPRISE_PERCENT: usize = 10;
+/// Actions that a rollout tries before it takes one.
+const TRIED_ACTIONS: usize = 3;
 
-/// Answer for rollouts.
-pub(super) fn quick_answer(engine: &MTGEngine, decision: &Decision, random: &mut RandomStream) -> Answer {
+/// Answer for rollouts: the heuristic player's, with few candidates and nothing in response.
+pub(super) fn light_answer(engine: &MTGEngine, decision: &Decision) -> Answer {
     match decision.kind {
-        DecisionKind::Priority => Answer::Action(Box::new(quick_action(engine, decision.player, random))),
-        DecisionKind::DeclareAttackers => Answer::Attack(quick_attack(engine, decision.player)),
+        DecisionKind::Priority => Answer::Action(Box::new(light_action(engine, decision))),
+        DecisionKind::DeclareAttackers => Answer::Attack(light_attack(engine, decision)),
         DecisionKind::DeclareBlockers => Answer::Block(quick_block(engine, decision.player)),
         _ => default_answer(engine, decision),
     }
 }
 
-/// The land, then the most expensive spell; at other times nothing.
-fn quick_action(engine: &MTGEngine, player: PlayerId, random: &mut RandomStream) -> Action {
-    let own_main = engine.is_sorcery_time(player);
-    if !own_main && random.below(100) >= SURPRISE_PERCENT {
+/// The land, then the best of the few most promising actions; at other times nothing.
+fn light_action(engine: &MTGEngine, decision: &Decision) -> Action {
+    let player = decision.player;
+    if !engine.is_sorcery_time(player) {
         return Action::Pass;
     }
-    let mut best = (0, Action::Pass);
-    for action in engine.list_actions(player) {
-        let spread = i32::try_from(random.below(SURPRISE_PERCENT)).unwrap_or(0);
-        let score = action_score(engine, player, &action) * 10 + spread;
-        if score > best.0 {
-            best = (score, action);
+    let mut scored: Vec<(i32, Action)> = engine
+        .list_actions(player)
+        .into_iter()
+        .map(|action| (action_score(engine, player, &action), action))
+        .filter(|(score, _)| *score > 0)
+        .collect();
+    // The sort is stable: equal actions stay in the order of the list.
+    scored.sort_by_key(|(score, _)| -score);
+    if let Some((_, Action::PlayLand { card })) = scored.first() {
+        return Action::PlayLand { card: *card };
+    }
+    if scored.is_empty() {
+        return Action::Pass;
+    }
+    let value = |action: &Action| {
+        let answer = Answer::Action(Box::new(action.clone()));
+        try_answer(engine, decision, &answer).unwrap_or(f64::NEG_INFINITY)
+    };
+    let mut best = (value(&Action::Pass) + MIN_GAIN, Action::Pass);
+    for (_, action) in scored.into_iter().take(TRIED_ACTIONS) {
+        let known = value(&action);
+        if known > best.0 {
+            best = (known, action);
+        }
+    }
+    best.1
+}
+
+/// The simple attack, or all, or as few as possible.
+fn light_attack(engine: &MTGEngine, decision: &Decision) -> Vec<(ObjectId, Entity)> {
+    let player = decision.player;
+    let target = Entity::Player(player.opponent());
+    let everyone: Vec<(ObjectId, Entity)> =
+        engine.possible_attackers(player).into_iter().map(|id| (id, target)).collect();
+    let mut attacks = vec![quick_attack(engine, player)];
+    for other in [everyone, engine.required_attack(player)] {
+        if !attacks.contains(&other) {
+            attacks.push(other);
+        }
+    }
+    if attacks.len() == 1 {
+        return attacks.swap_remove(0);
+    }
+    let mut best = (f64::NEG_INFINITY, Vec::new());
+    for attack in attacks {
+        let value = try_answer(engine, decision, &Answer::Attack(attack.clone()));
+        if let Some(value) = value.filter(|value| *value > best.0) {
+            best = (value, attack);
         }
     }
     best.1
@@ -132,9 +174,10 @@ fn effect_harm(effect: &Effect) -> i32 {
         Effect::DealDividedDamage { .. } => 2,
         Effect::LoseLife { who, .. } | Effect::Mill { who, .. } | Effect::DiscardHand { who } => harm(who, 2),
         Effect::Discard { who, .. } | Effect::Sacrifice { who, .. } => harm(who, 2),
-        Effect::Destroy { what, .. } | Effect::Exile { what } | Effect::ExileUntilLeaves { what } => {
-            harm(what, 3)
-        }
+        Effect::Destroy { what, .. }
+        | Effect::Exile { what }
+        | Effect::ExileUntilLeaves { what }
+        | Effect::ExileLinked { what } => harm(what, 3),
         Effect::Counter { what, .. } => harm(what, 3),
         Effect::Move { what, .. } | Effect::Tap { what } | Effect::SacrificeObjects { what } => harm(what, 1),
         Effect::Fight { second, .. } => harm(second, 1),
