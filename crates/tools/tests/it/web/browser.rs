@@ -89,6 +89,28 @@ async fn requests_of_scripts_pass_the_gate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn only_requests_of_the_page_are_told() {
+    if !has_browser() {
+        return;
+    }
+    // Chromium asks the first two for itself too, at its start.
+    let server = Server::start(|_, _| {
+        html(
+            "<main id=app>start</main><script>const app = document.getElementById('app');\
+             for (const host of ['accounts.google.com', 'www.google.com', 'tracker.invalid']) \
+               fetch('https://' + host + '/', {mode: 'no-cors'}).catch(() => app.append(' refused'));</script>",
+        )
+    })
+    .await;
+    let quiet = Server::start(|_, _| html(WRITTEN)).await;
+    let called = reaching(&server).call("browse_web", json!({"url": server.url("/")})).await.result;
+    let expected = json!(["accounts.google.com", "tracker.invalid", "www.google.com"]);
+    assert_eq!(called.data["scripts"]["refused"], expected, "{}", called.for_model());
+    let called = reaching(&quiet).call("scrape_page", json!({"url": quiet.url("/")})).await.result;
+    assert_eq!(called.data["scripts"]["refused"], json!([]), "{}", called.for_model());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_browser_a_page_is_read_as_it_is() {
     let server = Server::start(|_, _| html(WRITTEN)).await;
     for (browser, state) in
