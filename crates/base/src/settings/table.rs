@@ -318,6 +318,8 @@ settings! {
 
     TOOLS_PRIVATE = "tools.private", Choice(&["ask", "allow", "deny"]), "ask", Person, ["MARVIN_TOOLS_PRIVATE"],
         "Whether tools may tell a service where you are or what you own; ask: once per service, and without a person to ask they may not";
+    GEOCLUE = "services.geoclue", Text, "/usr/libexec/geoclue-2.0/demos/where-am-i", Person, ["MARVIN_GEOCLUE"],
+        "Program that asks GeoClue for the position of this machine (Debian's geoclue-2-demo), or off";
     SERVICES_TIMEOUT = "services.timeout_s", Whole(1, 600), "20", Person, ["MARVIN_SERVICES_TIMEOUT_S"],
         "Seconds that one request to a service may take";
     SERVICES_RETRIES = "services.retries", Whole(0, 10), "2", Person, ["MARVIN_SERVICES_RETRIES"],

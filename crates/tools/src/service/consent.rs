@@ -41,7 +41,7 @@ pub(super) fn decision(service: &str, settings: &Settings, layout: &Layout) -> D
 }
 
 /// The intent of telling services something about the person. It names only those that need an answer, if any does.
-pub(super) fn share(services: &[&'static str], what: &'static str, context: &ToolContext) -> Intent {
+pub(crate) fn share(services: &[&'static str], what: &'static str, context: &ToolContext) -> Intent {
     let judged = services.iter().map(|name| (decision(name, &context.settings, &context.layout), *name));
     let judged: Vec<(Decision, &'static str)> = judged.collect();
     let setting = judged.iter().map(|(decision, _)| *decision).max().unwrap_or(Decision::Allow);

@@ -64,6 +64,11 @@ pub(crate) trait ServiceTool: Send + Sync + 'static {
         None
     }
 
+    /// The intent of telling the services of the requests something about the person.
+    fn share(input: &Self::Input, services: &[&'static str], context: &ToolContext) -> Option<Intent> {
+        Self::tells(input).map(|what| consent::share(services, what, context))
+    }
+
     /// Asks, and turns the answers into items.
     async fn find(input: Self::Input, context: &ToolContext) -> Result<Findings<Self::Item>, ToolError>;
 
@@ -143,7 +148,7 @@ impl<T: ServiceTool> Tool for ServiceCall<T> {
         // Without requests the call returns the error; the person is not asked about a call that cannot be made.
         let Ok(requests) = T::requests(input, context) else { return Vec::new() };
         let services: Vec<&'static str> = requests.iter().map(|request| request.row.name).collect();
-        let share = T::tells(input).map(|what| consent::share(&services, what, context));
+        let share = T::share(input, &services, context);
         share.into_iter().chain(requests.iter().map(Request::intent)).collect()
     }
 

@@ -1,13 +1,14 @@
-//! Where the person is, by the place of their IP address.
+//! Where the person is: by GeoClue where its program is installed, else by the place of their IP address.
 
+use super::geoclue::{self, Position};
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
-use crate::service::{Failure, Findings, Listing, Request, ServiceTool};
+use crate::service::{Failure, Findings, Listing, Request, ServiceTool, consent};
 use crate::tool::{NoInput, Tool};
 use async_trait::async_trait;
 use marvin_base::settings::table;
-use marvin_gate::Touches;
 use marvin_gate::network::Service;
+use marvin_gate::{Intent, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,10 @@ struct IpAnswer {
 pub(super) struct Location {
     latitude: f64,
     longitude: f64,
+    /// Radius in metres, where the source says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy_m: Option<f64>,
+    /// Name of the city; empty where only the position is known.
     city: String,
     region: String,
     country: String,
@@ -50,7 +55,8 @@ impl ServiceTool for GetMyLocation {
     type Input = NoInput;
     type Item = Location;
     const NAME: &'static str = "get_my_location";
-    const DESCRIPTION: &'static str = "Find where the person is: city and coordinates, by their IP address.";
+    const DESCRIPTION: &'static str =
+        "Find where the person is: coordinates by the machine's sensors, or the city by the IP address.";
     const EXAMPLE: &'static str = "{}";
     const NOUN: &'static str = "location";
 
@@ -64,7 +70,26 @@ impl ServiceTool for GetMyLocation {
         Some("your IP address, to learn where you are")
     }
 
+    fn share(input: &NoInput, services: &[&'static str], context: &ToolContext) -> Option<Intent> {
+        if geoclue::find(context).is_none() {
+            return GetMyLocation::tells(input).map(|what| consent::share(services, what, context));
+        }
+        // GeoClue often finds nothing, so the person is asked about the second service at once.
+        let both: Vec<&'static str> = [geoclue::NAME].iter().chain(services).copied().collect();
+        let what = "your IP address and the networks near you, to learn where you are";
+        Some(consent::share(&both, what, context))
+    }
+
     async fn find(input: NoInput, context: &ToolContext) -> Result<Findings<Location>, ToolError> {
+        if let Some(program) = geoclue::find(context) {
+            match geoclue::locate(&program, context).await {
+                Ok(position) => return Ok(describe_position(position)),
+                Err(error) if context.cancel.is_cancelled() => {
+                    return Err(ToolError::Failed(format!("cannot ask {}: {error}", geoclue::NAME)));
+                }
+                Err(error) => tracing::info!(%error, "no position from GeoClue"),
+            }
+        }
         let mut requests = GetMyLocation::requests(&input, context)?;
         let request = requests.remove(0);
         let reply = request.ask::<IpAnswer>(context).await?;
@@ -76,6 +101,7 @@ impl ServiceTool for GetMyLocation {
         let location = Location {
             latitude: answer.lat,
             longitude: answer.lon,
+            accuracy_m: None,
             city: answer.city,
             region: answer.region,
             country: answer.country,
@@ -91,10 +117,30 @@ impl ServiceTool for GetMyLocation {
     }
 
     fn show(item: &Location, listing: &mut Listing) {
-        listing.entry(&format!("{}, {}, {}", item.city, item.region, item.country));
+        let names = [&item.city, &item.region, &item.country].map(String::as_str);
+        let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        listing.entry(&if names.is_empty() { "position".to_string() } else { names.join(", ") });
         listing.fact("coordinates", &format!("{}, {}", item.latitude, item.longitude));
+        if let Some(metres) = item.accuracy_m {
+            listing.fact("accuracy", &format!("{metres:.0} m"));
+        }
         listing.fact("time zone", &item.timezone);
     }
+}
+
+fn describe_position(position: Position) -> Findings<Location> {
+    let location = Location {
+        latitude: position.latitude,
+        longitude: position.longitude,
+        accuracy_m: position.accuracy_m,
+        city: String::new(),
+        region: String::new(),
+        country: String::new(),
+        timezone: jiff::tz::TimeZone::system().iana_name().unwrap_or_default().to_string(),
+        source: geoclue::NAME.into(),
+    };
+    let note = Some("by GeoClue of this machine, which knows no names of places".into());
+    Findings { items: vec![location], service: geoclue::NAME, age: None, note }
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,7 @@
 //! Whatever tells a service where the person is or goes is asked about once per service (`tools.private`); a second service gets
 //! it as a fall-back only where the person agreed to that one too.
 
+mod geoclue;
 mod location;
 mod nearby;
 mod places;

@@ -3,6 +3,7 @@
 //! hostile text.
 
 mod cases;
+mod geoclue;
 mod rules;
 
 use super::fixture;
@@ -47,7 +48,7 @@ const HOSTILE: &str =
 pub(super) fn at(base: &str, variables: &[(&str, &str)]) -> Fixture {
     let mut all: Vec<(&str, &str)> = URLS.iter().map(|name| (*name, base)).collect();
     all.extend([("MARVIN_TOOLS_PRIVATE", "allow"), ("MARVIN_SERVICES_RETRIES", "1")]);
-    all.extend([("MARVIN_WEB_SEARCH_URL", base)]);
+    all.extend([("MARVIN_WEB_SEARCH_URL", base), ("MARVIN_GEOCLUE", "off")]);
     all.extend(variables);
     let mut fixture = fixture(&all);
     fixture.toolbox.add_assistant_tools(&Access::Full);

@@ -45,7 +45,7 @@ fn tools() {
     get_directions                  Turn-by-turn directions between two points, over points on the way if wanted
     get_game_details                Details of a video game by its game_id: description, makers, platforms
     get_movie_details               Details of a film or series: plot, cast, ratings, runtime
-    get_my_location                 Find where the person is: city and coordinates, by their IP address
+    get_my_location                 Find where the person is: coordinates by the machine's sensors, or the city by the IP address
     get_usage                       Show turns, tokens and estimated cost of this session
     get_working_dir                 Show the working directory
     git_checkout                    Check out a branch, tag or commit, or make a new branch
@@ -180,7 +180,7 @@ fn tools() {
     get_directions                  Turn-by-turn directions between two points, over points on the way if wanted
     get_game_details                Details of a video game by its game_id: description, makers, platforms
     get_movie_details               Details of a film or series: plot, cast, ratings, runtime
-    get_my_location                 Find where the person is: city and coordinates, by their IP address
+    get_my_location                 Find where the person is: coordinates by the machine's sensors, or the city by the IP address
     get_usage                       Show turns, tokens and estimated cost of this session
     get_working_dir                 Show the working directory
     git_diff                        Show changes that are not committed, line by line: of files against the index, or with staged=true of the index against the last commit

@@ -136,6 +136,7 @@ fn config() {
     github.clone_timeout_s                        300  [default]
     github.clone_max_bytes                        1073741824  [default]
     tools.private                                 ask  [default]
+    services.geoclue                              /usr/libexec/geoclue-2.0/demos/where-am-i  [default]
     services.timeout_s                            20  [default]
     services.retries                              2  [default]
     services.max_wait_s                           10  [default]

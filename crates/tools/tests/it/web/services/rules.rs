@@ -16,9 +16,9 @@ const WEATHER: &str =
     r#"{"current": {"time": "2026-11-17T15:00", "weather_code": 3}, "daily": {"time": []}}"#;
 
 /// A person who answers yes or no and remembers the questions.
-struct Person {
+pub(super) struct Person {
     says_yes: bool,
-    questions: Mutex<Vec<String>>,
+    pub(super) questions: Mutex<Vec<String>>,
 }
 
 #[async_trait]
@@ -32,7 +32,7 @@ impl Approver for Person {
     }
 }
 
-fn attend(fixture: &mut Fixture, says_yes: bool) -> Arc<Person> {
+pub(super) fn attend(fixture: &mut Fixture, says_yes: bool) -> Arc<Person> {
     let person = Arc::new(Person { says_yes, questions: Mutex::default() });
     fixture.context.attended = true;
     fixture.context.approver = Some(person.clone());
