@@ -14,12 +14,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The directory of built-in skills in the record.
+const BUILT_IN: &str = "built-in";
+
 /// One line of the record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RecordEntry {
     pub timestamp: String,
     pub skill: String,
-    /// The directory, or `built-in`.
+    /// The directory, or `built-in`; the name tells built-in skills apart.
     pub directory: String,
     #[serde(flatten)]
     pub event: SkillEvent,
@@ -158,7 +161,7 @@ impl SkillStatus {
     }
 }
 
-/// Statuses by directory.
+/// Statuses by the key of a skill.
 pub(super) type Statuses = BTreeMap<String, SkillStatus>;
 
 /// Reads the record. One that is broken trusts nothing, and says so.
@@ -171,7 +174,11 @@ pub(super) fn read(layout: &Layout) -> Result<Statuses, LedgerError> {
     for entry in ledger::read_chained(&path)?.entries {
         // A line of a later version is left out.
         if let Ok(entry) = serde_json::from_value::<RecordEntry>(entry) {
-            statuses.entry(entry.directory).or_default().fold(entry.event, &entry.timestamp);
+            let key = match entry.directory.as_str() {
+                BUILT_IN => key(&entry.skill, None),
+                _ => entry.directory,
+            };
+            statuses.entry(key).or_default().fold(entry.event, &entry.timestamp);
         }
     }
     Ok(statuses)
@@ -192,15 +199,16 @@ pub fn append(
     let entry = RecordEntry {
         timestamp: clock::now_stamp(),
         skill: skill.to_string(),
-        directory: key(directory),
+        directory: directory
+            .map_or_else(|| BUILT_IN.to_string(), |directory| directory.display().to_string()),
         event,
     };
     ledger.append(&entry).map(|_| ())
 }
 
-/// The name of a directory in the record.
-pub(super) fn key(directory: Option<&Path>) -> String {
-    directory.map_or_else(|| "built-in".to_string(), |directory| directory.display().to_string())
+/// The key of a skill in [`Statuses`]: its directory, or the name of a built-in one.
+pub(super) fn key(name: &str, directory: Option<&Path>) -> String {
+    directory.map_or_else(|| format!("{BUILT_IN}/{name}"), |directory| directory.display().to_string())
 }
 
 #[cfg(test)]

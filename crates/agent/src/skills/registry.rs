@@ -206,7 +206,8 @@ impl SkillRegistry {
         let mut bytes = 0;
         for (origin, name, directory) in found {
             let entry = state.entries.entry(directory.clone()).or_insert_with(Entry::new);
-            let status = state.statuses.get(&record::key(Some(&directory))).cloned().unwrap_or_default();
+            let status =
+                state.statuses.get(&record::key(&name, Some(&directory))).cloned().unwrap_or_default();
             let usable = entry.read(origin, &name, &directory, status.hash().is_some());
             let unchanged = status.hash().map_or(Ok(()), |hash| entry.check(hash, &directory));
             bytes += usable.as_ref().map_or(0, |skill| skill.text.len());
@@ -388,7 +389,8 @@ impl SkillCache {
                 skill
             }
         };
-        Some(KnownSkill { skill, is_trusted: true, status: SkillStatus::default() })
+        let status = self.statuses.get(&record::key(name, None)).cloned().unwrap_or_default();
+        Some(KnownSkill { skill, is_trusted: true, status })
     }
 }
 

@@ -161,3 +161,23 @@ fn tools_that_do_not_exist_are_named() {
     place.write(&path, &text("read_file mcp__x__y launch_agent verify load_skill"));
     assert!(place.registry().refresh().find("a").is_some());
 }
+
+#[test]
+fn built_in_skills_have_figures_of_their_own() {
+    let place = Place::new();
+    let registry = place.registry();
+    let redactor = Arc::new(Redactor::patterns_only());
+    for _ in 0..6 {
+        let lost = registry.record_use(&BTreeSet::from(["debugger".to_string()]), false, &redactor).unwrap();
+        assert!(lost.is_empty(), "a built-in skill keeps its trust: {lost:?}");
+    }
+    registry.record_use(&BTreeSet::from(["planner".to_string()]), true, &redactor).unwrap();
+    let skills = registry.refresh();
+    let figures = |name: &str| {
+        let known = skills.find(name).unwrap();
+        (known.status.uses, known.status.failures, known.is_trusted)
+    };
+    assert_eq!(figures("debugger"), (6, 6, true));
+    assert_eq!(figures("planner"), (1, 0, true));
+    assert_eq!(figures("reviewer"), (0, 0, true));
+}
