@@ -50,6 +50,12 @@ impl MTGEngine {
     /// New game of two decks; the starting player is drawn by lot and chooses to play or draw.
     #[must_use]
     pub fn new_game(seed: u64, decks: [&[CardFace]; 2]) -> Self {
+        Self::new_match_game(seed, decks, None)
+    }
+
+    /// New game of two decks, in which this player, else one drawn by lot, chooses to play or draw (103.1).
+    #[must_use]
+    pub fn new_match_game(seed: u64, decks: [&[CardFace]; 2], chooser: Option<PlayerId>) -> Self {
         let mut state = GameState::new(seed);
         for (player, deck) in PlayerId::BOTH.into_iter().zip(decks) {
             let mut library: Vec<ObjectId> = Vec::with_capacity(deck.len());
@@ -59,7 +65,8 @@ impl MTGEngine {
             }
             state.player_mut(player).library = library;
         }
-        let first = PlayerId(u8::from(state.random.below(2) == 1));
+        let lot = PlayerId(u8::from(state.random.below(2) == 1));
+        let first = chooser.unwrap_or(lot);
         state.active = first;
         state.tasks.push(Task::ChooseStart(first));
         Self::from_state(state)

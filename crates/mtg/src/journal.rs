@@ -22,12 +22,32 @@ pub struct JournalHeader {
     pub seed: u64,
     /// Names of the cards of both decks, in order.
     pub decks: [Vec<String>; 2],
+    /// Player who chooses to play or draw; by lot if there is none (103.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chooser: Option<PlayerId>,
+}
+
+/// Origin of an answer. Replaying does not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerOrigin {
+    Person,
+    Model,
+    /// The heuristic player, because the model gave no legal answer.
+    HeuristicForModel,
+    Random,
+    Heuristic,
+    Search,
+    /// A pass where the player need not be asked.
+    Pass,
+    /// The only legal answer.
+    Forced,
 }
 
 impl JournalHeader {
     #[must_use]
     pub fn new(seed: u64, decks: [Vec<String>; 2]) -> Self {
-        Self { version: JOURNAL_VERSION, seed, decks }
+        Self { version: JOURNAL_VERSION, seed, decks, chooser: None }
     }
 }
 
@@ -43,6 +63,8 @@ pub struct JournalLine {
     pub life: [i32; 2],
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<AnswerOrigin>,
     /// Hash of the state after the answer, as 16 hexadecimal digits.
     pub hash: String,
 }
@@ -98,7 +120,7 @@ impl GameJournal {
             }
         }
         let [first, second] = &decks;
-        let mut engine = MTGEngine::new_game(header.seed, [first, second]);
+        let mut engine = MTGEngine::new_match_game(header.seed, [first, second], header.chooser);
         engine.advance();
         Ok(Self { header, lines: Vec::new(), engine })
     }
@@ -113,6 +135,20 @@ impl GameJournal {
     /// # Errors
     /// The rule or condition that refuses the answer; nothing is recorded then.
     pub fn submit(&mut self, player: PlayerId, number: u32, answer: Answer) -> Result<(), Refusal> {
+        self.submit_from(player, number, answer, None)
+    }
+
+    /// Answers the open question and records it with its origin.
+    ///
+    /// # Errors
+    /// See [`submit`](Self::submit).
+    pub fn submit_from(
+        &mut self,
+        player: PlayerId,
+        number: u32,
+        answer: Answer,
+        origin: Option<AnswerOrigin>,
+    ) -> Result<(), Refusal> {
         let kind = self.engine.decision().map_or(DecisionKind::Priority, |decision| decision.kind);
         self.engine.submit(player, number, answer.clone())?;
         let state = self.engine.state();
@@ -125,6 +161,7 @@ impl GameJournal {
             turn: state.turn,
             life: [first.life, second.life],
             outcome: state.outcome,
+            origin,
             hash: hash_text(&self.engine),
         });
         Ok(())
@@ -158,7 +195,7 @@ impl GameJournal {
             let line: JournalLine =
                 serde_json::from_str(line).map_err(|source| JournalError::Line { line: number, source })?;
             journal
-                .submit(line.player, line.decision, line.answer.clone())
+                .submit_from(line.player, line.decision, line.answer.clone(), line.origin)
                 .map_err(|source| JournalError::Refused { line: number, source })?;
             match journal.lines.last() {
                 Some(found) if found.hash != line.hash => {
@@ -180,7 +217,7 @@ impl GameJournal {
         let mut journal = Self::start(self.header.clone(), cards)?;
         for (index, line) in self.lines.iter().enumerate().take(answers) {
             journal
-                .submit(line.player, line.decision, line.answer.clone())
+                .submit_from(line.player, line.decision, line.answer.clone(), line.origin)
                 .map_err(|source| JournalError::Refused { line: index + 2, source })?;
         }
         Ok(journal)

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 impl MTGEngine {
     /// Why a creature cannot block at all.
-    pub(crate) fn check_blocker(&self, player: PlayerId, id: ObjectId) -> Result<(), Refusal> {
+    pub fn check_blocker(&self, player: PlayerId, id: ObjectId) -> Result<(), Refusal> {
         let own = self.view().characteristics(id);
         if !self.state.is_on_battlefield(id) || !own.is_creature() || own.controller != player {
             return Err(Refusal::new("509.1a", RefusalReason::CannotBlock));
@@ -29,7 +29,8 @@ impl MTGEngine {
     }
 
     /// Whether evasion and restrictions let a creature block an attacker.
-    pub(crate) fn can_block(&self, blocker: ObjectId, attacker: ObjectId) -> bool {
+    #[must_use]
+    pub fn can_block(&self, blocker: ObjectId, attacker: ObjectId) -> bool {
         let view = self.view();
         let one = view.characteristics(blocker);
         let two = view.characteristics(attacker);
@@ -282,7 +283,9 @@ impl MTGEngine {
         block
     }
 
-    pub(crate) fn possible_blockers(&self, player: PlayerId) -> Vec<ObjectId> {
+    /// Creatures that can block one of the attackers.
+    #[must_use]
+    pub fn possible_blockers(&self, player: PlayerId) -> Vec<ObjectId> {
         let all = self.state.battlefield.iter().copied();
         all.filter(|id| {
             self.check_blocker(player, *id).is_ok()

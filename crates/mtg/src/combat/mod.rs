@@ -22,7 +22,8 @@ use smallvec::SmallVec;
 
 impl MTGEngine {
     /// Players and planeswalkers that can be attacked.
-    pub(crate) fn defenders(&self) -> Vec<Entity> {
+    #[must_use]
+    pub fn defenders(&self) -> Vec<Entity> {
         let defender = self.state.active.opponent();
         let mut all = vec![Entity::Player(defender)];
         all.extend(self.state.battlefield.iter().copied().map(Entity::Object).filter(|entity| {
@@ -35,7 +36,10 @@ impl MTGEngine {
     }
 
     /// Why a creature cannot attack at all.
-    pub(crate) fn check_attacker(&self, player: PlayerId, id: ObjectId) -> Result<(), Refusal> {
+    ///
+    /// # Errors
+    /// The rule that forbids it.
+    pub fn check_attacker(&self, player: PlayerId, id: ObjectId) -> Result<(), Refusal> {
         let own = self.view().characteristics(id);
         if !self.state.is_on_battlefield(id) || !own.is_creature() || own.controller != player {
             return Err(Refusal::new("508.1a", RefusalReason::CannotAttack));
@@ -92,11 +96,10 @@ impl MTGEngine {
     }
 
     /// Checks a declaration of attackers.
-    pub(crate) fn check_attack(
-        &self,
-        player: PlayerId,
-        attack: &[(ObjectId, Entity)],
-    ) -> Result<(), Refusal> {
+    ///
+    /// # Errors
+    /// The rule that refuses it.
+    pub fn check_attack(&self, player: PlayerId, attack: &[(ObjectId, Entity)]) -> Result<(), Refusal> {
         for (position, (id, defender)) in attack.iter().enumerate() {
             if attack.iter().take(position).any(|earlier| earlier.0 == *id) {
                 return Err(Refusal::new("508.1a", RefusalReason::CannotAttack));
@@ -191,7 +194,8 @@ impl MTGEngine {
     }
 
     /// Creatures that can be declared as attackers, alone or with others.
-    pub(crate) fn possible_attackers(&self, player: PlayerId) -> Vec<ObjectId> {
+    #[must_use]
+    pub fn possible_attackers(&self, player: PlayerId) -> Vec<ObjectId> {
         let all = self.state.battlefield.iter().copied();
         all.filter(|id| self.check_attacker(player, *id).is_ok()).collect()
     }

@@ -18,7 +18,8 @@ const CLEAR_LEAD: f64 = 14.0;
 const ENOUGH_LANDS: usize = 6;
 
 /// Chance to win, between 0 and 1, for a position.
-pub(super) fn win_chance(engine: &MTGEngine, player: PlayerId) -> f64 {
+#[must_use]
+pub fn win_chance(engine: &MTGEngine, player: PlayerId) -> f64 {
     1.0 / (1.0 + (-evaluate(engine, player) / CLEAR_LEAD).exp())
 }
 

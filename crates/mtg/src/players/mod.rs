@@ -8,10 +8,11 @@ mod quick;
 mod random;
 mod search;
 
+pub use evaluation::win_chance;
 pub use heuristic::HeuristicPlayer;
 pub use observation::Observation;
 pub use random::{RandomPlayer, random_answer};
-pub use search::{SearchBudget, SearchPlayer};
+pub use search::{RatedAnswer, SearchBudget, SearchPlayer};
 
 use crate::decision::{Answer, Refusal};
 use crate::journal::GameJournal;

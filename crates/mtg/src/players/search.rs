@@ -46,6 +46,16 @@ pub enum SearchBudget {
     Time(Duration),
 }
 
+/// Answer with what a search found for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RatedAnswer {
+    pub answer: Answer,
+    /// Chance to win, between 0 and 1.
+    pub win_chance: f64,
+    /// Games that were played out after it.
+    pub rollouts: usize,
+}
+
 /// Player that searches.
 #[derive(Debug, Clone)]
 pub struct SearchPlayer {
@@ -64,6 +74,18 @@ struct Candidate {
     has_dropped: bool,
 }
 
+impl Candidate {
+    fn new(answer: Answer) -> Self {
+        Candidate { answer, values: Vec::new(), has_dropped: false }
+    }
+}
+
+/// Mean result of a candidate; 0 for one that was not played.
+fn mean(candidate: &Candidate) -> f64 {
+    let count = u32::try_from(candidate.values.len()).map_or(1.0, f64::from);
+    candidate.values.iter().sum::<f64>() / count.max(1.0)
+}
+
 impl SearchPlayer {
     #[must_use]
     pub fn new(budget: SearchBudget, seed: u64) -> Self {
@@ -71,11 +93,48 @@ impl SearchPlayer {
     }
 
     fn search(&mut self, observation: &Observation, decision: &Decision) -> Answer {
-        let begun = Instant::now();
-        let mut candidates = make_candidates(observation.engine(), decision);
+        let candidates = make_candidates(observation.engine(), decision);
         if candidates.len() <= 1 {
             return best_answer(observation.engine(), decision);
         }
+        choose_candidate(self.play_candidates(observation, decision, candidates))
+            .map_or_else(|| best_answer(observation.engine(), decision), |candidate| candidate.answer)
+    }
+
+    /// The answers to the open question with what the search found for each, best first. An answer
+    /// that was given is among them if it is legal.
+    #[must_use]
+    pub fn rate_answers(&mut self, observation: &Observation, given: Option<&Answer>) -> Vec<RatedAnswer> {
+        let Some(decision) = observation.decision() else { return Vec::new() };
+        let engine = observation.engine();
+        let mut candidates = make_candidates(engine, decision);
+        if let Some(given) = given
+            && !candidates.iter().any(|candidate| candidate.answer == *given)
+            && try_answer(engine, decision, given).is_some()
+        {
+            candidates.push(Candidate::new(given.clone()));
+        }
+        if candidates.len() > 1 {
+            candidates = self.play_candidates(observation, decision, candidates);
+        }
+        let rated = |candidate: Candidate| RatedAnswer {
+            win_chance: mean(&candidate),
+            rollouts: candidate.values.len(),
+            answer: candidate.answer,
+        };
+        let mut rated: Vec<RatedAnswer> = candidates.into_iter().map(rated).collect();
+        rated.sort_by(|one, two| two.win_chance.total_cmp(&one.win_chance));
+        rated
+    }
+
+    /// Plays the candidates out until the budget is spent or all but one have dropped out.
+    fn play_candidates(
+        &mut self,
+        observation: &Observation,
+        decision: &Decision,
+        mut candidates: Vec<Candidate>,
+    ) -> Vec<Candidate> {
+        let begun = Instant::now();
         let seed = self.random.next_word();
         let mut iterations: u32 = 0;
         'draws: for draw in 0_u64.. {
@@ -98,8 +157,7 @@ impl SearchPlayer {
                 break;
             }
         }
-        choose_candidate(candidates)
-            .map_or_else(|| best_answer(observation.engine(), decision), |candidate| candidate.answer)
+        candidates
     }
 }
 
@@ -127,10 +185,6 @@ fn compare(one: &Candidate, other: &Candidate) -> Option<(f64, f64)> {
 
 /// Drops candidates that are clearly worse than the best.
 fn drop_worse(candidates: &mut [Candidate]) {
-    let mean = |candidate: &Candidate| {
-        let count = u32::try_from(candidate.values.len()).map_or(1.0, f64::from);
-        candidate.values.iter().sum::<f64>() / count.max(1.0)
-    };
     let alive = candidates.iter().enumerate().filter(|(_, candidate)| !candidate.has_dropped);
     let Some((best, _)) = alive.max_by(|(_, one), (_, two)| mean(one).total_cmp(&mean(two))) else { return };
     let worse: Vec<usize> = candidates
@@ -221,8 +275,7 @@ fn make_candidates(engine: &MTGEngine, decision: &Decision) -> Vec<Candidate> {
     if let Some(best) = rated.first().map(|entry| entry.0) {
         rated.retain(|entry| entry.0 >= best - MAX_ESTIMATE_GAP);
     }
-    let candidate = |(_, answer)| Candidate { answer, values: Vec::new(), has_dropped: false };
-    rated.into_iter().map(candidate).collect()
+    rated.into_iter().map(|(_, answer)| Candidate::new(answer)).collect()
 }
 
 fn rate(
