@@ -17,6 +17,8 @@ pub struct Places {
     /// Candidates from practice, in a format that other programs read.
     pub practice: PathBuf,
     pub lessons: PathBuf,
+    /// Games of Magic, one directory each.
+    pub games: PathBuf,
     /// The index, which can be deleted at any time.
     pub index: PathBuf,
     /// The seal, in the person's own directory.
@@ -61,6 +63,7 @@ impl Places {
             candidates: directory.join("candidates.jsonl"),
             practice: directory.join("practice_candidates.jsonl"),
             lessons: directory.join("lessons"),
+            games: directory.join("mtg"),
             index: directory.join("index.sqlite"),
             seal: layout.memory_seal(directory),
         }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layers, lowest first. A crate may use only crates of lower layers.
-const LAYERS: [(&str, u32); 18] = [
+const LAYERS: [(&str, u32); 19] = [
     ("base", 0),
     ("testing", 0),
     ("gate", 1),
@@ -18,6 +18,7 @@ const LAYERS: [(&str, u32); 18] = [
     ("tools", 3),
     ("agent", 4),
     ("flow", 5),
+    ("table", 5),
     ("pipeline", 6),
     ("lab", 6),
     ("hooks", 6),

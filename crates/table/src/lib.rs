@@ -1,0 +1,76 @@
+//! Layer 5: games of Magic between people, models and players without a model.
+//!
+//! A front end shows a [`Board`], asks a [`Question`], and hands back the answer; every decision about
+//! the game is made here or in the rules engine. The whole life of a game:
+//!
+//! ```no_run
+//! # async fn play(context: marvin_table::TableContext) -> Result<(), marvin_table::TableError> {
+//! use marvin_table::{CompactAnswer, GameSetup, OpponentKind, PlayerId, Step, Table};
+//! let setup = GameSetup::against("boundless_elves", "dark_sacrifice", OpponentKind::Heuristic)?;
+//! let mut table = Table::create(&context, setup)?;
+//! let seat = PlayerId(0);
+//! loop {
+//!     match table.next_step()? {
+//!         // Another player is to answer: `run` may be awaited in another task while the front end
+//!         // stays responsive; `finish_step` applies the result, or ignores it if the game has moved on.
+//!         Step::Think(thought) => {
+//!             let result = thought.run().await;
+//!             table.finish_step(result)?;
+//!         }
+//!         Step::Person(_) => {
+//!             let _board = table.board(seat);
+//!             let Some(question) = table.question(seat) else { break };
+//!             let answer = CompactAnswer::Action("a0".to_owned());
+//!             // A refused answer changes nothing; the refusal says which rule or condition failed.
+//!             table.answer(seat, question.number, &answer)?;
+//!         }
+//!         Step::Over(_) => break,
+//!     }
+//! }
+//! let _summary = table.close()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Ids of cards on the board (`c12`), of players (`p0`) and of actions (`a3`) are those of the engine's
+//! compact form; they hold for one question. [`Table::step`] does one `next_step` with its thought.
+//!
+//! Each game has a directory `<memory>/mtg/<game id>` with `setup.json`, `journal.jsonl`,
+//! `questions.jsonl`, `model.jsonl` and, at the end, `summary.json`. Every answer is appended to the
+//! journal before the next question is asked, so a killed game is resumed at the same decision.
+
+mod board;
+mod cards;
+mod context;
+mod error;
+mod labels;
+mod log;
+mod question;
+mod records;
+mod setup;
+mod step;
+mod stops;
+mod summary;
+mod table;
+mod why_not;
+
+pub use board::{Board, BoardCard, BoardPermanent, BoardSide, BoardStackItem};
+pub use cards::{CardText, find_deck, find_shipped_deck, load_pool};
+pub use context::TableContext;
+pub use error::TableError;
+pub use log::{LogKind, LogLine};
+pub use question::{AnswerForm, BlockerOption, ChoiceOption, Question};
+pub use records::{GameRow, QuestionKind, QuestionRecord};
+pub use setup::{DeckChoice, GameSetup, MatchScore, OpponentKind, SeatKind, random_seed};
+pub use step::{Step, Thought, ThoughtResult};
+pub use stops::YieldUntil;
+pub use summary::Summary;
+pub use table::Table;
+pub use why_not::WhyNot;
+
+pub use marvin_mtg::ability::TurnStep;
+pub use marvin_mtg::decision::{DecisionKind, Refusal};
+pub use marvin_mtg::ids::PlayerId;
+pub use marvin_mtg::journal::AnswerOrigin;
+pub use marvin_mtg::state::{EndReason, Outcome};
+pub use marvin_mtg::surface::{CompactAnswer, Stops};
