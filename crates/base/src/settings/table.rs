@@ -40,15 +40,7 @@ pub const ROLES: [&str; 14] = [
 ];
 
 /// Keys without effect that files of earlier versions may hold: they are accepted and ignored.
-pub const RETIRED_KEYS: [&str; 7] = [
-    "memory.stm.dimensions",
-    "mtg.key",
-    "mtg.model",
-    "mtg.remote",
-    "mtg.url",
-    "tools.roots",
-    "tools.session_grant",
-];
+pub const RETIRED_KEYS: [&str; 3] = ["memory.stm.dimensions", "tools.roots", "tools.session_grant"];
 
 const MANY: i64 = i64::MAX;
 
@@ -462,6 +454,20 @@ settings! {
         ["MARVIN_STM_PROMOTION_SESSIONS", "BOB_STM_PROMOTION_SESSIONS_MIN"], "Sessions before an entry may be proposed";
     STM_PROMOTIONS = "memory.stm.promotions_per_turn", Whole(0, 100), "2", Anyone,
         ["MARVIN_STM_PROMOTIONS", "BOB_STM_PROMOTION_MAX_PER_TURN"], "Proposals a turn may make from short-term memory";
+
+    MTG_REMOTE = "mtg.remote", Switch, "true", Person, ["MARVIN_MTG_REMOTE", "BOB_ROUTE_MTG_REMOTE"],
+        "Whether a remote model plays Magic; off: the local provider";
+    MTG_URL = "mtg.url", Text, "", Person, ["MARVIN_MTG_URL", "BOB_MTG_BASE_URL"],
+        "Base URL of the OpenAI-compatible endpoint whose model plays Magic; unset: the usual provider";
+    MTG_KEY = "mtg.key", Secret, "", Person, ["MARVIN_MTG_KEY", "BOB_MTG_API_KEY"],
+        "Key of that endpoint; unset: the key of the openai provider";
+    MTG_MODEL = "mtg.model", Text, "", Person, ["MARVIN_MTG_MODEL", "BOB_MTG_MODEL"],
+        "Model that plays Magic; unset: the usual one";
+    MTG_MAX_TOKENS = "mtg.max_tokens", Whole(0, MANY), "400000", Person, ["MARVIN_MTG_MAX_TOKENS"],
+        "Tokens that a model may use in one game; then the heuristic player decides for it";
+    MTG_MAX_COST = "mtg.max_cost_usd", Amount, "1", Person, ["MARVIN_MTG_MAX_COST"],
+        "Dollars that a model may cost in one game; then the heuristic player decides for it";
+
     ENTRY = "interface.entry", Choice(&["cli", "ui"]), "cli", Person, ["MARVIN_ENTRY", "BOB_ENTRY"],
         "Which front end opens first";
     WEB_UI = "interface.web", Switch, "false", Person, ["MARVIN_UI", "BOB_UI"], "Open the web front end next to the terminal";

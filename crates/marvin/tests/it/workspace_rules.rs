@@ -31,7 +31,7 @@ const LAYERS: [(&str, u32); 19] = [
 const MAX_FILE_LINES: usize = 600;
 
 /// Names in the documents that look like settings but are not, each with its reason.
-const NO_SETTINGS: [(&str, &str); 19] = [
+const NO_SETTINGS: [(&str, &str); 15] = [
     ("MARVIN_COST", "the last line on standard error"),
     ("MARVIN_API_SPEC", "the name of a document"),
     ("MARVIN_DESIGN", "the name of a document"),
@@ -39,10 +39,6 @@ const NO_SETTINGS: [(&str, &str); 19] = [
     ("BOB_LOCAL_", "the beginning of several names"),
     ("BOB_STM_", "the beginning of several names"),
     ("TOKIMON_CODEX_", "the beginning of several names"),
-    ("BOB_MTG_API_KEY", "no model plays Magic yet"),
-    ("BOB_MTG_BASE_URL", "no model plays Magic yet"),
-    ("BOB_MTG_MODEL", "no model plays Magic yet"),
-    ("BOB_ROUTE_MTG_REMOTE", "no model plays Magic yet"),
     ("BOB_TOOL_ROOTS", "--working-dir grants file tools"),
     ("BOB_TOOL_SANDBOX_ENABLED", "--working-dir grants file tools"),
     ("CLAUDE_CODE_SESSION_ID", "the event of a hook names its session"),
