@@ -23,6 +23,8 @@ pub enum Origin {
     Practice,
     /// An exported file.
     Import,
+    /// A game of Magic, at its end.
+    Game,
 }
 
 impl Origin {
@@ -33,6 +35,7 @@ impl Origin {
             Origin::StmPromotion => "stm_promotion",
             Origin::Practice => "practice",
             Origin::Import => "import",
+            Origin::Game => "game",
         }
     }
 }
