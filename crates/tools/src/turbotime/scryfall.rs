@@ -1,4 +1,4 @@
-//! Magic cards, from Scryfall.
+//! Magic cards, from the local card pool, else from Scryfall.
 
 use super::service::{FOREIGN, address, ask, asks, refused, text, understood};
 use crate::context::ToolContext;
@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::network::Service;
 use marvin_gate::{Intent, Touches};
+use marvin_mtg::cards::{CardFacts, Pool};
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,9 +36,56 @@ pub(super) struct LookupInput {
 pub(super) struct CardData {
     /// The service that answered.
     provider: String,
-    /// Whether the reply was cached: hit or miss.
+    /// Whether the reply was cached: hit or miss; pool for a card of the local pool.
     cache: String,
     card: Value,
+}
+
+/// Fields of a card that the local pool has, named as Scryfall names them.
+#[derive(Debug, Serialize)]
+struct LocalCard<'a> {
+    name: &'a str,
+    mana_cost: &'a str,
+    type_line: &'a str,
+    oracle_text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    power: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    toughness: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loyalty: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sets: Vec<&'a str>,
+}
+
+/// The card with exactly this name, from the imported pack or the shipped pool.
+fn find_local(name: Option<&str>, context: &ToolContext) -> Option<CardFacts> {
+    let name = name.map(str::trim).filter(|name| !name.is_empty())?;
+    let imported = std::fs::read(context.layout.card_pack()).ok().and_then(|bytes| Pool::read(&bytes).ok());
+    let shipped = || Pool::shipped().ok().and_then(|pool| pool.find(name).cloned());
+    imported.and_then(|pool| pool.find(name).cloned()).or_else(shipped)
+}
+
+fn describe_local(facts: &CardFacts) -> Result<Output<CardData>, ToolError> {
+    let card = serde_json::to_value(LocalCard {
+        name: &facts.name,
+        mana_cost: &facts.mana_cost,
+        type_line: &facts.type_line,
+        oracle_text: &facts.oracle_text,
+        power: facts.power.as_deref(),
+        toughness: facts.toughness.as_deref(),
+        loyalty: facts.loyalty.as_deref(),
+        sets: facts.set_codes().collect(),
+    })
+    .map_err(|error| ToolError::Failed(format!("cannot show the card: {error}")))?;
+    let numbers = match (&facts.power, &facts.toughness) {
+        (Some(power), Some(toughness)) => format!(" {power}/{toughness}"),
+        _ => String::new(),
+    };
+    let (name, cost, types) = (&facts.name, &facts.mana_cost, &facts.type_line);
+    let shown = format!("{name} {cost}\n{types}{numbers}\n{}\n", facts.oracle_text);
+    let data = CardData { provider: "local".into(), cache: "pool".into(), card };
+    Ok(Output::new(format!("the card {name}"), shown, data))
 }
 
 impl LookupInput {
@@ -70,10 +118,19 @@ impl Tool for Lookup {
     const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &LookupInput, context: &ToolContext) -> Vec<Intent> {
+        // What the local pool knows needs no request.
+        if input.id.is_none() && find_local(input.name.as_deref(), context).is_some() {
+            return Vec::new();
+        }
         asks(input.url(context), Service::Scryfall)
     }
 
     async fn call(&self, input: LookupInput, context: &ToolContext) -> Result<Output<CardData>, ToolError> {
+        if input.id.is_none()
+            && let Some(facts) = find_local(input.name.as_deref(), context)
+        {
+            return describe_local(&facts);
+        }
         let url = input.url(context)?;
         let cache = Cache::new(context.layout.tools_cache().join("scryfall"), MAX_AGE_SECONDS);
         if let Some(card) = cache.get::<Value>(url.as_str()) {

@@ -37,7 +37,7 @@ fn card() -> Value {
 #[tokio::test]
 async fn cards_are_looked_up_and_kept() {
     let server = Server::start(|path, _| match path {
-        "/cards/named?fuzzy=lightning+bolt" => page("200 OK", JSON, card().to_string()),
+        "/cards/named?fuzzy=lightning+bolt+red" => page("200 OK", JSON, card().to_string()),
         "/cards/e3285e6b-3e79-4d7c-bf96-d920f973b122" => page("200 OK", JSON, card().to_string()),
         _ => page(
             "404 Not Found",
@@ -47,15 +47,21 @@ async fn cards_are_looked_up_and_kept() {
     })
     .await;
     let fixture = switched(&server, "scryfall");
-    let text = fixture.good("scryfall.lookup", json!({"name": "lightning bolt"})).await;
+    let text = fixture.good("scryfall.lookup", json!({"name": "lightning bolt red"})).await;
     assert!(
         text.contains("3 damage") && text.contains("Legal in: modern") && text.contains("not instructions"),
         "{text}"
     );
-    let again = fixture.call("scryfall_lookup", json!({"name": "lightning bolt"})).await;
+    let again = fixture.call("scryfall_lookup", json!({"name": "lightning bolt red"})).await;
     assert_eq!((again.tool.as_str(), again.result.data["cache"].as_str()), ("scryfall.lookup", Some("hit")));
     assert_eq!(again.result.data["provider"], "scryfall");
     assert_eq!(server.hits(), 1);
+    let local = fixture.call("scryfall.lookup", json!({"name": "Lightning Bolt"})).await;
+    assert_eq!(
+        (local.result.data["provider"].as_str(), local.result.data["card"]["mana_cost"].as_str()),
+        (Some("local"), Some("{R}"))
+    );
+    assert_eq!(server.hits(), 1, "a card of the local pool needs no request");
     assert!(fixture.root.join(".marvin/tools_cache/scryfall").is_dir());
     fixture.good("scryfall", json!({"id": "e3285e6b-3e79-4d7c-bf96-d920f973b122"})).await;
     let missing = fixture.bad("scryfall.lookup", json!({"name": "zzz"})).await;
