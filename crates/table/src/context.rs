@@ -2,6 +2,8 @@
 
 use crate::cards::load_pool;
 use crate::error::TableError;
+use crate::lessons::{ApprovedLesson, GameMemory};
+use crate::model_player::GameModel;
 use marvin_agent::ProjectContext;
 use marvin_base::redact::Redactor;
 use marvin_memory::Places;
@@ -16,6 +18,14 @@ pub struct TableContext {
     pub games: PathBuf,
     pub pool: Arc<Pool>,
     pub redactor: Arc<Redactor>,
+    /// Model for seats of models, talk and teaching.
+    pub model: Option<GameModel>,
+    /// Why there is no model.
+    pub model_problem: Option<String>,
+    /// Memory that lessons are proposed to.
+    pub memory: Option<GameMemory>,
+    /// What a person approved about Magic.
+    pub lessons: Vec<ApprovedLesson>,
 }
 
 impl TableContext {
@@ -29,18 +39,33 @@ impl TableContext {
             games: games.to_path_buf(),
             pool: Arc::new(pool.clone()),
             redactor: Arc::new(Redactor::patterns_only()),
+            model: None,
+            model_problem: None,
+            memory: None,
+            lessons: Vec::new(),
         })
     }
 
     /// Games of a project, or of the person where there is no project.
     ///
     /// # Errors
-    /// Cards that cannot be read.
+    /// Cards that cannot be read. A model that is not set up is no error before a game needs it.
     pub fn of_project(project: &ProjectContext) -> Result<Self, TableError> {
+        let places = Places::from_settings(&project.layout, &project.settings);
+        let (model, model_problem) = match GameModel::choose(project) {
+            Ok(model) => (Some(model), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let memory = GameMemory { places, redactor: project.redactor.clone() };
         Ok(Self {
-            games: Places::from_settings(&project.layout, &project.settings).games,
+            games: memory.places.games.clone(),
             pool: Arc::new(load_pool(&project.layout)?),
             redactor: project.redactor.clone(),
+            model,
+            model_problem,
+            // A memory that cannot be trusted teaches nothing; `marvin memory` says what is wrong with it.
+            lessons: memory.approved().unwrap_or_default(),
+            memory: Some(memory),
         })
     }
 }

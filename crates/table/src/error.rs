@@ -35,6 +35,10 @@ pub enum TableError {
     Model(String),
     #[error(transparent)]
     Memory(#[from] marvin_memory::MemoryError),
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: std::net::SocketAddr, source: std::io::Error },
+    #[error("cannot read option `{word}`")]
+    Option { word: String },
     #[error("cannot start the next game: {0}")]
     Match(MatchProblem),
 }
@@ -83,6 +87,7 @@ impl TableError {
             Self::Model(_) => {
                 Some("name a provider in the settings `mtg.*` or `provider`, see docs/mtg.md".to_owned())
             }
+            Self::Option { .. } => Some("`/mtg help` lists the options".to_owned()),
             Self::Pool(_) => Some("import the facts file again: marvin mtg cards import FILE".to_owned()),
             _ => None,
         }
@@ -98,6 +103,7 @@ impl TableError {
                 | Self::UnknownGame { .. }
                 | Self::NoOpenGame
                 | Self::Model(_)
+                | Self::Option { .. }
         )
     }
 }

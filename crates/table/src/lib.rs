@@ -34,6 +34,9 @@
 //!
 //! Ids of cards on the board (`c12`), of players (`p0`) and of actions (`a3`) are those of the engine's
 //! compact form; they hold for one question. [`Table::step`] does one `next_step` with its thought.
+//! [`Table::run_line`] carries out a line that a person typed, [`Table::hint`], [`Table::warnings`],
+//! [`Table::why_not`] and [`Table::talk`] teach, and [`Board::to_text`] and [`Question::to_text`] are
+//! the same in plain text.
 //!
 //! Each game has a directory `<memory>/mtg/<game id>` with `setup.json`, `journal.jsonl`,
 //! `questions.jsonl`, `model.jsonl` and, at the end, `summary.json`. Every answer is appended to the
@@ -41,31 +44,56 @@
 
 mod board;
 mod cards;
+mod chat_games;
 mod context;
 mod error;
 mod labels;
+mod lessons;
 mod log;
+mod match_play;
+mod model_player;
+mod plain;
+mod plain_session;
 mod question;
 mod records;
+mod render;
+mod serve;
 mod setup;
 mod step;
 mod stops;
 mod summary;
 mod table;
+mod talk;
+mod tools;
+mod tournament;
+mod tutor;
 mod why_not;
 
 pub use board::{Board, BoardCard, BoardPermanent, BoardSide, BoardStackItem};
 pub use cards::{CardText, find_deck, find_shipped_deck, load_pool};
+pub use chat_games::ChatGames;
 pub use context::TableContext;
 pub use error::TableError;
+pub use lessons::{ApprovedLesson, GameMemory};
 pub use log::{LogKind, LogLine};
+pub use model_player::{CallResult, GameModel, ModelCall, ModelFigures, ModelLimits, Talk, TalkResult};
+pub use plain::{LineError, LineProblem, PLAIN_HELP, PlainCommand, PlainOutcome, read_line};
+pub use plain_session::{PlainSession, PlainText, SessionEnd};
 pub use question::{AnswerForm, BlockerOption, ChoiceOption, Question};
 pub use records::{GameRow, QuestionKind, QuestionRecord};
+pub use render::OptionStyle;
+pub use serve::TableServer;
 pub use setup::{DeckChoice, GameSetup, MatchScore, OpponentKind, SeatKind, random_seed};
 pub use step::{Step, Thought, ThoughtResult};
 pub use stops::YieldUntil;
 pub use summary::Summary;
 pub use table::Table;
+pub use tools::{GAME_TOOLS, tools};
+pub use tournament::{PairResult, RankedReport, Standing, TournamentReport, plot_standings};
+pub use tutor::{
+    CandidateLine, Hint, KeyTurn, REVIEW_ITERATIONS, Review, Severity, Skill, TurningPoint, Warning,
+    WarningKind,
+};
 pub use why_not::WhyNot;
 
 pub use marvin_mtg::ability::TurnStep;

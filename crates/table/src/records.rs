@@ -65,6 +65,21 @@ pub struct GameRow {
     pub summary: Option<Summary>,
 }
 
+impl std::fmt::Display for GameRow {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [one, two] = &self.decks;
+        let [first, second] = self.players;
+        let state = match &self.summary {
+            Some(summary) if summary.reason.is_some() => match summary.winner_id {
+                Some(winner) => format!("seat {} won in turn {}", winner.0, summary.turns),
+                None => format!("draw in turn {}", summary.turns),
+            },
+            _ => format!("open, {} answers", self.answers),
+        };
+        write!(formatter, "{}  {one} ({first}) against {two} ({second}): {state}", self.id)
+    }
+}
+
 /// Directory of a game that this process plays.
 #[derive(Debug)]
 pub(crate) struct GameRecords {

@@ -1,5 +1,6 @@
 //! One step of a game: whose answer is next, and how a player without a person finds it.
 
+use crate::model_player::{ModelCall, ModelMind};
 use crate::setup::{GameSetup, SeatKind};
 use marvin_mtg::decision::Answer;
 use marvin_mtg::ids::PlayerId;
@@ -37,6 +38,7 @@ pub(crate) enum Mind {
     Random { seed: u64 },
     Heuristic,
     Search { budget: SearchBudget, seed: u64 },
+    Model(ModelMind),
 }
 
 /// Answer that a thought found.
@@ -47,6 +49,10 @@ pub struct ThoughtResult {
     pub(crate) answers: usize,
     pub(crate) answer: Answer,
     pub(crate) origin: AnswerOrigin,
+    /// Requests to a model.
+    pub(crate) calls: Vec<ModelCall>,
+    /// Public remark of a model.
+    pub(crate) remark: Option<String>,
 }
 
 impl Thought {
@@ -58,36 +64,43 @@ impl Thought {
 
     /// Thinks; work of the processor runs on a thread of its own.
     pub async fn run(self) -> ThoughtResult {
-        let (seat, number, answers) = (self.seat, self.number, self.answers);
-        let observation = self.observation.clone();
-        let work = tokio::task::spawn_blocking(move || self.think());
-        match work.await {
-            Ok(result) => result,
-            // The thread was cancelled because the runtime ends: the answer no longer matters.
-            Err(_) => ThoughtResult {
-                seat,
-                number,
-                answers,
-                answer: HeuristicPlayer.answer(&observation),
-                origin: AnswerOrigin::Heuristic,
-            },
-        }
-    }
-
-    /// Thinks on this thread.
-    #[must_use]
-    pub fn think(self) -> ThoughtResult {
-        let (answer, origin) = match self.mind {
-            Mind::Random { seed } => {
-                (RandomPlayer::new(seed).answer(&self.observation), AnswerOrigin::Random)
+        let Self { seat, number, answers, observation, mind } = self;
+        let found = match mind {
+            Mind::Model(mind) => {
+                let found = mind.answer(&observation).await;
+                let origin =
+                    if found.fallback { AnswerOrigin::HeuristicForModel } else { AnswerOrigin::Model };
+                return ThoughtResult {
+                    seat,
+                    number,
+                    answers,
+                    answer: found.answer,
+                    origin,
+                    calls: found.calls,
+                    remark: found.remark,
+                };
             }
-            Mind::Heuristic => (HeuristicPlayer.answer(&self.observation), AnswerOrigin::Heuristic),
-            Mind::Search { budget, seed } => {
-                (SearchPlayer::new(budget, seed).answer(&self.observation), AnswerOrigin::Search)
+            other => {
+                let copy = observation.clone();
+                tokio::task::spawn_blocking(move || compute(&other, &copy)).await
             }
         };
-        let Self { seat, number, answers, .. } = self;
-        ThoughtResult { seat, number, answers, answer, origin }
+        // A thread is cancelled only when the runtime ends: the answer no longer matters then.
+        let (answer, origin) =
+            found.unwrap_or_else(|_| (HeuristicPlayer.answer(&observation), AnswerOrigin::Heuristic));
+        ThoughtResult { seat, number, answers, answer, origin, calls: Vec::new(), remark: None }
+    }
+}
+
+/// Answer of a player without a model.
+fn compute(mind: &Mind, observation: &Observation) -> (Answer, AnswerOrigin) {
+    match mind {
+        Mind::Random { seed } => (RandomPlayer::new(*seed).answer(observation), AnswerOrigin::Random),
+        Mind::Search { budget, seed } => {
+            (SearchPlayer::new(*budget, *seed).answer(observation), AnswerOrigin::Search)
+        }
+        Mind::Heuristic => (HeuristicPlayer.answer(observation), AnswerOrigin::Heuristic),
+        Mind::Model(_) => (HeuristicPlayer.answer(observation), AnswerOrigin::HeuristicForModel),
     }
 }
 

@@ -1,5 +1,12 @@
-//! Summary of a game: who won, why, and what decided it.
+//! Summary of a game: who won, why, what decided it, and what there is to learn.
 
+use crate::error::TableError;
+use crate::model_player::ModelFigures;
+use crate::records;
+use crate::setup::SeatKind;
+use crate::table::Table;
+use crate::tutor::{KeyTurn, REVIEW_ITERATIONS, Review, TurningPoint};
+use marvin_memory::Candidate;
 use marvin_mtg::ids::PlayerId;
 use marvin_mtg::state::EndReason;
 use serde::{Deserialize, Serialize};
@@ -20,4 +27,98 @@ pub struct Summary {
     pub answers: usize,
     /// Number of questions to the tutor or the model.
     pub questions: usize,
+    /// Turn that changed the chances most, for the person or else seat 0.
+    #[serde(default)]
+    pub key_turn: Option<KeyTurn>,
+    /// Answers that cost most, where a tutor looked at them.
+    #[serde(default)]
+    pub turning_points: Vec<TurningPoint>,
+    #[serde(default)]
+    pub model: Option<ModelFigures>,
+    /// What was proposed for the long-term memory; a person approves it.
+    #[serde(default)]
+    pub candidates: Vec<Candidate>,
+}
+
+impl std::fmt::Display for Summary {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let result = match (self.winner_id, self.reason) {
+            (Some(winner), Some(reason)) => {
+                let name = self.players.get(usize::from(winner.0)).map(String::as_str).unwrap_or_default();
+                format!("{name} (seat {}) won: {}", winner.0, crate::log::reason_text(reason))
+            }
+            (None, Some(reason)) => format!("draw: {}", crate::log::reason_text(reason)),
+            (_, None) => format!("left in turn {}; resume it with `--resume {}`", self.turns, self.game_id),
+        };
+        let mut lines =
+            vec![format!("{}: {result}, turn {}, {} answers", self.game_id, self.turns, self.answers)];
+        if let Some(key) = &self.key_turn {
+            lines.push(format!(
+                "key turn {}: chances {} % to {} %",
+                key.turn, key.before_percent, key.after_percent
+            ));
+        }
+        for point in &self.turning_points {
+            lines.push(format!(
+                "turn {}, {}: {} ({} %); better: {} ({} %); rule {}",
+                point.turn,
+                point.severity.key(),
+                point.chosen,
+                point.chosen_percent,
+                point.better,
+                point.better_percent,
+                point.rule
+            ));
+        }
+        lines.extend(self.model.iter().map(ToString::to_string));
+        if !self.candidates.is_empty() {
+            lines.push("proposed for memory, approve with `marvin memory review`:".to_owned());
+            let texts = self.candidates.iter();
+            lines.extend(texts.map(|candidate| format!("  {}: {}", candidate.kind.word(), candidate.text)));
+        }
+        formatter.write_str(&lines.join("\n"))
+    }
+}
+
+impl Table {
+    /// Writes the summary of a game that is over or left, and proposes what a person's game teaches.
+    ///
+    /// # Errors
+    /// Records or a memory that cannot be written.
+    pub fn close(&mut self) -> Result<Summary, TableError> {
+        let outcome = self.outcome();
+        let questions = records::read_questions(&self.records.directory).len();
+        let person = self.person();
+        let over = outcome.is_some();
+        let seat = person.unwrap_or(PlayerId(0));
+        let iterations = (over && self.setup().tutor && person.is_some()).then_some(REVIEW_ITERATIONS);
+        let review = Review::of_game(self.context(), self.id(), seat, iterations)?;
+        let candidates = match (&self.context().memory, person.is_some() && over) {
+            (Some(memory), true) => {
+                let candidates = self.make_candidates(&review, questions);
+                memory.propose(candidates.clone(), self.id())?;
+                candidates
+            }
+            _ => Vec::new(),
+        };
+        let [one, two] = &self.setup().decks;
+        let has_model = self.setup().seats.contains(&SeatKind::Model);
+        let summary = Summary {
+            game_id: self.id().to_owned(),
+            seed: self.setup().seed,
+            players: self.setup().seats.map(|kind| kind.key().to_owned()),
+            decks: [one.name.clone(), two.name.clone()],
+            winner_id: outcome.and_then(|outcome| outcome.winner),
+            reason: outcome.map(|outcome| outcome.reason),
+            turns: self.engine().state().turn,
+            answers: self.journal().lines.len(),
+            questions,
+            key_turn: review.key_turn,
+            turning_points: review.turning_points,
+            model: has_model.then(|| self.model_figures()),
+            candidates,
+        };
+        self.records.write_summary(&summary)?;
+        Ok(summary)
+    }
 }

@@ -3,15 +3,14 @@
 use crate::board::{Board, BoardFacts};
 use crate::cards::{CardText, deck_cards};
 use crate::context::TableContext;
-use crate::error::{MatchProblem, TableError, UndoProblem};
+use crate::error::{TableError, UndoProblem};
 use crate::labels::Viewpoint;
 use crate::log::{GameLog, LogLine};
 use crate::question::Question;
 use crate::records::{self, GameRecords, GameRow, QuestionKind, QuestionRecord};
-use crate::setup::{GameSetup, MatchScore, SeatKind};
-use crate::step::{Step, Thought, ThoughtResult, choose_mind};
+use crate::setup::{GameSetup, SeatKind};
+use crate::step::{Mind, Step, Thought, ThoughtResult, choose_mind};
 use crate::stops::{OpenYield, YieldUntil};
-use crate::summary::Summary;
 use crate::why_not::WhyNot;
 use marvin_base::clock;
 use marvin_mtg::MTGEngine;
@@ -37,7 +36,7 @@ pub struct Table {
     id: String,
     setup: GameSetup,
     journal: GameJournal,
-    records: GameRecords,
+    pub(crate) records: GameRecords,
     log: GameLog,
     yields: [Option<OpenYield>; 2],
 }
@@ -50,6 +49,7 @@ impl Table {
     pub fn create(context: &TableContext, setup: GameSetup) -> Result<Self, TableError> {
         // Everything that can be wrong is checked before anything is written.
         make_header(context, &setup)?;
+        check_model(context, &setup)?;
         let id = records::make_directory(&context.games)?;
         let directory = context.games.join(&id);
         records::write_setup(&directory, &setup)?;
@@ -63,6 +63,7 @@ impl Table {
     pub fn resume(context: &TableContext, id: &str) -> Result<Self, TableError> {
         let directory = records::find_directory(&context.games, id)?;
         let setup = records::read_setup(&directory)?;
+        check_model(context, &setup)?;
         Self::open(context, id, setup)
     }
 
@@ -134,6 +135,14 @@ impl Table {
             PlayerId::BOTH.into_iter().filter(|seat| self.setup.seat(*seat) == SeatKind::Person);
         let first = persons.next();
         if persons.next().is_some() { None } else { first }
+    }
+
+    pub(crate) fn context(&self) -> &TableContext {
+        &self.context
+    }
+
+    pub(crate) fn journal(&self) -> &GameJournal {
+        &self.journal
     }
 
     pub(crate) fn engine(&self) -> &MTGEngine {
@@ -307,7 +316,11 @@ impl Table {
     }
 
     fn make_step(&self, seat: PlayerId, number: u32) -> Step {
-        match choose_mind(&self.setup, seat, number) {
+        let mind = match self.setup.seat(seat) {
+            SeatKind::Model => self.make_model_mind(seat).map(Mind::Model),
+            _ => choose_mind(&self.setup, seat, number),
+        };
+        match mind {
             None => Step::Person(seat),
             Some(mind) => Step::Think(Box::new(Thought {
                 seat,
@@ -328,7 +341,17 @@ impl Table {
         if open != Some((result.seat, result.number)) || self.journal.lines.len() != result.answers {
             return Ok(false);
         }
+        for call in &result.calls {
+            self.records.append_model_call(call)?;
+        }
+        let turn = self.engine().state().turn;
         self.submit(result.seat, result.number, result.answer, result.origin)?;
+        if let Some(remark) = &result.remark {
+            let who = result.seat;
+            self.log.note(turn, who, |seat| {
+                format!("{} says: {remark}", if seat == who { "you" } else { "opponent" })
+            });
+        }
         Ok(true)
     }
 
@@ -408,68 +431,20 @@ impl Table {
             answer: answer.to_owned(),
         })
     }
-
-    /// Writes the summary of a game that is over or left.
-    ///
-    /// # Errors
-    /// A summary that cannot be written.
-    pub fn close(&mut self) -> Result<Summary, TableError> {
-        let [one, two] = &self.setup.decks;
-        let outcome = self.outcome();
-        let summary = Summary {
-            game_id: self.id.clone(),
-            seed: self.setup.seed,
-            players: self.setup.seats.map(|kind| kind.key().to_owned()),
-            decks: [one.name.clone(), two.name.clone()],
-            winner_id: outcome.and_then(|outcome| outcome.winner),
-            reason: outcome.map(|outcome| outcome.reason),
-            turns: self.engine().state().turn,
-            answers: self.journal.lines.len(),
-            questions: records::read_questions(&self.records.directory).len(),
-        };
-        self.records.write_summary(&summary)?;
-        Ok(summary)
-    }
-
-    /// Standing of the match with this game.
-    #[must_use]
-    pub fn score(&self) -> MatchScore {
-        let mut score = self.setup.score.clone();
-        let Some(outcome) = self.outcome() else { return score };
-        match outcome.winner {
-            Some(PlayerId(0)) => score.wins[0] += 1,
-            Some(_) => score.wins[1] += 1,
-            None => score.draws += 1,
-        }
-        score.games.push(self.id.clone());
-        score
-    }
-
-    /// Starts the next game of the match; the loser chooses to play or draw (103.1).
-    ///
-    /// # Errors
-    /// A game that is not over, a match that is decided.
-    pub fn next_game(&self) -> Result<Self, TableError> {
-        let Some(outcome) = self.outcome() else { return Err(TableError::Match(MatchProblem::NotOver)) };
-        let score = self.score();
-        let needed = self.setup.wins_needed();
-        let played = score.wins.iter().sum::<u32>() + score.draws;
-        if score.wins.iter().any(|wins| *wins >= needed) || played >= self.setup.best_of {
-            return Err(TableError::Match(MatchProblem::Decided));
-        }
-        let setup = GameSetup {
-            seed: self.setup.seed.wrapping_add(1),
-            chooser: outcome.winner.map(PlayerId::opponent),
-            score,
-            ..self.setup.clone()
-        };
-        Self::create(&self.context, setup)
-    }
 }
 
 fn json_error(path: &std::path::Path) -> impl FnOnce(serde_json::Error) -> TableError + use<> {
     let path = path.to_path_buf();
     move |source| TableError::Json { path, source }
+}
+
+/// A seat of a model needs one.
+fn check_model(context: &TableContext, setup: &GameSetup) -> Result<(), TableError> {
+    if setup.seats.contains(&SeatKind::Model) && context.model.is_none() {
+        let problem = context.model_problem.clone();
+        return Err(TableError::Model(problem.unwrap_or_else(|| "no model is set up".to_owned())));
+    }
+    Ok(())
 }
 
 fn make_header(context: &TableContext, setup: &GameSetup) -> Result<JournalHeader, TableError> {

@@ -29,7 +29,7 @@ const fn command(name: &'static str, words: &'static str, meaning: &'static str)
 }
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [Command; 33] = [
+pub const COMMANDS: [Command; 34] = [
     command("!shell", "", "shell mode on or off: every line is a command, and `exit` ends it"),
     command("!sh", "", "the same"),
     command("!code", "", "file and command tools on or off"),
@@ -53,6 +53,7 @@ pub const COMMANDS: [Command; 33] = [
         "[TOOLS | all | on | off]",
         "goal framing and planning, with the tools that you name",
     ),
+    command("/mtg", "[play … | LINE]", "play Magic: start a game, or answer its question (`/mtg help`)"),
     command("/servitors", "", "servitors and their commitments"),
     command("/runs", "", "the latest runs"),
     command("/undo", "", "remove the last exchange from the conversation (files stay as they are)"),
@@ -115,6 +116,9 @@ impl Chat {
             return Some(self.bang(word, line.trim(), rest).await);
         }
         let named = |word: &str| word.len() > 1 && word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase());
+        if word == "/mtg" {
+            return Some(self.play(rest).await);
+        }
         if text.starts_with('/') && named(word) {
             return Some(self.slash(word, rest));
         }

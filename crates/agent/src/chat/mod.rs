@@ -14,6 +14,7 @@ mod commands;
 mod complete;
 mod error;
 mod events;
+mod games;
 mod lists;
 mod notifications;
 mod recording;
@@ -29,6 +30,7 @@ pub use commands::{COMMANDS, Command, help};
 pub use complete::Completion;
 pub use error::{ChatError, Refusal};
 pub use events::{Event, Events};
+pub use games::GameHost;
 pub use lists::{RunRow, ServitorRow};
 pub use recording::VoiceError;
 pub use reply::Reply;
@@ -75,6 +77,8 @@ pub struct ChatOptions {
     pub brings: Option<ExtraContextProvider>,
     /// Steps of workflows that wait for the person.
     pub steps: Option<Arc<dyn StepSource>>,
+    /// Games that `/mtg` plays.
+    pub games: Option<Arc<dyn GameHost>>,
 }
 
 debug_fields!(ChatOptions, project);
@@ -126,6 +130,7 @@ struct Inner {
     person: Option<Person>,
     brings: Option<ExtraContextProvider>,
     steps: Option<Arc<dyn StepSource>>,
+    games: Option<Arc<dyn GameHost>>,
     log: Log,
     asking: Arc<ApprovalQueue>,
     state: Mutex<ChatState>,
@@ -191,7 +196,7 @@ impl Chat {
     /// # Errors
     /// When the person's directory cannot be used.
     pub async fn open(options: ChatOptions) -> Result<Chat, SessionError> {
-        let ChatOptions { project, person, brings, steps } = options;
+        let ChatOptions { project, person, brings, steps, games } = options;
         let log = Log::new();
         let asking = Arc::new(ApprovalQueue::new(log.clone(), project.settings.seconds(&table::APPROVAL)));
         let (provider, model) = status::model_of(&project);
@@ -221,7 +226,7 @@ impl Chat {
             project,
         };
         let handle = Handle::current();
-        let inner = Inner { handle, person, brings, steps, log, asking, state: Mutex::new(state) };
+        let inner = Inner { handle, person, brings, steps, games, log, asking, state: Mutex::new(state) };
         let chat = Chat { inner: Arc::new(inner) };
         chat.take_profile(&name);
         chat.watch();

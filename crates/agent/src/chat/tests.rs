@@ -41,7 +41,7 @@ impl World {
         flags.extend(more.iter().map(|(key, value)| (*key, (*value).to_string())));
         let project =
             ProjectContext::find(environment, self.path().join("project"), None, coding, flags).unwrap();
-        Chat::open(ChatOptions { project, person, brings: None, steps: None }).await.unwrap()
+        Chat::open(ChatOptions { project, person, brings: None, steps: None, games: None }).await.unwrap()
     }
 
     fn log(&self) -> Value {

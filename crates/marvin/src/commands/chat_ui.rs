@@ -12,6 +12,7 @@ use marvin_base::person::decisions::state_dir;
 use marvin_base::person::{DecisionChannel, Person};
 use marvin_base::{Exit, ids};
 use marvin_flow::waiting::WaitingSteps;
+use marvin_table::ChatGames;
 use marvin_web::{Setup, StartError, serve};
 use serde::Serialize;
 use std::io::Write;
@@ -131,6 +132,7 @@ fn serve_until_interrupted(mut context: ProjectContext, options: &ServeOptions) 
             person: person(&environment),
             brings: Some(Arc::new(pack_context::extra_context)),
             steps: Some(Arc::new(WaitingSteps::default())),
+            games: Some(Arc::new(ChatGames::default())),
         })
         .await?;
         let token = ids::short(32);

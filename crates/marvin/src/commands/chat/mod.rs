@@ -8,13 +8,14 @@ use crate::failure::Failure;
 use crate::pack_context;
 use crate::runtime::start_mcp_servers;
 use marvin_agent::ProjectContext;
-use marvin_agent::chat::{Chat, ChatOptions, ExtraContextProvider, StepSource};
+use marvin_agent::chat::{Chat, ChatOptions, ExtraContextProvider, GameHost, StepSource};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::person::{DecisionChannel, Person};
 use marvin_base::settings::table;
 use marvin_flow::waiting::WaitingSteps;
 use marvin_mcp::client::Servers;
+use marvin_table::ChatGames;
 use marvin_tui::{OpenedChat, Options};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -76,7 +77,9 @@ async fn open(
     let person = found.and_then(Result::ok);
     let brings: ExtraContextProvider = Arc::new(pack_context::extra_context);
     let steps = Some(Arc::new(WaitingSteps::default()) as Arc<dyn StepSource>);
-    let chat = Chat::open(ChatOptions { project: context, person, brings: Some(brings), steps }).await?;
+    let games = Some(Arc::new(ChatGames::default()) as Arc<dyn GameHost>);
+    let options = ChatOptions { project: context, person, brings: Some(brings), steps, games };
+    let chat = Chat::open(options).await?;
     if let Some(selection) = &arguments.turbotime {
         chat.select(Some(selection.clone()));
     }
