@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// The word for every tool there is.
 pub const ALL: &str = "all";
 
+/// The word for the tools of games of Magic.
+const GAMES: &str = "mtg";
+
 /// Tools that are served by default: those that a program with file tools and commands of its own lacks. Those that this
 /// build does not have are left out.
 pub const SERVED: [&str; 14] = [
@@ -66,6 +69,7 @@ pub fn toolbox(context: &ProjectContext, names: &[String]) -> Result<Offer, Unkn
     let mut tools = Keeper::new(shared.clone(), None, Source::Agent).tools();
     tools.push(Arc::new(GateExplain));
     tools.extend(recall::tools(&shared));
+    tools.extend(marvin_table::tools(&shared));
     // Sub-agents do not delegate, and servitors and workflows need a project.
     if context.workspace.is_some() && context.settings.whole(&table::DEPTH) == 0 {
         tools.extend(servitors::tools::all(&Arc::downgrade(&servitors)));
@@ -78,14 +82,19 @@ pub fn toolbox(context: &ProjectContext, names: &[String]) -> Result<Offer, Unkn
         [] => toolbox.keep(&SERVED.map(str::to_string)),
         [all] if all == ALL => {}
         names => {
-            for name in names {
+            let expand = |name: &String| match name.as_str() {
+                GAMES => marvin_table::GAME_TOOLS.map(str::to_string).to_vec(),
+                _ => vec![name.clone()],
+            };
+            let names: Vec<String> = names.iter().flat_map(expand).collect();
+            for name in &names {
                 if !toolbox.names().contains(&name.as_str()) {
                     let near = nearest_of(name, toolbox.names().into_iter());
                     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                     return Err(UnknownTool { name: name.clone(), near });
                 }
             }
-            toolbox.keep(names);
+            toolbox.keep(&names);
         }
     }
     Ok(Offer { toolbox, servitors, workflows })

@@ -25,6 +25,7 @@ Examples:
   codex mcp add marvin -- marvin mcp                    for Codex
   marvin mcp --http 127.0.0.1:8931                      for clients that want an address
   marvin mcp --tools gate_explain,verify                only these tools
+  marvin mcp --tools mtg                                games of Magic
   marvin mcp servers list                               servers whose tools Marvin's own agents get";
 
 /// Serve Marvin's tools over the Model Context Protocol, and manage other servers
@@ -36,7 +37,7 @@ pub(crate) struct McpArguments {
     /// Serve over HTTP at this address of this machine. Port 0: any free port
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", value_parser = parse_address)]
     http: Option<SocketAddr>,
-    /// The tools, separated by commas; `all` for every one (default: gate, commitments, servitors, memory, workflows)
+    /// The tools, separated by commas; `all` for every one, `mtg` for games of Magic (default: gate, commitments, servitors, memory, workflows)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tools: Vec<String>,
     /// The project's directory (default: the project around this directory, else the directory itself)
