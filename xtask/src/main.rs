@@ -17,6 +17,7 @@ mod kill_tests;
 mod licences;
 mod mcp;
 mod mtg_fuzz;
+mod mtg_play;
 mod node;
 mod notices;
 mod npm;
@@ -51,6 +52,8 @@ cargo xtask web-fuzz [--minutes N]
                             Schemathesis over the OpenAPI description of the browser UI (default 10 minutes): no server error
 cargo xtask mtg-fuzz [--games N] [--cards N] [--first N]
                             random games of Magic over all pairs of decks (default 20000), and one for each supported card
+cargo xtask mtg-play [--games N] [--kills N]
+                            games of scripted models (default 500) with replay and search for leaks, and games killed and resumed (default 50)
 cargo xtask pipeline-kills [N]
                             kill a whole pipeline N times (default 30) at random moments, resume it, and compare the results
 cargo xtask self-improve-kills [N]
@@ -96,6 +99,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["web-fuzz", rest @ ..] => web_fuzz::run(rest),
         ["mtg-fuzz", rest @ ..] => mtg_fuzz::run(rest),
+        ["mtg-play", rest @ ..] => mtg_play::run(rest),
         ["fleet-test", rest @ ..] => fleet::test(rest),
         ["fleet-sim", rest @ ..] => fleet::simulate(rest),
         ["census", rest @ ..] => census::run(rest),
