@@ -32,7 +32,7 @@ pub struct GameMemory {
     pub redactor: Arc<Redactor>,
 }
 
-/// Approved memory about Magic.
+/// Approved lesson about Magic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovedLesson {
     pub text: String,
@@ -44,7 +44,7 @@ impl GameMemory {
         Memory::open(self.places.clone(), self.redactor.clone())
     }
 
-    /// Everything about Magic that a person approved and that has not expired.
+    /// Lessons about Magic that a person approved and that have not expired.
     ///
     /// # Errors
     /// A memory that cannot be read or does not fit its seal.
@@ -54,9 +54,8 @@ impl GameMemory {
             return Ok(Vec::new());
         }
         let records = self.open().list()?;
-        let lesson = |candidate: &Candidate| matches!(candidate.kind, Type::MtgLesson | Type::MtgProfile);
         let active = records.into_iter().filter(marvin_memory::memory::MemoryRecord::is_active);
-        let known = active.filter(|record| lesson(&record.entry.candidate));
+        let known = active.filter(|record| record.entry.candidate.kind == Type::MtgLesson);
         Ok(known
             .map(|record| ApprovedLesson {
                 text: record.entry.candidate.text,

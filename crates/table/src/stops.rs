@@ -1,8 +1,7 @@
 //! Yields: a seat passes by itself until something happens.
 
 use marvin_mtg::MTGEngine;
-use marvin_mtg::decision::DecisionKind;
-use marvin_mtg::ids::PlayerId;
+use marvin_mtg::ids::{ObjectId, PlayerId};
 use serde::{Deserialize, Serialize};
 
 /// When a yield ends. Every yield also ends when the opponent puts something on the stack or attacks.
@@ -18,29 +17,31 @@ pub enum YieldUntil {
 }
 
 /// Yield of a seat, with the moment at which it began.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct OpenYield {
-    pub until: YieldUntil,
-    pub turn: u32,
-    /// Items on the stack at that moment.
-    pub stack: usize,
+    until: YieldUntil,
+    turn: u32,
+    /// Items on the stack at that moment; what is added later ends the yield.
+    known: Vec<ObjectId>,
 }
 
 impl OpenYield {
     pub(crate) fn new(until: YieldUntil, engine: &MTGEngine) -> Self {
-        Self { until, turn: engine.state().turn, stack: engine.state().stack.len() }
+        let known = engine.state().stack.iter().map(|item| item.object).collect();
+        Self { until, turn: engine.state().turn, known }
     }
 
     /// Whether the seat still passes by itself.
     pub(crate) fn holds(&self, engine: &MTGEngine, seat: PlayerId) -> bool {
         let state = engine.state();
-        let open = engine.decision().is_some_and(|decision| decision.kind == DecisionKind::Priority);
-        let threatened = state.stack.last().is_some_and(|top| top.context.controller != seat);
+        let threatened = state
+            .stack
+            .iter()
+            .any(|item| item.context.controller != seat && !self.known.contains(&item.object));
         let attacked = state.active != seat && !state.combat.attackers.is_empty();
         match self.until {
-            _ if !open => true,
             YieldUntil::EmptyStack => !state.stack.is_empty(),
-            _ if (threatened && state.stack.len() > self.stack) || attacked => false,
+            _ if threatened || attacked => false,
             YieldUntil::EndOfTurn => state.turn == self.turn,
             YieldUntil::OwnTurn => state.turn == self.turn || state.active != seat,
         }

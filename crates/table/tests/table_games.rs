@@ -7,5 +7,6 @@ mod table_games {
     pub(crate) mod lessons;
     pub(crate) mod models;
     pub(crate) mod people;
+    pub(crate) mod shared;
     pub(crate) mod support;
 }

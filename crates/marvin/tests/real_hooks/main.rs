@@ -4,6 +4,8 @@
 //! network namespace with only a loopback.
 
 #[cfg(test)]
+mod magic;
+#[cfg(test)]
 mod questions;
 #[cfg(test)]
 mod scenes;
@@ -33,6 +35,7 @@ mod claude {
         a_daemon_that_is_killed_changes_nothing
         done_is_proved
         tools_are_listed_and_called
+        ten_turns_of_magic_are_played
     }
 }
 

@@ -1,5 +1,6 @@
 //! Scenes for both programs.
 
+pub(crate) use crate::magic::ten_turns_of_magic_are_played;
 pub(crate) use crate::questions::a1_nothing_runs_that_would_have_been_asked_about;
 use crate::stage::{Program, Stage, call, say};
 use serde_json::json;

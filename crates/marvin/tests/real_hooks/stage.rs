@@ -17,6 +17,8 @@ pub(crate) struct Stage {
     server: Option<ModelServer>,
     /// Whether the program is configured with `marvin mcp`.
     pub(crate) serves: bool,
+    /// The tools that `marvin mcp` serves; the default ones if empty.
+    pub(crate) served_tools: &'static str,
     /// Whether the program decides by itself about what it would ask: nothing is pre-approved.
     pub(crate) asks: bool,
 }
@@ -36,7 +38,7 @@ impl Stage {
         for name in ["work/src", "home/.codex", "home/precious", "bin"] {
             fs::create_dir_all(directory.path().join(name)).unwrap();
         }
-        let stage = Stage { program, directory, server: None, serves: false, asks: false };
+        let stage = Stage { program, directory, server: None, serves: false, served_tools: "", asks: false };
         std::os::unix::fs::symlink(MARVIN, stage.place("bin/marvin")).unwrap();
         fs::write(stage.place("home/precious/file"), "x").unwrap();
         fs::write(stage.place("work/src/a.txt"), "alpha\nbeta\n").unwrap();
@@ -94,6 +96,9 @@ impl Stage {
             let mut add = Command::new(self.program.path());
             self.environment(&mut add);
             add.args(["mcp", "add", "marvin", "--", "marvin", "mcp"]);
+            if !self.served_tools.is_empty() {
+                add.args(["--tools", self.served_tools]);
+            }
             let added = add.current_dir(self.place("work")).stdin(Stdio::null()).output().unwrap();
             assert!(added.status.success(), "{added:?}");
         }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// Let players without a person play a round robin
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Each pair of players plays the same number of games; they change seats after each game and decks after two. The interval is Wilson's with 95 %, a draw counts half.\n\nExamples:\n  marvin mtg tournament --players heuristic,random --games 40\n  marvin mtg tournament --players heuristic,mcts,random --games 20 --think-ms 50 --plot standings.svg"
+    after_help = "Each pair of players plays the same number of games; they change seats after each game and decks after two. The interval is Wilson's with 95 %, a draw counts half.\n\nExamples:\n  marvin mtg tournament --players heuristic,random --games 40\n  marvin mtg tournament --players heuristic,mcts,random --think-ms 50 --plot standings.svg"
 )]
 pub(crate) struct TournamentArguments {
     /// The players

@@ -11,11 +11,17 @@ fn cards() {
     Usage: marvin mtg <COMMAND>
 
     Commands:
-      cards     List supported cards and import facts of cards
-      decks     List, show, import and export decks
-      scenario  Run the rules scenarios of a file, one line for each
-      simulate  Let players without a model play games
-      replay    Replay the journal of a game and check the state after each line
+      cards       List supported cards and import facts of cards
+      decks       List, show, import and export decks
+      play        Play a game of Magic against another player
+      watch       Watch a game between two players without a person
+      tournament  Let players without a person play a round robin
+      review      Review a game: turning points by search, with their severity and rule
+      serve       Serve a game of two people on this machine
+      join        Join a game that `marvin mtg serve` serves
+      scenario    Run the rules scenarios of a file, one line for each
+      simulate    Let players without a model play games
+      replay      Replay the journal of a game and check the state after each line
 
     Options:
       -h, --help  Print help
@@ -230,5 +236,149 @@ fn games() {
       marvin mtg replay game.jsonl --until 40 --fork what-if.jsonl
       marvin mtg replay game.jsonl --undo 1 --fork game.jsonl
       marvin mtg replay game.jsonl --until 40 --view 0 --json | jq .view.battlefield
+    ");
+}
+
+#[test]
+fn games_at_the_table() {
+    assert_snapshot!(help("mtg play"), @r#"
+    Play a game of Magic against another player
+
+    Usage: marvin mtg play [OPTIONS]
+
+    Options:
+          --deck <DECK>          Your deck: the id or name of a shipped deck, or a deck file [default:
+                                 boundless_elves]
+          --against <DECK>       The other deck [default: dark_sacrifice]
+          --opponent <OPPONENT>  Who plays the other deck; `person` is a second person at the same
+                                 keyboard [default: heuristic] [possible values: person, random,
+                                 heuristic, mcts, model]
+          --tutor                Hints, warnings before a pass, and a review at the end
+          --training             Answers can be taken back
+          --seed <N>             The seed; random if there is none
+          --best-of <N>          Games of the match [default: 1]
+          --think-ms <MS>        How long `mcts` thinks about one decision [default: 500]
+          --plain                Line by line, also on a terminal
+          --resume [<GAME>]      Continue a game: the one with this id, or the last that is open
+          --list                 List the games of this project
+          --working-dir <PATH>   The project's directory (default: the project around this directory)
+          --json                 As JSON
+      -h, --help                 Print help
+
+    Every answer is recorded before the next question: a game that was left or interrupted is continued
+    with --resume at the same question. `help` at a question lists the commands.
+
+    Examples:
+      marvin mtg play --deck boundless_elves --against dark_sacrifice --tutor
+      marvin mtg play --opponent mcts --think-ms 2000 --best-of 3
+      marvin mtg play --resume
+      printf '1\n' | marvin mtg play --plain --seed 7
+    "#);
+    assert_snapshot!(help("mtg watch"), @"
+    Watch a game between two players without a person
+
+    Usage: marvin mtg watch [OPTIONS]
+
+    Options:
+          --players <PLAYER,PLAYER>  The two players [default: model,heuristic] [possible values:
+                                     person, random, heuristic, mcts, model]
+          --decks <DECK,DECK>        Their decks [default: boundless_elves,dark_sacrifice]
+          --seed <N>                 The seed; random if there is none
+          --pace-ms <MS>             Pause after each event [default: 400]
+          --think-ms <MS>            How long `mcts` thinks about one decision [default: 500]
+          --working-dir <PATH>       The project's directory (default: the project around this
+                                     directory)
+          --json                     As JSON
+      -h, --help                     Print help
+
+    What is shown is what seat 0 sees.
+
+    Examples:
+      marvin mtg watch --players model,heuristic --pace-ms 1000
+      marvin mtg watch --players heuristic,random --seed 7 --pace-ms 0
+    ");
+    assert_snapshot!(help("mtg tournament"), @"
+    Let players without a person play a round robin
+
+    Usage: marvin mtg tournament [OPTIONS]
+
+    Options:
+          --players <PLAYER,…>  The players [default: heuristic,random] [possible values: person,
+                                random, heuristic, mcts, model]
+          --decks <DECK,DECK>   The two decks [default: boundless_elves,dark_sacrifice]
+          --games <N>           Games of each pair [default: 20]
+          --seed <SEED>         The seed of the first game; the others count on from it [default: 1]
+          --think-ms <MS>       How long `mcts` thinks about one decision [default: 500]
+          --iterations <N>      Iterations of `mcts` for one decision, in place of a time
+          --records <DIR>       Keep the records of the games in this directory
+          --plot <FILE>         Write the standings as an SVG plot
+          --working-dir <PATH>  The project's directory (default: the project around this directory)
+          --json                As JSON
+      -h, --help                Print help
+
+    Each pair of players plays the same number of games; they change seats after each game and decks
+    after two. The interval is Wilson's with 95 %, a draw counts half.
+
+    Examples:
+      marvin mtg tournament --players heuristic,random --games 40
+      marvin mtg tournament --players heuristic,mcts,random --think-ms 50 --plot standings.svg
+    ");
+    assert_snapshot!(help("mtg review"), @"
+    Review a game: turning points by search, with their severity and rule
+
+    Usage: marvin mtg review [OPTIONS] [GAME]
+
+    Arguments:
+      [GAME]  The game; the last one if there is none
+
+    Options:
+          --seat <SEAT>         The seat whose answers are looked at [default: 0]
+          --iterations <N>      Iterations of the search for one answer [default: 96]
+          --working-dir <PATH>  The project's directory (default: the project around this directory)
+          --json                As JSON
+      -h, --help                Print help
+
+    Each answer that differs from the heuristic player's is compared with the best one that a search
+    finds, from what the seat could know. A loss of 5 % of the chances is an inaccuracy, of 12 % a
+    mistake, of 25 % a blunder.
+
+    Examples:
+      marvin mtg review
+      marvin mtg review game_20260101_120000_1a2b --seat 1 --json
+    ");
+    assert_snapshot!(help("mtg serve"), @"
+    Serve a game of two people on this machine
+
+    Usage: marvin mtg serve [OPTIONS]
+
+    Options:
+          --decks <DECK,DECK>   The two decks [default: boundless_elves,dark_sacrifice]
+          --seed <N>            The seed; random if there is none
+          --port <PORT>         The port; a free one if there is none [default: 0]
+          --resume <GAME>       Continue this game of two people
+          --working-dir <PATH>  The project's directory (default: the project around this directory)
+          --json                As JSON
+      -h, --help                Print help
+
+    The server listens on loopback only and prints one command for each person. Each sees only the own
+    board. A connection that is lost can be made again.
+
+    Example:
+      marvin mtg serve --decks boundless_elves,dark_sacrifice
+    ");
+    assert_snapshot!(help("mtg join"), @"
+    Join a game that `marvin mtg serve` serves
+
+    Usage: marvin mtg join <ADDRESS> <TOKEN>
+
+    Arguments:
+      <ADDRESS>  The address that the server printed
+      <TOKEN>    The token of the seat
+
+    Options:
+      -h, --help  Print help
+
+    Example:
+      marvin mtg join 127.0.0.1:40123 0123456789abcdef01234567
     ");
 }
