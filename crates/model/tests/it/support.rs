@@ -79,7 +79,7 @@ pub(crate) fn request(text: &str) -> Request {
         tools: vec![ToolSpec {
             name: "read_file".into(),
             description: "Reads a file.".into(),
-            parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+            parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}).into(),
         }],
         role: "Chat".into(),
         ..Request::default()

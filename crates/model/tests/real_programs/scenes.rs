@@ -25,7 +25,7 @@ pub(crate) async fn a_final_answer_and_what_the_program_was_told(program: Progra
         tools: vec![ToolSpec {
             name: "grep".into(),
             description: "Searches".into(),
-            parameters: json!({"type": "object", "properties": {"pattern": {"type": "string"}}}),
+            parameters: json!({"type": "object", "properties": {"pattern": {"type": "string"}}}).into(),
         }],
         ..Request::default()
     };
