@@ -7,6 +7,7 @@ use crate::roles::Role;
 use marvin_base::atomic;
 use marvin_base::child::{self, Child, Outcome};
 use marvin_base::clock;
+use marvin_base::layout::state;
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_gate::Access;
@@ -144,6 +145,8 @@ impl Launcher {
             ("MARVIN_SUBAGENT_LOG", Some(logs.calls.display().to_string())),
             ("MARVIN_COST_LEDGER", Some(self.cost.path().display().to_string())),
             ("MARVIN_LINEAGE", Some(lineage.join(","))),
+            // A session of `self-improve` has a state directory that is not in the environment of this process.
+            (state::VARIABLE, Some(context.layout.state().display().to_string())),
             ("MARVIN_SCRIPT_STATE", Some(self.script_state.display().to_string())),
             ("MARVIN_MAX_COST", self.limit(order.budget)?.map(|limit| dollars(limit).to_string())),
             ("PYTHONUNBUFFERED", Some("1".to_string())),

@@ -5,8 +5,9 @@ use super::compare::RUBRIC;
 use super::evaluation::Evaluation;
 use super::journal::{BatchHistory, History, MergeReport, StopReason};
 use super::plan::Plan;
+use super::run_context::session_state;
 use super::session_report::{AttemptReport, SessionReport, SessionStatus};
-use super::workflow::count_calls;
+use super::workflow::count_session_calls;
 use crate::report::chart::{self, Bar, Group, escape};
 use crate::report::{html::page, markdown::table};
 use marvin_base::atomic;
@@ -66,17 +67,14 @@ pub struct BatchReport {
 }
 
 impl BatchReport {
-    fn new(index: u32, batch: &BatchHistory) -> BatchReport {
+    fn new(index: u32, batch: &BatchHistory, run: &Path) -> BatchReport {
         let unfinished = batch.open.iter().map(|(id, open)| {
             // The attempt that was stopped has no report, and its calls were made all the same.
-            let cut_off = open.begun.as_ref().and_then(|(_, _, run)| run.as_deref()).map(count_calls);
-            let calls = open.attempts.iter().map(|attempt| (attempt.model_calls, attempt.tool_calls));
-            let (model_calls, tool_calls) =
-                calls.chain(cut_off).fold((0, 0), |sum, calls| (sum.0 + calls.0, sum.1 + calls.1));
+            let calls = count_session_calls(&session_state(run, id));
             SessionReport {
                 session_id: id.clone(),
-                model_calls,
-                tool_calls,
+                model_calls: calls.model_calls,
+                tool_calls: calls.tool_calls,
                 verification_reason: "it has not ended".into(),
                 attempts: open.attempts.clone(),
                 ..SessionReport::default()
@@ -119,7 +117,7 @@ impl BatchReport {
 impl Report {
     pub(super) fn new(history: &History, run: &Path) -> Report {
         let batches: Vec<BatchReport> =
-            history.batches.iter().map(|(index, batch)| BatchReport::new(*index, batch)).collect();
+            history.batches.iter().map(|(index, batch)| BatchReport::new(*index, batch, run)).collect();
         let mut settings = history.plan.clone().unwrap_or_default();
         let input = InputReference { kind: settings.input.kind, reference: settings.input.reference.clone() };
         settings.input.content.clear();

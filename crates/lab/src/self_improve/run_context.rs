@@ -75,7 +75,12 @@ impl RunContext {
     }
 
     pub(super) fn session_directory(&self, id: &str) -> PathBuf {
-        self.run.path().join("sessions").join(format!("session-{id}"))
+        session_directory(self.run.path(), id)
+    }
+
+    /// The state directory of a session.
+    pub(super) fn session_state(&self, id: &str) -> PathBuf {
+        session_state(self.run.path(), id)
     }
 
     /// Stops the whole run: the budget is that of all sessions.
@@ -100,6 +105,15 @@ impl RunContext {
         self.project.redactor.value(&mut value);
         Ok(atomic::replace(&directory.join("session.json"), format!("{value:#}\n").as_bytes())?)
     }
+}
+
+fn session_directory(run: &Path, id: &str) -> PathBuf {
+    run.join("sessions").join(format!("session-{id}"))
+}
+
+/// The state directory of a session of a run.
+pub(super) fn session_state(run: &Path, id: &str) -> PathBuf {
+    session_directory(run, id).join("state")
 }
 
 /// The ledger of what all sessions and solvers of a run cost.

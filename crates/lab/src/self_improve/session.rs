@@ -106,7 +106,7 @@ fn open(
     provider: &str,
 ) -> Result<Arc<ProjectContext>, ImproveError> {
     let master = &shared.project;
-    let state = shared.session_directory(id).join("state");
+    let state = shared.session_state(id);
     let environment = master.environment.clone().with(VARIABLE, state.display().to_string());
     let layout = Layout::new(&environment, Some(root));
     let mut settings = master.settings.with(&table::COST_LEDGER, &shared.run.cost().display().to_string())?;
@@ -269,12 +269,13 @@ impl Session<'_> {
         if shared.stop.is_cancelled() {
             return Ok(None);
         }
+        let calls = workflow::count_session_calls(&shared.session_state(&id));
         let mut report = AttemptReport {
             attempt: number,
             prompt,
             run_path: done.run.display().to_string(),
-            model_calls: done.model_calls,
-            tool_calls: done.tool_calls,
+            model_calls: calls.model_calls.saturating_sub(self.report.model_calls),
+            tool_calls: calls.tool_calls.saturating_sub(self.report.tool_calls),
             steps: done.steps,
             is_last: late,
             ..AttemptReport::default()

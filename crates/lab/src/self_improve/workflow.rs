@@ -54,8 +54,6 @@ pub(super) struct WorkflowResult {
     pub(super) run: PathBuf,
     pub(super) ending: Ending,
     pub(super) steps: Vec<StepEvaluation>,
-    pub(super) model_calls: u64,
-    pub(super) tool_calls: u64,
 }
 
 /// Whether a workflow was planned, so that it can be continued.
@@ -95,9 +93,8 @@ pub(super) async fn run(
         Ok(None) => Ending::Spent,
         Err(error) => Ending::Error(error.to_string()),
     };
-    let (model_calls, tool_calls) = count_calls(&directory);
     let steps = steps.evaluations.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Ok(WorkflowResult { run: directory, ending, steps, model_calls, tool_calls })
+    Ok(WorkflowResult { run: directory, ending, steps })
 }
 
 /// Plans and runs; none: the budget is spent, or the work was stopped, before it had a plan.
@@ -155,8 +152,30 @@ async fn go(
     Ok(run.go(workers, teacher(project), cancel.clone()).await?)
 }
 
-/// Model calls and tool calls of a run, from its trace.
-pub(super) fn count_calls(run: &Path) -> (u64, u64) {
+/// Model calls and tool calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct CallCounts {
+    pub(super) model_calls: u64,
+    pub(super) tool_calls: u64,
+}
+
+/// The calls of everything that a session did, from the traces in its state directory: its attempts, also those that were begun
+/// again, and the agents that they launched.
+pub(super) fn count_session_calls(state: &Path) -> CallCounts {
+    let entries = |directory: &Path| std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut counts = CallCounts::default();
+    for project in entries(&state.join("projects")) {
+        for run in entries(&project.path().join("runs")) {
+            let calls = count_calls(&run.path());
+            counts.model_calls += calls.model_calls;
+            counts.tool_calls += calls.tool_calls;
+        }
+    }
+    counts
+}
+
+/// The calls of a run, from its trace.
+fn count_calls(run: &Path) -> CallCounts {
     let entries = ledger::read(&run.join("trace.jsonl")).map(|contents| contents.entries).unwrap_or_default();
     let of = |wanted: &str| {
         let is = |event: &&Value| {
@@ -165,7 +184,7 @@ pub(super) fn count_calls(run: &Path) -> (u64, u64) {
         };
         entries.iter().filter(is).count() as u64
     };
-    (of("model_call"), of("tool_call"))
+    CallCounts { model_calls: of("model_call"), tool_calls: of("tool_call") }
 }
 
 /// Evaluates the worktree of a session after its steps, and keeps the results.
@@ -241,5 +260,29 @@ impl From<DriveError> for ImproveError {
 impl From<SessionError> for ImproveError {
     fn from(error: SessionError) -> Self {
         ImproveError::Session(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_abandoned_attempts_and_launched_agents_count() {
+        let state = tempfile::tempdir().unwrap();
+        let item = |kind: &str| format!(r#"{{"type":"item.completed","item":{{"type":"{kind}"}}}}"#);
+        for (run, kinds) in [
+            ("projects/a/runs/abandoned", &["model_call", "tool_call"][..]),
+            ("projects/a/runs/attempt", &["model_call", "message"]),
+            ("projects/worktree/runs/launched", &["model_call", "model_call", "tool_call"]),
+        ] {
+            let run = state.path().join(run);
+            std::fs::create_dir_all(&run).unwrap();
+            let lines: Vec<String> = kinds.iter().map(|kind| item(kind)).collect();
+            std::fs::write(run.join("trace.jsonl"), lines.join("\n") + "\n").unwrap();
+        }
+        let counts = count_session_calls(state.path());
+        assert_eq!(counts, CallCounts { model_calls: 4, tool_calls: 2 });
+        assert_eq!(count_session_calls(&state.path().join("none")), CallCounts::default());
     }
 }
