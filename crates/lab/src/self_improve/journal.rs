@@ -90,7 +90,7 @@ pub struct MergeReport {
     /// The commit on the checked-out branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Why nothing was merged.
+    /// Why nothing was merged, or was to be merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The evaluation of the merged tree.

@@ -155,7 +155,13 @@ pub(super) async fn merge(
         }));
     }
     let Some(candidate) = winner.candidate.as_deref() else {
-        return refused("the winner changed nothing".into());
+        // The goal was reached without a change, so the checkout has the result.
+        return Ok(Some(MergeReport {
+            merged: true,
+            reason: Some("nothing to merge: the winner changed nothing".into()),
+            evaluation: winner.evaluation.clone(),
+            ..MergeReport::default()
+        }));
     };
     for _ in 0..MAX_INTEGRATIONS {
         let changed = integrate::uncommitted(&context).await?;

@@ -58,6 +58,7 @@ pub struct BatchReport {
     pub batch_index: u32,
     pub base: String,
     pub winner_session_id: Option<String>,
+    /// Whether the checkout has the result of the winner; one that needed no change is there without a merge.
     pub merged: bool,
     pub merge: Option<MergeReport>,
     /// The evaluation of the merged tree.
@@ -104,7 +105,8 @@ impl BatchReport {
     pub fn summary(&self) -> String {
         let winner = self.winner_session_id.as_deref().unwrap_or("none");
         let merge = match &self.merge {
-            Some(MergeReport { reason: Some(reason), .. }) => format!("not merged: {reason}"),
+            Some(MergeReport { merged: false, reason: Some(reason), .. }) => format!("not merged: {reason}"),
+            Some(MergeReport { merged: true, reason: Some(reason), .. }) => reason.clone(),
             Some(MergeReport { commit: Some(commit), .. }) => {
                 format!("merged as {}", commit.get(..12).unwrap_or(commit))
             }
