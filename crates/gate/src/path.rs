@@ -175,7 +175,8 @@ fn is_daemon_name(name: &str) -> bool {
 }
 
 /// Is this a file that agents take instructions from? What they are told is a person's decision, not their own.
-pub(crate) fn is_instruction(parts: &[&str]) -> bool {
+#[must_use]
+pub fn is_instruction(parts: &[&str]) -> bool {
     match parts {
         [".marvin", "packs" | "skills" | "instructions.md", ..] | [".marvin-instructions", ..] => true,
         _ => matches!(parts.last(), Some(&("AGENTS.md" | "CLAUDE.md"))),

@@ -489,8 +489,8 @@ settings! {
     LAB_PYTHON = "lab.python", Text, "python3", Person, ["MARVIN_LAB_PYTHON"],
         "Python that benchmark tasks are graded with; it has pytest: a program, or the directory of a virtual environment";
 
-    SELF_IMPROVE_INCLUDE = "self_improve.include", List, "AGENTS.md,README.md,requirements.txt,src,docs,tests", Person,
-        ["MARVIN_SELF_IMPROVE_INCLUDE"], "Files and directories that sessions of `marvin self-improve` may change";
+    SELF_IMPROVE_INCLUDE = "self_improve.include", List, ".", Person,
+        ["MARVIN_SELF_IMPROVE_INCLUDE"], "Files and directories that sessions of `marvin self-improve` may change; `.`: the whole project apart from hidden files and instructions for agents";
 
     STATE_DIR = "process.state_dir", Text, "", Process, ["MARVIN_STATE_DIR"],
         "Absolute path of the state directory (records, approvals, cost, memory); unset: $XDG_STATE_HOME/marvin, else ~/.local/state/marvin";

@@ -109,7 +109,8 @@ impl FileHashes {
         let outside = changed.iter().filter(|path| after.outside.contains(*path)).collect();
         let oracles = self.changed_oracles(after);
         let oracles = oracles.iter().filter(|path| !plan.may_change(path)).collect();
-        let outside_include = format!("files outside of --include {} were changed", plan.include.join(","));
+        let outside_include =
+            format!("files outside of what may be changed ({}) were changed", plan.describe_include());
         reason(&outside_include, not_included)
             .or_else(|| reason("links or repositories lead out of the checkout, or nowhere", outside))
             .or_else(|| reason("existing tests were changed or removed", oracles))

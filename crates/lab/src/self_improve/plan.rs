@@ -12,6 +12,9 @@ const MIXED_PERIOD: u32 = 5;
 /// The provider word that mixes two agent programs.
 pub const MIXED: &str = "mixed";
 
+/// The entry of `include` for the whole project, apart from hidden files and instructions for agents.
+pub(super) const WHOLE_PROJECT: &str = ".";
+
 /// Hints by session index; neighbours differ.
 const STRATEGIES: [&str; 4] = [
     "minimal diff: the smallest change that reaches the goal",
@@ -86,7 +89,7 @@ pub struct Plan {
     pub llm: String,
     #[serde(default)]
     pub evaluate: EvaluationMethod,
-    /// Files and directories that a session may change.
+    /// Files and directories that a session may change; [`WHOLE_PROJECT`] stands for what agents may change without being asked.
     pub include: Vec<String>,
     /// Whether the person named them for this run: then they may be instructions for agents, too.
     #[serde(default)]
@@ -168,7 +171,23 @@ impl Plan {
     /// Whether a path may be changed.
     #[must_use]
     pub fn includes(&self, path: &str) -> bool {
-        is_below(path, &self.include) || self.may_change(path)
+        let is_ordinary = || {
+            let parts: Vec<&str> = path.split('/').collect();
+            !parts.iter().any(|part| part.starts_with('.')) && !marvin_gate::path::is_instruction(&parts)
+        };
+        is_below(path, &self.include)
+            || self.include.iter().any(|place| is_whole_project(place)) && is_ordinary()
+            || self.may_change(path)
+    }
+
+    /// The included paths, in words for prompts and reasons.
+    #[must_use]
+    pub(super) fn describe_include(&self) -> String {
+        let places = self.include.iter().map(|place| match is_whole_project(place) {
+            true => "the whole project apart from hidden files and instructions for agents",
+            false => place.as_str(),
+        });
+        places.collect::<Vec<_>>().join(", ")
     }
 
     /// Whether an oracle or steering file may be changed.
@@ -181,6 +200,10 @@ impl Plan {
     pub fn planned_energy(&self) -> u64 {
         u64::from(self.batches) * u64::from(self.sessions) * planned_session_energy()
     }
+}
+
+fn is_whole_project(place: &str) -> bool {
+    place.trim_end_matches('/') == WHOLE_PROJECT
 }
 
 fn is_below(path: &str, places: &[String]) -> bool {
@@ -298,6 +321,16 @@ pub(super) mod tests {
         assert_eq!(strategy(4), STRATEGIES[3]);
         assert!(plan("x").includes("src/a.py") && plan("x").includes("docs/x.md"));
         assert!(!plan("x").includes("srcs/a.py") && !plan("x").includes("Makefile"));
+        let whole = Plan { include: vec![WHOLE_PROJECT.into()], ..plan("x") };
+        whole.check().unwrap();
+        for path in ["crates/a/src/lib.rs", "Makefile", "README.md", "docs/x.md"] {
+            assert!(whole.includes(path), "{path}");
+        }
+        for path in [".github/workflows/ci.yml", ".gitignore", "AGENTS.md", "web/CLAUDE.md", "a/.env"] {
+            assert!(!whole.includes(path), "{path}");
+        }
+        let named = Plan { include: vec!["./".into(), ".github".into()], ..plan("x") };
+        assert!(named.includes(".github/workflows/ci.yml") && !named.includes(".gitignore"));
         for wrong in ["", "/etc", "../x", "src/../.."] {
             let plan = Plan { include: vec![wrong.into()], ..plan("x") };
             assert_eq!(plan.check(), Err(PlanError::Include(wrong.into())));

@@ -42,7 +42,7 @@ pub(super) fn entry_prompt(plan: &Plan, attempt: Attempt<'_>) -> String {
     let values: [(&str, &str); 11] = [
         ("{evaluation}", &describe(plan)),
         ("{energy}", &planned_session_energy().to_string()),
-        ("{include}", &plan.include.join(", ")),
+        ("{include}", &plan.describe_include()),
         ("{session}", attempt.session),
         ("{attempt}", &attempt.number.to_string()),
         ("{attempts}", &MAX_ATTEMPTS.to_string()),

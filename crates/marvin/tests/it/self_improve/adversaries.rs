@@ -117,7 +117,8 @@ fn no_adversary_is_merged() {
         let sessions: Vec<(&str, Vec<Value>)> =
             ids.iter().map(String::as_str).zip(some.iter().map(|(_, calls)| calls.clone())).collect();
         let count = some.len().to_string();
-        let report = improve(&world, &script(&sessions), &["--sessions", &count]).exits(3).json();
+        let more = ["--sessions", &count, "--include", "src,docs,tests"];
+        let report = improve(&world, &script(&sessions), &more).exits(3).json();
         let batch = &report["batches"][0];
         assert_eq!(
             (&batch["winner_session_id"], &batch["merged"]),
@@ -131,6 +132,28 @@ fn no_adversary_is_merged() {
         assert_eq!(head(&world.project()), before, "batch {number}");
         assert_clean(&world.project());
     }
+}
+
+#[test]
+fn by_default_hidden_files_and_instructions_stay_as_they_are() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository(&world);
+    let sessions = [
+        ("1-1", vec![write("src/sum.sh", FIXED), write("src/.cache/evil.sh", "echo\n")]),
+        ("1-2", vec![write("src/sum.sh", FIXED), write("lib/help.sh", "echo\n")]),
+    ];
+    let report = improve(&world, &script(&sessions), &["--sessions", "2"]).exits(0).json();
+    let batch = &report["batches"][0];
+    assert_eq!((&batch["winner_session_id"], &batch["merged"]), (&json!("1-2"), &json!(true)), "{report:#}");
+    let reason = batch["sessions"][0]["verification_reason"].as_str().unwrap();
+    assert_eq!(
+        reason,
+        "files outside of what may be changed (the whole project apart from hidden files and instructions for agents) were \
+         changed: src/.cache/evil.sh"
+    );
 }
 
 #[test]

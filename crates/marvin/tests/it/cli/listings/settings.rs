@@ -224,7 +224,7 @@ fn config() {
     mcp.servers                                   (unset)  [default]
     mcp.token                                     (unset)  [default]
     lab.python                                    python3  [default]
-    self_improve.include                          AGENTS.md,README.md,requirements.txt,src,docs,tests  [default]
+    self_improve.include                          .  [default]
     process.state_dir                             (unset)  [default]
     process.depth                                 0  [default]
     process.role                                  (unset)  [default]
