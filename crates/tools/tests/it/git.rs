@@ -4,6 +4,7 @@ use crate::support::Fixture;
 use marvin_gate::Access;
 use marvin_testing::git;
 use marvin_tools::Mode;
+use marvin_tools::git::integrate;
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
@@ -313,4 +314,65 @@ async fn a_configuration_with_another_worktree_is_not_followed() {
     let files = git(&fixture.root, &["show", "--name-only", "--format=", "HEAD"]);
     assert_eq!(files.trim(), "mine.txt");
     assert_eq!(std::fs::read_dir(&other).unwrap().count(), 1);
+}
+
+/// A repository whose branch `main` and whose commit `side` changed the same lines; the workspace is at `main`.
+fn diverged(main: &[(&str, Option<&str>)], side: &[(&str, Option<&str>)]) -> (Fixture, String) {
+    let fixture = Fixture::repository(&[]);
+    fixture.write("b.txt", "b\n");
+    git(&fixture.root, &["add", "--all"]);
+    git(&fixture.root, &["commit", "-qm", "second"]);
+    let apply = |changes: &[(&str, Option<&str>)], message: &str| {
+        for (path, text) in changes {
+            match text {
+                Some(text) => fixture.write(path, text),
+                None => std::fs::remove_file(fixture.root.join(path)).unwrap(),
+            }
+        }
+        git(&fixture.root, &["add", "--all"]);
+        git(&fixture.root, &["commit", "-qm", message]);
+    };
+    git(&fixture.root, &["checkout", "-q", "-b", "side"]);
+    apply(side, "side");
+    let commit = git(&fixture.root, &["rev-parse", "HEAD"]).trim().to_string();
+    git(&fixture.root, &["checkout", "-q", "main"]);
+    apply(main, "main");
+    (fixture, commit)
+}
+
+#[tokio::test]
+async fn a_squash_prefers_the_squashed_commit_on_conflicts() {
+    let read = |fixture: &Fixture, path: &str| std::fs::read_to_string(fixture.root.join(path)).ok();
+    // Both changed the same line; what only one of them changed is kept.
+    let (fixture, commit) = diverged(
+        &[("a.txt", Some("ours\n")), ("b.txt", Some("b\nours\n")), ("ours.txt", Some("o\n"))],
+        &[("a.txt", Some("theirs\n")), ("theirs.txt", Some("t\n"))],
+    );
+    let head = git(&fixture.root, &["rev-parse", "HEAD"]);
+    assert_eq!(integrate::squash(&commit, &fixture.context).await.unwrap(), ["a.txt"]);
+    assert_eq!(read(&fixture, "a.txt").as_deref(), Some("theirs\n"));
+    assert_eq!(read(&fixture, "b.txt").as_deref(), Some("b\nours\n"));
+    assert!(read(&fixture, "ours.txt").is_some() && read(&fixture, "theirs.txt").is_some());
+    // It is staged, and no branch was moved.
+    assert_eq!(git(&fixture.root, &["rev-parse", "HEAD"]), head);
+    let new = integrate::commit_index(head.trim(), "squashed", &fixture.context).await.unwrap().unwrap();
+    let changed = integrate::changed_between(head.trim(), &new, &fixture.context).await.unwrap();
+    assert_eq!(changed, ["a.txt", "theirs.txt"]);
+    assert_eq!(
+        git(&fixture.root, &["rev-list", "--count", &new]).trim(),
+        "4",
+        "one commit, without a second parent"
+    );
+}
+
+#[tokio::test]
+async fn a_squash_settles_removals_as_the_squashed_commit_has_them() {
+    let (fixture, commit) = diverged(
+        &[("a.txt", Some("ours\n")), ("b.txt", None)],
+        &[("a.txt", None), ("b.txt", Some("theirs\n"))],
+    );
+    assert_eq!(integrate::squash(&commit, &fixture.context).await.unwrap(), ["a.txt", "b.txt"]);
+    assert!(!fixture.root.join("a.txt").exists());
+    assert_eq!(std::fs::read_to_string(fixture.root.join("b.txt")).unwrap(), "theirs\n");
+    assert_eq!(git(&fixture.root, &["diff", "--name-only", "--diff-filter=U"]), "");
 }
