@@ -85,7 +85,7 @@ struct SetAlarmInput {
     /// `07:30`, `2026-11-20 15:00`, or a duration: `30m`, `2h`, `1h30m`.
     time: String,
     message: String,
-    /// A name to cancel it by.
+    /// A name to cancel it by; where another alarm has it, it gets a number.
     #[serde(default = "default_label")]
     label: String,
 }

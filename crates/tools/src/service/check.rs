@@ -4,6 +4,7 @@ use super::error::{Failure, ServiceError};
 use super::request::Request;
 use super::table::{ROWS, ServiceRow};
 use crate::context::ToolContext;
+use marvin_base::settings::table;
 use serde::Serialize;
 
 /// A service as `marvin tools check` shows it.
@@ -64,7 +65,14 @@ async fn check_service(row: &'static ServiceRow, context: &ToolContext, live: bo
     let url = context.settings.text(row.service.setting()).to_string();
     let status = |state, reason| ServiceStatus { service: row.name, url: url.clone(), key, state, reason };
     let failed = |error: ServiceError| {
-        let reason = format!("{}; {}", error.kind, error.hint.for_person());
+        let advice = match &error.kind {
+            // The gate's own advice is for an agent.
+            Failure::Gate(_) => {
+                format!("name its host in {} of your config.toml", table::WEB_ORG_ALLOWLIST.key)
+            }
+            _ => error.hint.for_person().to_string(),
+        };
+        let reason = format!("{}; {advice}", error.kind);
         let is_unusable = matches!(error.kind, Failure::NoKey | Failure::BadUrl(_));
         status(if is_unusable { ServiceState::Unusable } else { ServiceState::Fails }, reason)
     };

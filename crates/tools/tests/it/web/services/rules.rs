@@ -84,6 +84,22 @@ async fn a_setting_can_forbid_it() {
 }
 
 #[tokio::test]
+async fn a_check_speaks_to_the_person() {
+    let server = Server::start(|_, _| never()).await;
+    let fixture = at(&server.url(""), &[("MARVIN_WEB_ORG_ALLOWLIST", "example.com")]);
+    let all = marvin_tools::service::check::check(&fixture.context, true).await;
+    let reasons: Vec<&str> = all.iter().map(|status| status.reason.as_str()).collect();
+    assert_eq!(server.hits(), 0, "{reasons:#?}");
+    assert!(reasons.iter().all(|reason| !reason.contains("the person")), "{reasons:#?}");
+    let refused = all.iter().find(|status| status.service == "Open-Meteo").unwrap();
+    assert!(
+        refused.reason.ends_with("; name its host in web.org_allowlist of your config.toml"),
+        "{}",
+        refused.reason
+    );
+}
+
+#[tokio::test]
 async fn a_second_service_gets_nothing_personal_without_its_own_yes() {
     let nominatim = Server::start(|_, _| page("200 OK", JSON, "[]")).await;
     let google = Server::start(|_, _| page("500 Oops", JSON, "{}")).await;
