@@ -23,9 +23,9 @@ const CONFIGURATION: &str = "[agent]\nwhitelist=geoclue-demo-agent\n[network-nme
 const BY_ADDRESS: &str = r#"{"status": "success", "country": "Germany", "regionName": "Berlin", "city": "Berlin", "lat": 52.5, "lon": 13.4, "timezone": "Europe/Berlin"}"#;
 
 /// A process that ends with the test.
-struct Running(Child);
+struct TestProcess(Child);
 
-impl Drop for Running {
+impl Drop for TestProcess {
     fn drop(&mut self) {
         self.0.kill().ok();
         self.0.wait().ok();
@@ -78,7 +78,7 @@ fn serve_gps(listener: UnixListener) {
 }
 
 /// Starts a bus that starts GeoClue when it is asked for, and the agent that lets its clients in; returns a program that asks it.
-fn start_geoclue(directory: &Path) -> (String, [Running; 2]) {
+fn start_geoclue(directory: &Path) -> (String, [TestProcess; 2]) {
     let place = |name: &str| directory.join(name).display().to_string();
     let listener = UnixListener::bind(place("gps.sock")).unwrap();
     std::thread::spawn(move || serve_gps(listener));
@@ -112,7 +112,7 @@ fn start_geoclue(directory: &Path) -> (String, [Running; 2]) {
     let mut line = String::new();
     BufReader::new(bus.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.starts_with("unix:"), "{line}");
-    let bus = Running(bus);
+    let bus = TestProcess(bus);
     let agent = Command::new(AGENT)
         .env("DBUS_SYSTEM_BUS_ADDRESS", &address)
         .stdout(Stdio::null())
@@ -124,7 +124,7 @@ fn start_geoclue(directory: &Path) -> (String, [Running; 2]) {
         Path::new(&asks),
         &format!("#!/bin/sh\nDBUS_SYSTEM_BUS_ADDRESS={address} exec {WHERE_AM_I} \"$@\"\n"),
     );
-    (asks, [Running(agent), bus])
+    (asks, [TestProcess(agent), bus])
 }
 
 #[tokio::test(flavor = "multi_thread")]
