@@ -424,6 +424,34 @@ async fn voice_is_recorded_until_it_is_said_again() {
 }
 
 #[tokio::test]
+async fn synthesised_speech_is_understood_by_a_program_of_this_machine() {
+    const GRAMMAR: &str = "#JSGF V1.0;\ngrammar commands;\n\
+        public <command> = what is the weather today | play some music | open the door;\n";
+    for (program, package) in
+        [("espeak-ng", "espeak-ng"), ("pocketsphinx_continuous", "pocketsphinx and pocketsphinx-en-us")]
+    {
+        if marvin_model::choose::find_program(program, &Environment::of_process()).is_none() {
+            marvin_testing::skip(&format!("{program} is not installed (Debian: {package})"));
+            return;
+        }
+    }
+    let world = World::new(&[say("an answer")]);
+    let (words, grammar) = (world.path().join("words.txt"), world.path().join("commands.gram"));
+    std::fs::write(&grammar, GRAMMAR).unwrap();
+    // The recorder speaks into the file, at 22,050 samples per second.
+    let recorder = format!("espeak-ng -v en-us -s 140 -w FILE -f {}", words.display());
+    let program = format!(
+        "pocketsphinx_continuous -infile FILE -logfn /dev/null -samprate 22050 -nfft 1024 -jsgf {}",
+        grammar.display()
+    );
+    let chat = world.chat(false, &[("voice.recorder", &recorder), ("voice.program", &program)]).await;
+    for sentence in ["play some music", "what is the weather today"] {
+        std::fs::write(&words, sentence).unwrap();
+        assert_eq!(chat.listen(60).await.unwrap(), sentence);
+    }
+}
+
+#[tokio::test]
 async fn voice_says_what_is_missing_and_takes_a_program() {
     let world = World::new(&[say("an answer")]);
     let sound = world.path().join("speech.wav");
