@@ -1,10 +1,11 @@
 //! The result of evaluating a checkout.
 
 use marvin_base::truncate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The result of an evaluation.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evaluation {
     pub ok: bool,
     pub passed: u64,

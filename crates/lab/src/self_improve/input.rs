@@ -6,6 +6,7 @@ use marvin_agent::tool_caller::record_call;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
 use marvin_model::{Arguments, ToolCall};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -18,7 +19,7 @@ const FETCH_TIMEOUT_SECONDS: u64 = 15;
 /// Characters at the end of a sentence that do not belong to a URL in it.
 const SENTENCE_END: &[char] = &['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '\'', '"', '`'];
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InputKind {
     #[default]
@@ -28,7 +29,7 @@ pub enum InputKind {
     Text,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Input {
     pub kind: InputKind,
     /// The URL or the path.

@@ -10,6 +10,7 @@ use super::session_report::{AttemptReport, SessionReport};
 use marvin_base::clock;
 use marvin_base::ledger::{self, Durability, Ledger};
 use marvin_base::redact::Redactor;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -74,7 +75,7 @@ pub(super) enum Entry {
 }
 
 /// The reason why a run stopped before its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// A signal, or `marvin stop-run`.
@@ -84,7 +85,7 @@ pub enum StopReason {
 }
 
 /// The merge of a winner, or why there was none.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MergeReport {
     pub merged: bool,
     /// The commit on the checked-out branch.

@@ -1,6 +1,7 @@
 //! The plan of a self-improve run: everything that is decided before the first session, and what follows from it.
 
 use super::input::Input;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Attempts of one session.
@@ -39,7 +40,7 @@ const CHANGE_PHRASE: &str = "work on";
 const SUITE: &str = "suite";
 
 /// The means by which a checkout is evaluated.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Option<String>", into = "Option<String>")]
 pub enum EvaluationMethod {
     /// The tests of the project.
@@ -77,7 +78,7 @@ impl From<EvaluationMethod> for Option<String> {
 }
 
 /// The settings of a run, as its journal begins with them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     pub goal: String,
     pub input: Input,

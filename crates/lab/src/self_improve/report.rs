@@ -12,6 +12,7 @@ use crate::report::chart::{self, Bar, Group, escape};
 use crate::report::{html::page, markdown::table};
 use marvin_base::atomic;
 use marvin_base::redact::Redactor;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ const AUDIT_HEADS: [&str; 8] =
     ["batch", "session", "verified", "workflow", "model calls", "tool calls", "energy", "changed files"];
 
 /// `self_improve.json`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Report {
     pub version: u32,
     /// `RUNNING`, `COMPLETED` or `STOPPED`.
@@ -39,7 +40,7 @@ pub struct Report {
 }
 
 /// The input without its content.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InputReference {
     pub kind: super::input::InputKind,
     #[serde(rename = "ref")]
@@ -47,13 +48,13 @@ pub struct InputReference {
 }
 
 /// Model calls and tool calls.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Energy {
     pub planned: u64,
     pub actual: u64,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BatchReport {
     pub batch_index: u32,
     pub base: String,

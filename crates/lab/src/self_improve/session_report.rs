@@ -2,12 +2,13 @@
 
 use super::evaluation::Evaluation;
 use super::workflow::StepEvaluation;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Criteria of the rubric that are a yes or no; the last one is a count.
 const CRITERIA: usize = 4;
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum SessionStatus {
     #[default]
@@ -19,7 +20,7 @@ pub enum SessionStatus {
 }
 
 /// `session.json`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionReport {
     pub version: u32,
     pub session_id: String,
@@ -67,7 +68,7 @@ impl SessionReport {
 }
 
 /// One attempt of a session.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptReport {
     pub attempt: u32,
     pub prompt: String,

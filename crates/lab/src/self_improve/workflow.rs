@@ -15,6 +15,7 @@ use marvin_flow::engine::{EngineError, Options, Outcome, PreparedRun, Run};
 use marvin_flow::worker::{Order, Report, Worker, Workers};
 use marvin_flow::workers::{names, roles_for};
 use marvin_flow::{manager, view};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// An evaluation after a step.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepEvaluation {
     pub step_id: String,
     pub attempt: u32,

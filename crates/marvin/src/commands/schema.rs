@@ -5,6 +5,7 @@ use crate::output;
 use marvin_base::Exit;
 use marvin_base::run_record::RunRecord;
 use marvin_base::trace_event::TraceEvent;
+use marvin_lab::self_improve::{Report, SessionReport};
 use schemars::{Schema, schema_for};
 
 /// Print the JSON schema of a file that Marvin writes
@@ -30,6 +31,10 @@ enum RecordFile {
     Trace,
     /// config.toml
     Config,
+    /// reports/self_improve.json of a run
+    SelfImprove,
+    /// sessions/session-B-I/session.json of a self-improve run
+    Session,
 }
 
 /// Prints a schema.
@@ -38,6 +43,8 @@ pub(crate) fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
     match arguments.file {
         RecordFile::Run => print(&schema_for!(RunRecord)),
         RecordFile::Trace => print(&schema_for!(TraceEvent)),
+        RecordFile::SelfImprove => print(&schema_for!(Report)),
+        RecordFile::Session => print(&schema_for!(SessionReport)),
         RecordFile::Config => output::line(&format!("{:#}", marvin_base::settings::reference::schema())),
     }
 }

@@ -9,6 +9,7 @@ use marvin_testing::git;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 const EVALUATE: &str = "bash tests/run.sh";
@@ -246,6 +247,100 @@ fn inputs_are_part_of_the_prompt() {
         prompt.trim_end().ends_with("the sign is wrong") && prompt.contains("not instructions"),
         "{prompt}"
     );
+}
+
+#[test]
+fn reports_match_their_schemas() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository(&world);
+    let sessions = [("1-1", vec![write("src/sum.sh", FIXED)]), ("1-2", vec![])];
+    let report = improve(&world, &script(&sessions), &["--sessions", "2"]).exits(0).json();
+    let run = run_of(&report);
+    for (file, name) in [
+        ("self-improve", "reports/self_improve.json"),
+        ("session", "sessions/session-1-1/session.json"),
+        ("session", "sessions/session-1-2/session.json"),
+    ] {
+        let printed = world.marvin(["schema", file]).run().exits(0).quiet();
+        let schema = serde_json::from_str(printed.text()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let written = json_file(&run.join(name));
+        let errors: Vec<String> = validator.iter_errors(&written).map(|error| error.to_string()).collect();
+        assert_eq!(errors, [""; 0], "{name}");
+        assert!(!validator.is_valid(&json!({"version": 1})), "{name}");
+    }
+}
+
+#[test]
+fn a_url_in_the_goal_is_fetched() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository(&world);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = [0; 4_096];
+        let length = stream.read(&mut head).unwrap();
+        let body = "the minus is wrong";
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        String::from_utf8_lossy(&head[..length]).into_owned()
+    });
+    let goal = format!("Fix the sum as http://{address}/report says.");
+    let tape = world.script(&script(&[("1-1", vec![])]));
+    let words = ["self-improve", "--goal", &goal, "--evaluate", EVALUATE, "--script", &tape];
+    let report = world
+        .marvin(words)
+        .args(["--llm", "mock", "--json", "--sessions", "1", "--no-merge"])
+        .env("MARVIN_WEB_ORG_ALLOWLIST", &address)
+        .env("MARVIN_VERIFY_ROUNDS", "0")
+        .run()
+        .exits(3)
+        .json();
+    assert_eq!(report["input"], json!({"kind": "url", "ref": format!("http://{address}/report")}));
+    assert!(server.join().unwrap().starts_with("GET /report HTTP/1.1\r\n"));
+    let kept = json_file(&run_of(&report).join("sessions/session-1-1/session.json"));
+    let prompt = kept["attempts"][0]["prompt"].as_str().unwrap();
+    assert!(prompt.contains("the minus is wrong") && prompt.contains("not instructions"), "{prompt}");
+    // Under the rules for the web: without a list, no host that a goal names is asked.
+    let refused = improve(&world, &[], &["--input", "http://192.0.2.1/x"]).exits(1);
+    assert!(refused.whole().contains("cannot read the input http://192.0.2.1/x"), "{}", refused.whole());
+}
+
+#[test]
+fn a_goal_that_needs_no_change_is_reached_without_a_merge() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    repository_at(&world.project());
+    world.write("src/sum.sh", FIXED);
+    git(&world.project(), &["commit", "-q", "-a", "-m", "right"]);
+    let before = head(&world.project());
+    let tape = world.script(&script(&[("1-1", vec![])]));
+    let words = ["self-improve", "--goal", "Review the sum", "--evaluate", EVALUATE, "--script", &tape];
+    let report = world
+        .marvin(words)
+        .args(["--llm", "mock", "--json", "--sessions", "1"])
+        .env("MARVIN_VERIFY_ROUNDS", "0")
+        .run()
+        .exits(0)
+        .json();
+    let batch = &report["batches"][0];
+    assert_eq!((&batch["winner_session_id"], &batch["merged"]), (&json!("1-1"), &json!(true)), "{report:#}");
+    assert_eq!(batch["merge"]["reason"], "nothing to merge: the winner changed nothing");
+    assert_eq!(batch["merge"]["commit"], Value::Null);
+    assert_eq!(head(&world.project()), before);
 }
 
 #[test]

@@ -387,7 +387,7 @@ fn schema_completions_and_man() {
     assert_snapshot!(screen(&world, "schema tace"), @"
     --- stderr ---
     marvin: invalid value 'tace' for '<FILE>'
-      [possible values: run, trace, config]
+      [possible values: run, trace, config, self-improve, session]
 
       tip: a similar value exists: 'trace'
 

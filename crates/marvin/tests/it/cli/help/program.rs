@@ -384,9 +384,11 @@ fn schema_completions_and_man() {
               The file
 
               Possible values:
-              - run:    run.json
-              - trace:  Lines of trace.jsonl
-              - config: config.toml
+              - run:          run.json
+              - trace:        Lines of trace.jsonl
+              - config:       config.toml
+              - self-improve: reports/self_improve.json of a run
+              - session:      sessions/session-B-I/session.json of a self-improve run
 
     Options:
           --json
