@@ -11,10 +11,13 @@ use crate::failure::Failure;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::redact::Redactor;
+use marvin_tui::picture::PictureProtocol;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
+
+const PICTURE_COLUMNS: u16 = 60;
 
 /// Writes lines for people, printable wherever they go.
 pub(crate) fn line(text: &str) -> Result<Exit, Failure> {
@@ -98,6 +101,18 @@ fn write(bytes: &[u8]) -> Result<(), Failure> {
         };
         Failure::failed(format!("cannot write to standard output: {reason}"))
     })
+}
+
+/// Shows a picture on a terminal that can show pictures; elsewhere it is not read.
+pub(crate) fn picture(read: impl FnOnce() -> Option<Vec<u8>>) {
+    if !is_terminal() {
+        return;
+    }
+    let protocol = PictureProtocol::detect(&Environment::of_process());
+    if let Some((protocol, png)) = protocol.and_then(|protocol| Some((protocol, read()?))) {
+        // The path of the picture was shown, so a failure loses nothing.
+        write(format!("{}\n", protocol.encode(&png, PICTURE_COLUMNS)).as_bytes()).ok();
+    }
 }
 
 /// Text without control characters that would move the cursor or hide something; lines stay lines.

@@ -14,6 +14,7 @@ mod input;
 mod keys;
 mod markdown;
 mod panel;
+pub mod picture;
 mod terminal;
 mod text;
 mod theme;
@@ -23,8 +24,10 @@ mod view;
 use app::{App, Effect};
 use crossterm::event::Event as Key;
 use marvin_agent::chat::{Answer, Chat, Event, InputHistory, Message, Reply};
+use marvin_base::environment::Environment;
 use marvin_base::truncate;
 use panel::Panel;
+use picture::PictureProtocol;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
@@ -146,6 +149,8 @@ where
         taken: Some(taken),
         tell,
         jobs,
+        pictures: PictureProtocol::detect(&Environment::of_process()),
+        picture: PictureState::default(),
     };
     let ended = front_end.live(&messages, options);
     let TerminalFrontEnd { screen, reader, taken, jobs, .. } = front_end;
@@ -171,6 +176,19 @@ struct TerminalFrontEnd {
     taken: Option<TerminalGuard>,
     tell: Sender<FrontEndMessage>,
     jobs: UnboundedSender<Job>,
+    /// How the terminal takes pictures; none: it takes none.
+    pictures: Option<PictureProtocol>,
+    picture: PictureState,
+}
+
+/// A picture over the conversation. It stays until the next key.
+#[derive(Debug, Default)]
+enum PictureState {
+    #[default]
+    None,
+    /// A PNG that is shown after the next frame.
+    Waiting(Vec<u8>),
+    Shown,
 }
 
 impl TerminalFrontEnd {
@@ -200,6 +218,7 @@ impl TerminalFrontEnd {
             if !due {
                 let app = &mut self.app;
                 self.screen.draw(|frame| view::draw(app, frame)).map_err(TerminalError::Gone)?;
+                self.show_picture().map_err(TerminalError::Gone)?;
                 drawn = Instant::now();
             }
         }
@@ -208,6 +227,7 @@ impl TerminalFrontEnd {
     fn hear(&mut self, message: FrontEndMessage, options: &Options) -> Result<(), TerminalError> {
         match message {
             FrontEndMessage::Key(key) => {
+                self.hide_picture().map_err(TerminalError::Gone)?;
                 let effects = keys::input(&mut self.app, &key, self.chat.as_ref());
                 self.all(effects, options);
             }
@@ -231,6 +251,11 @@ impl TerminalFrontEnd {
                         self.show_again();
                     }
                     refresh |= self.app.event(event);
+                    if self.pictures.is_some()
+                        && let Some(png) = picture::picture_of_event(&event.kind, &event.data)
+                    {
+                        self.picture = PictureState::Waiting(png);
+                    }
                 }
                 if refresh {
                     self.refresh();
@@ -248,6 +273,27 @@ impl TerminalFrontEnd {
                     Err(error) => self.app.note(&error, Tone::Bad),
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Shows a picture that waits, over the upper left of the conversation.
+    fn show_picture(&mut self) -> std::io::Result<()> {
+        let (Some(protocol), PictureState::Waiting(png)) = (self.pictures, &self.picture) else {
+            return Ok(());
+        };
+        let columns = self.screen.size()?.width.saturating_sub(4);
+        terminal::write_at(2, 3, &protocol.encode(png, columns))?;
+        self.picture = PictureState::Shown;
+        Ok(())
+    }
+
+    /// Takes a shown picture away; the next frame is drawn as a whole.
+    fn hide_picture(&mut self) -> std::io::Result<()> {
+        if let (Some(protocol), PictureState::Shown) = (self.pictures, &self.picture) {
+            terminal::write_at(1, 1, protocol.remove_all())?;
+            self.screen.clear()?;
+            self.picture = PictureState::None;
         }
         Ok(())
     }

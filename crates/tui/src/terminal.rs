@@ -59,7 +59,14 @@ pub(crate) fn copy(text: &str) -> std::io::Result<()> {
     out.flush()
 }
 
-fn base64(bytes: &[u8]) -> String {
+/// Writes sequences to the terminal, at a place of the screen; the cursor stays where it was.
+pub(crate) fn write_at(row: u16, column: u16, sequence: &str) -> std::io::Result<()> {
+    let mut out = stdout().lock();
+    write!(out, "\u{1b}7\u{1b}[{row};{column}H{sequence}\u{1b}8")?;
+    out.flush()
+}
+
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digit = |value: u32| DIGITS.get((value & 63) as usize).copied().map_or('=', char::from);
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

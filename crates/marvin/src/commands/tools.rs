@@ -14,6 +14,7 @@ use marvin_tools::service::{
     self,
     check::{KeyStatus, ServiceState},
 };
+use marvin_tui::picture::picture_of_result;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -191,6 +192,7 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
             output::json(&report)?;
         } else if called.ok {
             output::line(&context.redactor.text(&called.text))?;
+            output::picture(|| picture_of_result(&called.tool, &called.record));
         } else {
             output::error(&context.redactor.text(&called.text));
         }

@@ -11,6 +11,7 @@ use crate::output;
 use crate::runtime::runtime;
 use marvin_agent::chat::{Answer, Approval, Chat, Event, InputHistory, Reply};
 use marvin_base::{Exit, truncate};
+use marvin_tui::picture::picture_of_event;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -354,6 +355,7 @@ impl PlainFrontEnd {
                 let line =
                     format!("  {word}; {}: {}", text("/item/verdict/decision"), truncate::line(why, 160));
                 output::talk(&output::visible(&line));
+                output::picture(|| picture_of_event(&event.kind, &event.data));
             }
             "notice" if text("/kind") == marvin_base::trace_event::NoticeKind::Tampering.word() => {
                 output::talk(&format!("warning: {}", output::visible(text("/text"))));
