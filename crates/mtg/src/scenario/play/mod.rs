@@ -363,7 +363,9 @@ impl ScenarioRun {
         self.drive(|engine| {
             let asked =
                 engine.decision().is_some_and(|decision| decision.kind == DecisionKind::DeclareAttackers);
-            asked || engine.state().turn != turn || engine.state().step >= TurnStep::DeclareAttackers
+            // After combat, an additional combat phase may still come.
+            let passed = engine.state().step >= TurnStep::DeclareAttackers;
+            asked || engine.state().turn != turn || (passed && engine.state().extra_steps.is_empty())
         })?;
         let entries = entries(attack);
         let Some(decision) = self
