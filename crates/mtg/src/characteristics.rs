@@ -273,7 +273,7 @@ pub fn trigger_bit(pattern: &EventPattern) -> u64 {
         EventPattern::Tapped { .. } => 13,
         EventPattern::Untapped { .. } => 14,
         EventPattern::TappedForMana { .. } => 15,
-        EventPattern::CountersPut { .. } => 16,
+        EventPattern::CountersPut { .. } | EventPattern::Chapter(_) => 16,
         EventPattern::LastCounterRemoved { .. } => 17,
         EventPattern::BecomesTarget { .. } => 18,
         EventPattern::Attached { .. } => 19,

@@ -458,6 +458,12 @@ impl MTGEngine {
             }
         }
         self.record_move(moving, old, id, from, last_controller, records);
+        // Chapters see the lore counters with which a Saga enters.
+        for (kind, amount) in moving.counters.iter().filter(|entry| entry.0 == CounterKind::Lore) {
+            let mut record = EventRecord::new(EventKind::Counters).subject(id).amount(*amount);
+            record.counter = Some(*kind);
+            records.push(record);
+        }
         Some(id)
     }
 

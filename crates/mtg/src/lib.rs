@@ -30,6 +30,7 @@ mod mana;
 pub mod players;
 mod replacement;
 pub mod rng;
+mod sagas;
 pub mod scenario;
 mod stack;
 pub mod state;

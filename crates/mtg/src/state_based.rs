@@ -132,6 +132,11 @@ impl MTGEngine {
             events.push(buried(id));
             return;
         }
+        if self.is_saga_over(id) {
+            let moving = MoveEvent::new(id, Zone::Graveyard).cause(MoveCause::Sacrifice);
+            events.push(Event::Move(moving));
+            return;
+        }
         if self.has_subtype_named(id, "Aura") {
             let legal = object.attached_to.is_some_and(|host| {
                 self.can_enchant(id, host, own.controller)

@@ -1,6 +1,6 @@
 //! Triggered abilities: what triggers, in which order, with which targets (603).
 
-use crate::ability::{Ability, EventPattern, Filter, PlayerRule, TriggeredAbility, Zone};
+use crate::ability::{Ability, CounterKind, EventPattern, Filter, PlayerRule, TriggeredAbility, Zone};
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{Choosable, Decision, DecisionKind};
 use crate::engine::{Flow, MTGEngine};
@@ -314,6 +314,11 @@ impl MTGEngine {
             }
             (EventPattern::CountersPut { what, kind }, EventKind::Counters) => {
                 kind.is_none_or(|kind| record.counter == Some(kind)) && subject(what)
+            }
+            (EventPattern::Chapter(chapters), EventKind::Counters) => {
+                record.counter == Some(CounterKind::Lore)
+                    && record.subject == Some(Entity::Object(context.source))
+                    && self.reaches_chapter(context.source, record.amount, chapters)
             }
             (EventPattern::LastCounterRemoved { what, kind }, EventKind::LastCounter) => {
                 record.counter == Some(*kind) && subject(what)

@@ -199,6 +199,13 @@ impl MTGEngine {
                 self.state.tasks.push(Task::CleanupDiscard);
                 return Ok(());
             }
+            TurnStep::Main1 => {
+                let lore = self.lore_events(active);
+                if !lore.is_empty() {
+                    self.state.step = step;
+                    self.apply(lore)?;
+                }
+            }
             TurnStep::BeginCombat => self.state.combat = Combat::default(),
             _ => {}
         }

@@ -188,6 +188,8 @@ pub enum EventPattern {
     ControlChanges {
         what: Filter,
     },
+    /// Lore counters of the source reach one of these chapters (714.2).
+    Chapter(Vec<u8>),
     /// The condition becomes true (603.8, state trigger).
     State(Condition),
 }

@@ -184,6 +184,10 @@ impl MTGEngine {
         {
             moving.counters.push((CounterKind::Loyalty, i32::try_from(loyalty).unwrap_or(0)));
         }
+        // A Saga enters with a lore counter (714.3a).
+        if Subtype::find("Saga").is_some_and(|saga| face.face.has_subtype(saga)) {
+            moving.counters.push((CounterKind::Lore, 1));
+        }
         let aura = Subtype::find("Aura").is_some_and(|aura| face.face.has_subtype(aura));
         if aura && moving.attach.is_none() {
             let player = moving.controller.unwrap_or(self.state.object(moving.object).owner);

@@ -8,7 +8,7 @@ use super::event::Events;
 use super::keyword::KeywordLine;
 use super::statics::StaticPhrase;
 use crate::ability::{
-    Ability, ActivatedAbility, Body, Cost, CostPart, Effect, Selector, TriggeredAbility, Zone,
+    Ability, ActivatedAbility, Body, Cost, CostPart, Effect, EventPattern, Selector, TriggeredAbility, Zone,
 };
 use thiserror::Error;
 use winnow::error::EmptyError;
@@ -104,6 +104,9 @@ impl Phrase for Triggered {
     type Value = Ability;
 
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Ability> {
+        if let Ok(chapters) = attempt(input, parse_chapters) {
+            return BodyPhrase.parse(input).map(|body| chapter_ability(chapters, body));
+        }
         let (events, batch) = Events.parse(input)?;
         word(input, ", ")?;
         let condition = attempt(input, |input| {
@@ -129,6 +132,9 @@ impl Phrase for Triggered {
 
     fn print(&self, value: &Ability, out: &mut Printer<'_>) -> bool {
         let Ability::Triggered(ability) = value else { return false };
+        if let [EventPattern::Chapter(chapters)] = ability.events.as_slice() {
+            return print_chapters(chapters, out) && BodyPhrase.print(&ability.body, out);
+        }
         Events.print(&(ability.events.clone(), ability.batch), out)
             && out.word(", ")
             && ability.condition.as_ref().is_none_or(|condition| {
@@ -137,6 +143,42 @@ impl Phrase for Triggered {
             && BodyPhrase.print(&ability.body, out)
             && (ability.per_turn.is_none() || out.word(" this ability triggers only once each turn."))
     }
+}
+
+/// Numbers of chapters (714.2b).
+const CHAPTERS: [&str; 6] = ["I", "II", "III", "IV", "V", "VI"];
+
+fn chapter_ability(chapters: Vec<u8>, body: Body) -> Ability {
+    Ability::Triggered(Box::new(TriggeredAbility {
+        events: vec![EventPattern::Chapter(chapters)],
+        batch: false,
+        condition: None,
+        body,
+        per_turn: None,
+        zone: None,
+        text: String::new(),
+    }))
+}
+
+/// "I, II — ".
+fn parse_chapters(input: &mut Input<'_>) -> ParseResult<Vec<u8>> {
+    let (numbers, _) = input.input.split_once(" — ").ok_or(EmptyError)?;
+    let mut chapters = Vec::new();
+    for number in numbers.split(", ") {
+        let position = CHAPTERS.iter().position(|known| *known == number).ok_or(EmptyError)?;
+        chapters.push(u8::try_from(position + 1).map_err(|_| EmptyError)?);
+    }
+    super::words::skip(input, numbers);
+    word(input, " — ")?;
+    input.state.mention(&Selector::This);
+    Ok(chapters)
+}
+
+fn print_chapters(chapters: &[u8], out: &mut Printer<'_>) -> bool {
+    let names: Option<Vec<&str>> =
+        chapters.iter().map(|chapter| CHAPTERS.get(usize::from(*chapter).checked_sub(1)?).copied()).collect();
+    out.context.mention(&Selector::This);
+    names.is_some_and(|names| out.word(&names.join(", "))) && out.word(" — ")
 }
 
 /// The graveyard, if the ability returns its own source from there.
