@@ -106,17 +106,60 @@ impl Phrase for Creating {
 
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Effect> {
         word(input, if input.state.third { "creates " } else { "create " })?;
+        if let Ok(copy) = attempt(input, parse_copies) {
+            return Ok(copy);
+        }
         let (amount, token) = super::token::Tokens.parse(input)?;
         let who = Subject.parse(input)?;
         Ok(Effect::CreateToken { who, token, amount })
     }
 
     fn print(&self, value: &Effect, out: &mut Printer<'_>) -> bool {
+        if let Effect::CopyToken { .. } = value {
+            return out.word(if out.context.third { "creates " } else { "create " })
+                && print_copies(value, out);
+        }
         let Effect::CreateToken { who, token, amount } = value else { return false };
         out.word(if out.context.third { "creates " } else { "create " })
             && super::token::Tokens.print(&(amount.clone(), token.clone()), out)
             && Subject.print(who, out)
     }
+}
+
+const ONE_COPY: &str = "a token that's a copy of ";
+const MORE_COPIES: &str = " tokens that are copies of ";
+const EXCEPT_IT_HAS: &str = ", except it has ";
+
+/// "A token that's a copy of target creature, except it has haste".
+fn parse_copies(input: &mut Input<'_>) -> ParseResult<Effect> {
+    let amount = if has_word(input, ONE_COPY) {
+        Amount::Fixed(1)
+    } else {
+        let amount = super::words::NumberWord.parse(input)?;
+        word(input, MORE_COPIES)?;
+        amount
+    };
+    let of = Object.parse(input)?;
+    let except = attempt(input, |input| {
+        word(input, EXCEPT_IT_HAS)?;
+        super::words::parse_list(&super::change::Gift, "and", input)
+    });
+    let who = Subject.parse(input)?;
+    Ok(Effect::CopyToken { who, of, amount, except: except.unwrap_or_default(), tapped: false })
+}
+
+fn print_copies(value: &Effect, out: &mut Printer<'_>) -> bool {
+    let Effect::CopyToken { who, of, amount, except, tapped: false } = value else { return false };
+    let is_begun = match amount {
+        Amount::Fixed(1) => out.word(ONE_COPY),
+        amount => super::words::NumberWord.print(amount, out) && out.word(MORE_COPIES),
+    };
+    is_begun
+        && Object.print(of, out)
+        && (except.is_empty()
+            || (out.word(EXCEPT_IT_HAS)
+                && super::words::print_list(&super::change::Gift, "and", except, out)))
+        && Subject.print(who, out)
 }
 
 /// "Investigate": create a Clue token.
@@ -270,6 +313,12 @@ rules! {
         ["tap " (what: AnyObjects)] => { Effect::Tap { what } };
         ["untap " (what: AnyObjects)] => { Effect::Untap { what } };
         ["counter " (what: AnyObjects)] => { Effect::Counter { what, to: None } };
+        ["counter " (what: AnyObjects) ". if that spell is countered this way, put it into its owner's hand instead of into that player's graveyard"] => { Effect::Counter { what, to: Some(Destination::zone(Zone::Hand)) } }
+            <= { Effect::Counter { what, to: Some(to) } if *to == Destination::zone(Zone::Hand) };
+        ["counter " (what: AnyObjects) ". if that spell is countered this way, put it on top of its owner's library instead of into that player's graveyard"] => { Effect::Counter { what, to: Some(library(LibraryPosition::Top)) } }
+            <= { Effect::Counter { what, to: Some(to) } if *to == library(LibraryPosition::Top) };
+        ["counter " (what: AnyObjects) ". if that spell is countered this way, exile it instead of putting it into its owner's graveyard"] => { Effect::Counter { what, to: Some(Destination::zone(Zone::Exile)) } }
+            <= { Effect::Counter { what, to: Some(to) } if *to == Destination::zone(Zone::Exile) };
         ["sacrifice " (what: ThisOrIt)] => { Effect::SacrificeObjects { what } };
         ["regenerate " (what: AnyObjects)] => { Effect::Regenerate { what } };
         ["goad " (what: AnyObjects)] => { Effect::Goad { what } };

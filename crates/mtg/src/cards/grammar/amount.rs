@@ -126,6 +126,8 @@ rules! {
         [(what: BoxPhrase(EachObject))] => { Amount::Count(what) };
         [(kind: CounterName) " counter on " (what: BoxPhrase(Object))] => { Amount::Counters(what, Some(kind)) };
         [(amount: PointLost)] => { amount };
+        ["time it was kicked"] => { Amount::KickerCount };
+        ["time ~ was kicked"] => { Amount::KickerCount };
     }
 }
 

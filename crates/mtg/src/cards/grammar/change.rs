@@ -87,6 +87,10 @@ fn factor(amount: &Amount) -> (Option<&Amount>, i32) {
     }
 }
 
+/// Protection from a colour that is chosen on resolution, or was chosen before.
+const CHOSEN_PROTECTION: &str = "protection from the color of your choice";
+const KNOWN_PROTECTION: &str = "protection from the chosen color";
+
 /// An ability that an object gets: a keyword, one with a parameter, or one in quotation marks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gift;
@@ -98,6 +102,9 @@ impl Phrase for Gift {
         if let Ok(keyword) = attempt(input, super::keyword::parse_plain) {
             return Ok(Change::AddKeyword(keyword));
         }
+        if has_word(input, CHOSEN_PROTECTION) || has_word(input, KNOWN_PROTECTION) {
+            return Ok(Change::ProtectionFromChosenColor);
+        }
         if let Ok(ability) = attempt(input, |input| KeywordGift.parse(input)) {
             return Ok(Change::AddAbility(Box::new(Ability::KeywordAbility(Box::new(ability)))));
         }
@@ -107,6 +114,7 @@ impl Phrase for Gift {
     fn print(&self, value: &Change, out: &mut Printer<'_>) -> bool {
         match value {
             Change::AddKeyword(keyword) => KeywordName.print(keyword, out),
+            Change::ProtectionFromChosenColor => out.one_of(&[CHOSEN_PROTECTION, KNOWN_PROTECTION]),
             Change::AddAbility(ability) => match ability.as_ref() {
                 Ability::KeywordAbility(keyword) => KeywordGift.print(keyword, out),
                 other => super::ability::Quotation.print(other, out),
@@ -185,7 +193,11 @@ impl Predicates {
         }
         if let Ok(changes) = attempt(input, |input| {
             word(input, self.gain())?;
-            parse_list(&Gift, "and", input)
+            let mut gifts = parse_list(&Gift, "and", input)?;
+            while has_word(input, " and from ") {
+                gifts.push(protection(Quality.parse(input)?));
+            }
+            Ok(gifts)
         }) {
             return Ok(changes);
         }
@@ -229,7 +241,7 @@ impl Predicates {
         // As many as the text lists together.
         for count in (1..=gifts).rev() {
             let listed = changes.get(..count).unwrap_or_default();
-            if out.attempt(|out| out.word(self.gain()) && print_list(&Gift, "and", listed, out)) {
+            if out.attempt(|out| out.word(self.gain()) && print_gifts(listed, out)) {
                 return Some(count);
             }
         }
@@ -249,7 +261,31 @@ impl Predicates {
 }
 
 fn is_gift(change: &Change) -> bool {
-    matches!(change, Change::AddKeyword(_) | Change::AddAbility(_))
+    matches!(change, Change::AddKeyword(_) | Change::AddAbility(_) | Change::ProtectionFromChosenColor)
+}
+
+fn protection(filter: Filter) -> Change {
+    let keyword = KeywordAbility::Protection(filter);
+    Change::AddAbility(Box::new(Ability::KeywordAbility(Box::new(keyword))))
+}
+
+/// A list of gifts; protections at its end may be joined by "and from".
+fn print_gifts(gifts: &[Change], out: &mut Printer<'_>) -> bool {
+    let is_protection = |gift: &Change| matches!(gift, Change::AddAbility(ability) if matches!(ability.as_ref(), Ability::KeywordAbility(keyword) if matches!(keyword.as_ref(), KeywordAbility::Protection(_))));
+    let protections = gifts.iter().rev().take_while(|gift| is_protection(gift)).count();
+    (0..protections.max(1)).any(|joined| {
+        let (listed, rest) = gifts.split_at_checked(gifts.len() - joined).unwrap_or((gifts, &[]));
+        out.attempt(|out| {
+            print_list(&Gift, "and", listed, out)
+                && rest.iter().all(|gift| out.word(" and from ") && print_quality(gift, out))
+        })
+    })
+}
+
+fn print_quality(gift: &Change, out: &mut Printer<'_>) -> bool {
+    let Change::AddAbility(ability) = gift else { return false };
+    let Ability::KeywordAbility(keyword) = ability.as_ref() else { return false };
+    matches!(keyword.as_ref(), KeywordAbility::Protection(filter) if Quality.print(filter, out))
 }
 
 impl Phrase for Predicates {

@@ -45,6 +45,7 @@ rules! {
         ["a creature is attacking you"] => { under_attack() } <= { condition if *condition == under_attack() };
         ["~ was kicked"] => { Condition::Kicked };
         ["it was kicked"] => { Condition::Kicked };
+        ["~ wasn't kicked"] => { Condition::Not(Box::new(Condition::Kicked)) } <= { Condition::Not(inner) if **inner == Condition::Kicked };
         ["X is " (number: Number) " or more"] => { Condition::Compare(Amount::X, Comparison::AtLeast, number) };
         [(what: Is) "attacking"] => { Condition::Matches(what, Filter::Attacking) };
         [(what: Is) "untapped"] => { Condition::Matches(what, Filter::Untapped) };

@@ -261,6 +261,8 @@ rules! {
     /// Rules for players and for casting the card.
     Rule: Ability {
         ["~ can't be countered"] => { Ability::CantBeCountered };
+        ["if ~ is in your opening hand, you may begin the game with it on the battlefield"] => { Ability::BeginsInPlay };
+        ["you may play two additional lands on each of your turns"] => { rule(Selector::You, PlayerRule::AdditionalLands(2)) } <= { ability if *ability == rule(Selector::You, PlayerRule::AdditionalLands(2)) };
         ["cast ~ only " (condition: ActivationTime)] => { Ability::CastRestriction(condition) };
         ["you have no maximum hand size"] => { rule(Selector::You, PlayerRule::NoMaximumHandSize) } <= { ability if *ability == rule(Selector::You, PlayerRule::NoMaximumHandSize) };
         ["you may play an additional land on each of your turns"] => { rule(Selector::You, PlayerRule::AdditionalLands(1)) } <= { ability if *ability == rule(Selector::You, PlayerRule::AdditionalLands(1)) };
