@@ -52,6 +52,6 @@ fn a_malformed_scenario_fails_alone() {
 #[test]
 fn own_scenarios_pass() {
     let results = run_file(include_str!("scenarios.json"));
-    assert!(results.len() >= 60);
+    assert!(results.len() >= 270);
     assert_eq!(report(&results), 0);
 }
