@@ -44,7 +44,7 @@ impl CardText {
 
 impl std::fmt::Display for CardText {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(formatter, "{} {}", self.name, self.mana_cost)?;
+        writeln!(formatter, "{}", format!("{} {}", self.name, self.mana_cost).trim_end())?;
         write!(formatter, "{}", self.type_line)?;
         if let Some(numbers) = &self.numbers {
             write!(formatter, "  {numbers}")?;

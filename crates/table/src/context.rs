@@ -2,7 +2,7 @@
 
 use crate::cards::load_pool;
 use crate::error::TableError;
-use crate::lessons::{ApprovedLesson, GameMemory};
+use crate::game_memory::{ApprovedLesson, GameMemory};
 use crate::model_player::GameModel;
 use marvin_agent::ProjectContext;
 use marvin_base::redact::Redactor;
@@ -20,7 +20,7 @@ pub struct TableContext {
     pub redactor: Arc<Redactor>,
     /// Model for seats of models, talk and teaching.
     pub model: Option<GameModel>,
-    /// Why there is no model.
+    /// Reason for a missing model.
     pub model_problem: Option<String>,
     /// Memory that lessons are proposed to.
     pub memory: Option<GameMemory>,
@@ -46,10 +46,10 @@ impl TableContext {
         })
     }
 
-    /// Games of a project, or of the person where there is no project.
+    /// Games of a project, or of the person outside projects.
     ///
     /// # Errors
-    /// Cards that cannot be read. A model that is not set up is no error before a game needs it.
+    /// Cards that cannot be read. A model that is not set up fails only the games that need it.
     pub fn of_project(project: &ProjectContext) -> Result<Self, TableError> {
         let places = Places::from_settings(&project.layout, &project.settings);
         let (model, model_problem) = match GameModel::choose(project) {

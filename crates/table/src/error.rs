@@ -48,7 +48,7 @@ pub enum TableError {
 pub enum UndoProblem {
     #[error("the game is not a training game")]
     NotTraining,
-    #[error("there is no answer of yours")]
+    #[error("you have not answered yet")]
     NoAnswer,
 }
 

@@ -1,18 +1,14 @@
-//! Lessons of a game for the long-term memory, which a person approves, and lessons that were approved.
+//! Lessons of a game for the long-term memory, and lessons that were approved and fit a deck.
 //!
 //! A lesson says what to do in later games. It names a deck and a skill, and nothing of a game's state.
 
-use crate::error::TableError;
+use crate::game_memory::ApprovedLesson;
 use crate::setup::GameSetup;
 use crate::table::Table;
-use crate::tutor::{Review, Skill};
-use marvin_base::redact::Redactor;
+use crate::turning_point::Skill;
+use crate::tutor::Review;
 use marvin_memory::candidate::{Candidate, Source, Type};
-use marvin_memory::memory::{CandidateOrigin, ProposalOutcome};
-use marvin_memory::proposal::Origin;
-use marvin_memory::{Memory, Places};
 use marvin_mtg::ids::PlayerId;
-use std::sync::Arc;
 
 /// Lessons that one game proposes at most.
 const MAX_LESSONS: usize = 3;
@@ -24,56 +20,6 @@ const MAX_TOLD_LESSONS: usize = 5;
 const GAME_TAG: &str = "mtg";
 /// Games with the same deck from which on it is a preference.
 const PREFERRED_DECK_GAMES: usize = 3;
-
-/// Memory that games propose to and learn from.
-#[derive(Debug, Clone)]
-pub struct GameMemory {
-    pub places: Places,
-    pub redactor: Arc<Redactor>,
-}
-
-/// Approved lesson about Magic.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApprovedLesson {
-    pub text: String,
-    pub tags: Vec<String>,
-}
-
-impl GameMemory {
-    fn open(&self) -> Memory {
-        Memory::open(self.places.clone(), self.redactor.clone())
-    }
-
-    /// Lessons about Magic that a person approved and that have not expired.
-    ///
-    /// # Errors
-    /// A memory that cannot be read or does not fit its seal.
-    pub fn approved(&self) -> Result<Vec<ApprovedLesson>, TableError> {
-        // A memory that was never written to has nothing to say, and is not created by the question.
-        if !self.places.ltm.exists() {
-            return Ok(Vec::new());
-        }
-        let records = self.open().list()?;
-        let active = records.into_iter().filter(marvin_memory::memory::MemoryRecord::is_active);
-        let known = active.filter(|record| record.entry.candidate.kind == Type::MtgLesson);
-        Ok(known
-            .map(|record| ApprovedLesson {
-                text: record.entry.candidate.text,
-                tags: record.entry.candidate.tags,
-            })
-            .collect())
-    }
-
-    /// Proposes candidates; they have no effect before a person approves them.
-    pub(crate) fn propose(&self, candidates: Vec<Candidate>, game_id: &str) -> Result<usize, TableError> {
-        if candidates.is_empty() {
-            return Ok(0);
-        }
-        let from = CandidateOrigin { session_id: Some(game_id), ..CandidateOrigin::default() };
-        let outcomes = self.open().propose(candidates, Origin::Game, &from)?;
-        Ok(outcomes.iter().filter(|outcome| matches!(outcome, ProposalOutcome::Pending(_))).count())
-    }
-}
 
 fn lesson_text(skill: Skill) -> &'static str {
     match skill {

@@ -45,13 +45,16 @@
 mod board;
 mod cards;
 mod chat_games;
+mod close;
 mod context;
 mod error;
+mod game_memory;
 mod labels;
 mod lessons;
 mod log;
 mod match_play;
 mod model_player;
+mod percent;
 mod plain;
 mod plain_session;
 mod question;
@@ -66,6 +69,7 @@ mod table;
 mod talk;
 mod tools;
 mod tournament;
+mod turning_point;
 mod tutor;
 mod why_not;
 
@@ -74,7 +78,7 @@ pub use cards::{CardText, find_deck, find_shipped_deck, load_pool};
 pub use chat_games::ChatGames;
 pub use context::TableContext;
 pub use error::TableError;
-pub use lessons::{ApprovedLesson, GameMemory};
+pub use game_memory::{ApprovedLesson, GameMemory};
 pub use log::{LogKind, LogLine};
 pub use model_player::{CallResult, GameModel, ModelCall, ModelFigures, ModelLimits, Talk, TalkResult};
 pub use plain::{LineError, LineProblem, PLAIN_HELP, PlainCommand, PlainOutcome, read_line};
@@ -90,10 +94,8 @@ pub use summary::Summary;
 pub use table::Table;
 pub use tools::{GAME_TOOLS, tools};
 pub use tournament::{PairResult, RankedReport, Standing, TournamentReport, plot_standings};
-pub use tutor::{
-    CandidateLine, Hint, KeyTurn, REVIEW_ITERATIONS, Review, Severity, Skill, TurningPoint, Warning,
-    WarningKind,
-};
+pub use turning_point::{KeyTurn, Severity, Skill, TurningPoint};
+pub use tutor::{CandidateLine, Hint, REVIEW_ITERATIONS, Review, Warning, WarningKind};
 pub use why_not::WhyNot;
 
 pub use marvin_mtg::ability::TurnStep;

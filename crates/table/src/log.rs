@@ -242,6 +242,9 @@ fn describe_options(view: &Viewpoint<'_>, decision: &Decision, chosen: &[u32]) -
 
 /// Heading of a step for texts.
 pub(crate) fn turn_heading(turn: u32, step: TurnStep, own: bool) -> String {
+    if turn == 0 {
+        return "Before the first turn".to_owned();
+    }
     let side = if own { "your turn" } else { "opponent's turn" };
     format!("Turn {turn} ({side}), {}", step_name(step))
 }

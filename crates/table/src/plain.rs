@@ -12,7 +12,7 @@ use marvin_mtg::ids::PlayerId;
 use marvin_mtg::surface::CompactAnswer;
 
 /// Log lines that `log` shows.
-const SHOWN_LOG_LINES: usize = 20;
+const MAX_LOG_LINES: usize = 20;
 
 /// Commands of a game in lines, as `help` shows them.
 pub const PLAIN_HELP: &str = "\
@@ -284,7 +284,7 @@ impl Table {
             PlainCommand::Board | PlainCommand::Nothing => self.screen_text(seat),
             PlainCommand::Help => PLAIN_HELP.to_owned(),
             PlainCommand::Log => {
-                let since = self.log_length().saturating_sub(SHOWN_LOG_LINES);
+                let since = self.log_length().saturating_sub(MAX_LOG_LINES);
                 self.log(seat, since).iter().map(|line| line.text.clone()).collect::<Vec<_>>().join("\n")
             }
             PlainCommand::Card(name) => match self.card_text(&name) {

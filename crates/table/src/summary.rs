@@ -1,11 +1,8 @@
 //! Summary of a game: who won, why, what decided it, and what there is to learn.
 
-use crate::error::TableError;
+use crate::log::reason_text;
 use crate::model_player::ModelFigures;
-use crate::records;
-use crate::setup::SeatKind;
-use crate::table::Table;
-use crate::tutor::{KeyTurn, REVIEW_ITERATIONS, Review, TurningPoint};
+use crate::turning_point::{KeyTurn, TurningPoint};
 use marvin_memory::Candidate;
 use marvin_mtg::ids::PlayerId;
 use marvin_mtg::state::EndReason;
@@ -45,9 +42,9 @@ impl std::fmt::Display for Summary {
         let result = match (self.winner_id, self.reason) {
             (Some(winner), Some(reason)) => {
                 let name = self.players.get(usize::from(winner.0)).map(String::as_str).unwrap_or_default();
-                format!("{name} (seat {}) won: {}", winner.0, crate::log::reason_text(reason))
+                format!("{name} (seat {}) won: {}", winner.0, reason_text(reason))
             }
-            (None, Some(reason)) => format!("draw: {}", crate::log::reason_text(reason)),
+            (None, Some(reason)) => format!("draw: {}", reason_text(reason)),
             (_, None) => format!("left in turn {}; resume it with `--resume {}`", self.turns, self.game_id),
         };
         let mut lines =
@@ -77,48 +74,5 @@ impl std::fmt::Display for Summary {
             lines.extend(texts.map(|candidate| format!("  {}: {}", candidate.kind.word(), candidate.text)));
         }
         formatter.write_str(&lines.join("\n"))
-    }
-}
-
-impl Table {
-    /// Writes the summary of a game that is over or left, and proposes what a person's game teaches.
-    ///
-    /// # Errors
-    /// Records or a memory that cannot be written.
-    pub fn close(&mut self) -> Result<Summary, TableError> {
-        let outcome = self.outcome();
-        let questions = records::read_questions(&self.records.directory).len();
-        let person = self.person();
-        let over = outcome.is_some();
-        let seat = person.unwrap_or(PlayerId(0));
-        let iterations = (over && self.setup().tutor && person.is_some()).then_some(REVIEW_ITERATIONS);
-        let review = Review::of_game(self.context(), self.id(), seat, iterations)?;
-        let candidates = match (&self.context().memory, person.is_some() && over) {
-            (Some(memory), true) => {
-                let candidates = self.make_candidates(&review, questions);
-                memory.propose(candidates.clone(), self.id())?;
-                candidates
-            }
-            _ => Vec::new(),
-        };
-        let [one, two] = &self.setup().decks;
-        let has_model = self.setup().seats.contains(&SeatKind::Model);
-        let summary = Summary {
-            game_id: self.id().to_owned(),
-            seed: self.setup().seed,
-            players: self.setup().seats.map(|kind| kind.key().to_owned()),
-            decks: [one.name.clone(), two.name.clone()],
-            winner_id: outcome.and_then(|outcome| outcome.winner),
-            reason: outcome.map(|outcome| outcome.reason),
-            turns: self.engine().state().turn,
-            answers: self.journal().lines.len(),
-            questions,
-            key_turn: review.key_turn,
-            turning_points: review.turning_points,
-            model: has_model.then(|| self.model_figures()),
-            candidates,
-        };
-        self.records.write_summary(&summary)?;
-        Ok(summary)
     }
 }

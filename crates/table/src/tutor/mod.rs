@@ -8,10 +8,11 @@ mod combat_math;
 mod mulligan;
 mod review;
 
-pub use review::{KeyTurn, REVIEW_ITERATIONS, Review, Severity, Skill, TurningPoint};
+pub use review::{REVIEW_ITERATIONS, Review};
 
 use crate::error::TableError;
 use crate::labels::Viewpoint;
+use crate::percent::percent;
 use crate::records::QuestionKind;
 use crate::table::Table;
 use combat_math::{attack_damage, next_attack_damage};
@@ -97,12 +98,6 @@ fn describe(candidate: &CandidateLine) -> String {
         }
         _ => candidate.label.clone(),
     }
-}
-
-/// A chance as a whole number of percent.
-pub(crate) fn percent(chance: f64) -> u32 {
-    let bounded = (chance * 100.0).round().clamp(0.0, 100.0);
-    (0..=100u32).find(|value| f64::from(*value) >= bounded).unwrap_or(100)
 }
 
 /// Rules that a kind of question is about.

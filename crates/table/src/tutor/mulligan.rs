@@ -1,6 +1,6 @@
 //! Statistics of an opening hand: what the unknown cards of the own library bring.
 
-use super::percent;
+use crate::percent::percent;
 use marvin_mtg::MTGEngine;
 use marvin_mtg::card::CardType;
 use marvin_mtg::ids::PlayerId;

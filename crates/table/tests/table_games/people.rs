@@ -47,20 +47,35 @@ async fn a_person_sees_a_board_and_questions_in_plain_text() {
     let directory = tempfile::tempdir().unwrap();
     let mut table = Table::create(&context(directory.path()), person_setup(7)).unwrap();
     table.play_on().await.unwrap();
-    insta::assert_snapshot!(table.question(SEAT).unwrap().to_text(OptionStyle::Numbers), @"");
+    insta::assert_snapshot!(table.question(SEAT).unwrap().to_text(OptionStyle::Numbers), @"
+    You choose who begins: play first or draw first?
+      1) play first
+      2) draw first
+    (one of them)
+    ");
     let question = table.question(SEAT).unwrap();
     table.answer(SEAT, question.number, &CompactAnswer::Options(vec!["o0".into()])).unwrap();
     table.play_on().await.unwrap();
-    insta::assert_snapshot!(table.screen_text(SEAT), @"");
+    insta::assert_snapshot!(table.screen_text(SEAT), @"
+    Before the first turn
+    Opponent (heuristic, dark_sacrifice): life 20, hand 7, library 53, untapped lands 0
+    You (person, boundless_elves): life 20, hand 7, library 53, untapped lands 0
+    Hand: Forest; Steel Leaf Champion {G}{G}{G} 5/4; Elvish Visionary {1}{G} 1/1; Llanowar Elves {G} 1/1; Forest; Thornweald Archer {1}{G} 2/1; Forest
+
+    Keep this opening hand, or take a mulligan?
+      1) keep
+      2) mulligan
+    (one of them)
+    ");
     let question = table.question(SEAT).unwrap();
     let old =
         table.answer(SEAT, question.number - 1, &CompactAnswer::Options(vec!["o0".into()])).unwrap_err();
-    insta::assert_snapshot!(old, @"");
+    insta::assert_snapshot!(old, @"cannot accept answer: the question has changed; its number is 2 now");
     let unknown =
         table.answer(SEAT, question.number, &CompactAnswer::Options(vec!["o9".into()])).unwrap_err();
-    insta::assert_snapshot!(unknown, @"");
+    insta::assert_snapshot!(unknown, @"cannot accept answer: option 9 does not exist");
     let other = table.answer(PlayerId(1), question.number, &CompactAnswer::Action("a0".into())).unwrap_err();
-    insta::assert_snapshot!(other, @"");
+    insta::assert_snapshot!(other, @"cannot accept answer: the question is for the other player");
 }
 
 #[tokio::test]
@@ -70,9 +85,12 @@ async fn lines_answer_explain_and_teach() {
     let mut session = PlainSession::new(Table::create(&context(directory.path()), setup).unwrap());
     let start = session.start().await.unwrap();
     assert!(start.text.contains("Type `help` for the commands."), "{}", start.text);
-    insta::assert_snapshot!(session.run_line("fly").await.unwrap().text, @"");
-    insta::assert_snapshot!(session.run_line("concede").await.unwrap().text, @"");
-    insta::assert_snapshot!(session.run_line("card Forest").await.unwrap().text, @"");
+    insta::assert_snapshot!(session.run_line("fly").await.unwrap().text, @"cannot read `fly`: it is neither a command nor a number of an option");
+    insta::assert_snapshot!(session.run_line("concede").await.unwrap().text, @"cannot read `concede`: `concede yes` gives the game up");
+    insta::assert_snapshot!(session.run_line("card Forest").await.unwrap().text, @"
+    Forest
+    Basic Land — Forest
+    ");
     let mut hints = 0;
     for _ in 0..60 {
         let question = session.table().question(SEAT);
@@ -110,7 +128,10 @@ async fn games_without_training_take_nothing_back_and_concede_only_explicitly() 
     let directory = tempfile::tempdir().unwrap();
     let mut session = PlainSession::new(Table::create(&context(directory.path()), person_setup(3)).unwrap());
     session.start().await.unwrap();
-    insta::assert_snapshot!(session.run_line("undo").await.unwrap().text, @"");
+    insta::assert_snapshot!(session.run_line("undo").await.unwrap().text, @"
+    cannot take back an answer: the game is not a training game
+      hint: start the game with --training to take answers back
+    ");
     let end = session.run_line("concede yes").await.unwrap();
     assert_eq!(end.end, Some(SessionEnd::Over));
     assert!(end.text.contains("heuristic (seat 1) won: concession"), "{}", end.text);
