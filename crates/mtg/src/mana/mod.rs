@@ -45,12 +45,12 @@ pub(crate) struct ManaSource {
     pub options: SmallVec<[ManaOption; 2]>,
     /// Lands are tapped before creatures.
     pub rank: u8,
-    /// Cards in hand that need one of its colours, by colour bit; see [`Wanted`].
-    pub wanted: Wanted,
+    /// Cards in hand that need one of its colours, by colour bit; see [`ManaDemand`].
+    pub wanted: ManaDemand,
 }
 
 /// How many cards in a player's hand need mana of each kind.
-pub(crate) type Wanted = [u8; 6];
+pub(crate) type ManaDemand = [u8; 6];
 
 /// Where a unit of mana comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,8 +195,8 @@ impl MTGEngine {
     }
 
     /// The kinds of mana that the cards in hand need, so that a payment leaves them.
-    fn wanted_mana(&self, player: PlayerId) -> Wanted {
-        let mut wanted = Wanted::default();
+    fn wanted_mana(&self, player: PlayerId) -> ManaDemand {
+        let mut wanted = ManaDemand::default();
         for card in &self.state.player(player).hand {
             let cost = self.state.faces.get(self.state.object(*card).face);
             let Some(cost) = cost.and_then(|face| face.face.mana_cost.as_ref()) else { continue };
