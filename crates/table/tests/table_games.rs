@@ -2,6 +2,7 @@
 //!
 //! `MTG_PLAY_GAMES` and `MTG_PLAY_KILLS` say how many games are played (`cargo xtask mtg-play`).
 
+#[cfg(test)]
 mod table_games {
     pub(crate) mod leaks;
     pub(crate) mod lessons;

@@ -210,7 +210,7 @@ async fn killed_games_resume_at_the_same_decision() {
         child.kill().unwrap();
         child.wait().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        let whole = text.rfind('\n').and_then(|end| text.get(..=end)).unwrap_or_default();
         let cards = CachedSource::new(&context.pool);
         let expected = GameJournal::replay(whole, &cards, None).unwrap();
         let mut table = Table::resume_latest(&context).unwrap();

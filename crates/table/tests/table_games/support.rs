@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use marvin_model::client::Sink;
 use marvin_model::price::Prices;
-use marvin_model::{Event, Failure, ModelClient, ModelError, Reply, Request, Usage};
+use marvin_model::{Event, Failure, Message, ModelClient, ModelError, Reply, Request, Usage};
 use marvin_mtg::rng::RandomStream;
 use marvin_table::{
     AnswerForm, CompactAnswer, GameModel, GameSetup, ModelLimits, Question, SeatKind, TableContext,
@@ -112,7 +112,7 @@ impl ModelClient for PolicyClient {
         sink: &mut Sink<'_>,
         cancel: &CancellationToken,
     ) -> Result<Reply, ModelError> {
-        let prompt: Vec<&str> = request.messages.iter().map(|message| message.content()).collect();
+        let prompt: Vec<&str> = request.messages.iter().map(Message::content).collect();
         let prompt = prompt.join("\n\n");
         let text = self.reply(&prompt);
         let usage = Usage::estimate(request, text.len());
