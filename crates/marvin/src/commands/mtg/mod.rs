@@ -2,6 +2,7 @@
 
 mod cards;
 mod decks;
+mod failures;
 mod play;
 mod pool;
 mod replay;
@@ -9,15 +10,13 @@ mod review;
 mod scenario;
 mod serve;
 mod simulate;
+mod table;
 mod tournament;
 mod watch;
 
-use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
-use crate::project;
 use clap::Subcommand;
 use marvin_base::Exit;
-use marvin_table::TableContext;
 
 /// Cards, decks and games of the rules engine for Magic (unofficial fan content)
 #[derive(Debug, Subcommand)]
@@ -35,12 +34,6 @@ pub(crate) enum MtgCommand {
     Scenario(scenario::ScenarioArguments),
     Simulate(simulate::SimulateArguments),
     Replay(replay::ReplayArguments),
-}
-
-/// The games of the project around the directory; else the person's own.
-fn table_context(place: &ProjectArguments) -> Result<TableContext, Failure> {
-    let project = project::project_context(place.working_dir.as_deref(), false, Vec::new())?;
-    TableContext::of_project(&project).map_err(play::table_failure)
 }
 
 pub(crate) fn run(command: MtgCommand) -> Result<Exit, Failure> {

@@ -1,16 +1,14 @@
 //! `marvin mtg play`: a game of a person, line by line.
 
-use super::table_context;
+use super::failures::table_failure;
+use super::table::{choose_deck, seat_parser, table_context};
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;
 use crate::runtime::runtime;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use marvin_base::Exit;
-use marvin_table::{
-    DeckChoice, GameSetup, PlainSession, SeatKind, Table, TableContext, TableError, random_seed,
-};
+use marvin_table::{GameSetup, PlainSession, SeatKind, Table, TableContext, random_seed};
 use std::io::BufRead;
 
 /// Play a game of Magic against another player
@@ -54,27 +52,6 @@ pub(crate) struct PlayArguments {
     list: bool,
     #[command(flatten)]
     place: ProjectArguments,
-}
-
-pub(super) fn seat_parser() -> impl TypedValueParser<Value = SeatKind> {
-    PossibleValuesParser::new(SeatKind::ALL.map(SeatKind::key))
-        .map(|key| SeatKind::find(&key).unwrap_or(SeatKind::Heuristic))
-}
-
-/// A failure of the table with its hint and exit code.
-pub(super) fn table_failure(error: TableError) -> Failure {
-    let failure = if error.is_usage() { Failure::usage(&error) } else { Failure::failed(&error) };
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
-}
-
-/// A deck of a seat: shipped, or from a file.
-pub(super) fn choose_deck(name: &str) -> Result<DeckChoice, Failure> {
-    let list = super::decks::load_deck(name)?;
-    let name = super::pool::find_deck(name).map_or_else(|| name.to_owned(), |shipped| shipped.id.clone());
-    Ok(DeckChoice { name, list })
 }
 
 fn open_table(arguments: &PlayArguments, context: &TableContext) -> Result<Table, Failure> {

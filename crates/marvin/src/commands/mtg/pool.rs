@@ -12,5 +12,5 @@ pub(super) fn layout() -> Layout {
 
 /// The shipped pool, with the cards of the imported pack over it.
 pub(super) fn load_pool() -> Result<Pool, Failure> {
-    marvin_table::load_pool(&layout()).map_err(super::play::table_failure)
+    marvin_table::load_pool(&layout()).map_err(super::failures::table_failure)
 }

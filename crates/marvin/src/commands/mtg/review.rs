@@ -1,7 +1,7 @@
 //! `marvin mtg review`: where answers of a game cost chances to win.
 
-use super::play::table_failure;
-use super::table_context;
+use super::failures::table_failure;
+use super::table::table_context;
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;

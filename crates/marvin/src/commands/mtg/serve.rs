@@ -1,7 +1,7 @@
 //! `marvin mtg serve` and `marvin mtg join`: a game of two people over loopback.
 
-use super::play::{choose_deck, table_failure};
-use super::table_context;
+use super::failures::table_failure;
+use super::table::{choose_deck, table_context};
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;

@@ -1,7 +1,7 @@
 //! `marvin mtg tournament`: every player against every other, with changed seats and decks.
 
-use super::play::{choose_deck, seat_parser, table_failure};
-use super::table_context;
+use super::failures::table_failure;
+use super::table::{choose_deck, seat_parser, table_context};
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;

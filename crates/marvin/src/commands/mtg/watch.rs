@@ -1,7 +1,7 @@
 //! `marvin mtg watch`: a game between players without a person, shown as it is played.
 
-use super::play::{choose_deck, seat_parser, table_failure};
-use super::table_context;
+use super::failures::table_failure;
+use super::table::{choose_deck, seat_parser, table_context};
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;
