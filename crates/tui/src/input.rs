@@ -1,8 +1,9 @@
-//! Parser of terminal input: characters, control characters, escape sequences (xterm's, with modifiers), pasted text, the wheel.
+//! Parser of terminal input: characters, control characters, escape sequences (xterm's, with modifiers), pasted text, clicks and
+//! the wheel of the mouse.
 //!
 //! Limits: a key that begins like a sequence is a key of its own when nothing more comes for a moment. What is not known is left out.
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseEvent, MouseEventKind};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 /// Longest escape sequence; longer input is text.
 const MAX_SEQUENCE_BYTES: usize = 128;
@@ -143,7 +144,7 @@ fn sequence(rest: &[u8], last: bool) -> ParseStep {
     let length = end + 3;
     let text = String::from_utf8_lossy(inner);
     if let Some(mouse) = text.strip_prefix('<') {
-        return ParseStep::Some(length, wheel(mouse));
+        return ParseStep::Some(length, parse_mouse(mouse, ends == b'M'));
     }
     let numbers: Vec<u32> =
         text.split(';').map(|part| part.split(':').next().unwrap_or("").parse().unwrap_or(0)).collect();
@@ -218,14 +219,19 @@ fn named(number: u32) -> Option<KeyCode> {
     })
 }
 
-fn wheel(text: &str) -> Option<Event> {
+/// A click or a turn of the wheel, in the form that xterm calls SGR. Releases and movements mean nothing here.
+fn parse_mouse(text: &str, is_press: bool) -> Option<Event> {
     let mut numbers = text.split(';').map(|part| part.parse::<u16>().unwrap_or(0));
     let kind = match numbers.next()? & !0b1_1100 {
+        0 if is_press => MouseEventKind::Down(MouseButton::Left),
+        2 if is_press => MouseEventKind::Down(MouseButton::Right),
         64 => MouseEventKind::ScrollUp,
         65 => MouseEventKind::ScrollDown,
         _ => return None,
     };
-    let (column, row) = (numbers.next().unwrap_or(1), numbers.next().unwrap_or(1));
+    // Terminals count cells from one, the screen from zero.
+    let mut place = || numbers.next().unwrap_or(1).saturating_sub(1);
+    let (column, row) = (place(), place());
     Some(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }))
 }
 
@@ -277,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_paste_and_wheel() {
+    fn pieces_paste_wheel_and_clicks() {
         let mut parser = Parser::default();
         assert!(parser.feed(b"\x1b[1;").is_empty() && parser.waits());
         assert_eq!(parser.feed(b"5Hx").len(), 2);
@@ -287,8 +293,22 @@ mod tests {
         assert_eq!(parser.feed(b"lines\x1b[20"), []);
         assert_eq!(parser.feed(b"1~"), [Event::Paste("two\rlines".into())]);
         assert_eq!(parser.feed(b"\x1b[24;1R"), []);
-        let wheel = parser.feed(b"\x1b[<64;10;5M\x1b[<65;10;5M\x1b[<0;1;1M");
-        assert_eq!(wheel.len(), 2, "{wheel:?}");
+        let mouse =
+            parser.feed(b"\x1b[<64;10;5M\x1b[<65;10;5M\x1b[<0;1;1M\x1b[<0;1;1m\x1b[<35;2;2M\x1b[<2;80;24M");
+        let places: Vec<(MouseEventKind, u16, u16)> = mouse
+            .iter()
+            .filter_map(|event| match event {
+                Event::Mouse(mouse) => Some((mouse.kind, mouse.column, mouse.row)),
+                _ => None,
+            })
+            .collect();
+        let expected = [
+            (MouseEventKind::ScrollUp, 9, 4),
+            (MouseEventKind::ScrollDown, 9, 4),
+            (MouseEventKind::Down(MouseButton::Left), 0, 0),
+            (MouseEventKind::Down(MouseButton::Right), 79, 23),
+        ];
+        assert_eq!(places, expected, "a release and a movement are not events");
         // Whatever comes, it ends.
         let mut state = 1_u32;
         for _ in 0..2_000 {
