@@ -80,6 +80,11 @@ pub fn load_pool(layout: &Layout) -> Result<Pool, TableError> {
     Ok(pool)
 }
 
+/// Ids and names of the shipped decks.
+pub fn list_decks() -> impl Iterator<Item = (&'static str, &'static str)> {
+    shipped_decks().iter().map(|deck| (deck.id.as_str(), deck.deck.name.as_str()))
+}
+
 /// The shipped deck with this id or name.
 #[must_use]
 pub fn find_deck(name: &str) -> Option<&'static ShippedDeck> {

@@ -308,7 +308,7 @@ impl Table {
         }
     }
 
-    fn why_not_text(&self, seat: PlayerId, name: &str) -> Result<String, TableError> {
+    pub(crate) fn why_not_text(&self, seat: PlayerId, name: &str) -> Result<String, TableError> {
         let found = self.why_not(seat, name);
         let line = |entry: &crate::WhyNot| {
             let rule = entry.rule.map(|rule| format!(" (rule {rule})")).unwrap_or_default();

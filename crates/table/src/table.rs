@@ -113,6 +113,19 @@ impl Table {
         })
     }
 
+    /// This game in a list of games.
+    #[must_use]
+    pub fn row(&self) -> GameRow {
+        let [one, two] = &self.setup.decks;
+        GameRow {
+            id: self.id.clone(),
+            decks: [one.name.clone(), two.name.clone()],
+            players: self.setup.seats.map(SeatKind::key),
+            answers: self.journal.lines.len(),
+            summary: None,
+        }
+    }
+
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
