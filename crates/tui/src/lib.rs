@@ -8,6 +8,7 @@
 //! coloured with all its marks in place.
 
 mod app;
+pub mod board;
 mod editor;
 mod highlight;
 mod input;
