@@ -3,11 +3,11 @@
 
 const KEY = "marvin-token";
 
-/** Takes the token, or the code for it, out of the address. */
-export async function takeToken() {
+/** Takes the token, or the code for it, out of the address, which then names a page. */
+export async function takeToken(page = "#/chat") {
   const match = /^[#?](token|code)=([A-Za-z0-9_-]+)/.exec(location.hash || location.search);
   if (match) {
-    history.replaceState(null, "", `${location.pathname}#/chat`);
+    history.replaceState(null, "", location.pathname + page);
     const token = match[1] === "token" ? match[2] : (await post("/api/session", { code: match[2] })).token;
     sessionStorage.setItem(KEY, token);
   }
@@ -27,7 +27,7 @@ async function ask(path, options) {
     response = await fetch(path, { ...options, headers: { ...options.headers, Authorization: `Bearer ${sessionStorage.getItem(KEY)}` }, credentials: "omit", redirect: "error", referrerPolicy: "no-referrer" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused(0, "Marvin does not answer. Is `marvin chat-ui` still running?");
+    throw new Refused(0, "Marvin does not answer. Is its server still running?");
   }
   if (response.ok) return response;
   let message = `the server answered ${response.status}`;
@@ -47,14 +47,14 @@ export async function post(path, value) {
 }
 
 /**
- * Hears what happens after an event, for as long as the page is open: when the connection breaks, it goes on where it was.
+ * Hears what happens after an event, until `signal` ends it: when the connection breaks, it continues where it was.
  * `hear` receives each event; `state` receives whether there is a connection.
  */
-export async function listen(after, hear, state) {
+export async function listen(after, hear, state, path = "/api/events", signal = undefined) {
   let last = after, wait = 500;
-  for (;;) {
+  while (!signal?.aborted) {
     try {
-      const response = await ask(`/api/events?after=${last}`, { method: "GET", headers: { Accept: "text/event-stream" } });
+      const response = await ask(`${path}?after=${last}`, { method: "GET", headers: { Accept: "text/event-stream" }, signal });
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       state(true);
       wait = 500;

@@ -5,13 +5,14 @@ import { get, listen, takeToken } from "./api.js";
 import { Chat } from "./chat.js";
 import { Waiting } from "./waiting.js";
 
-const PARTS = [["chat", "Chat"], ["approvals", "Approvals"], ["runs", "Runs"], ["servitors", "Servitors"], ["calendar", "Calendar"], ["gate", "Gate"], ["packs", "Packs"], ["settings", "Settings"]];
+const PARTS = [["chat", "Chat"], ["approvals", "Approvals"], ["runs", "Runs"], ["servitors", "Servitors"], ["calendar", "Calendar"], ["table", "Table"], ["gate", "Gate"], ["packs", "Packs"], ["settings", "Settings"]];
 const LOAD = {
   approvals: async () => (await import("./approvals.js")).approvals,
   runs: async () => (await import("./runs.js")).runs,
   run: async () => (await import("./run.js")).run,
   servitors: async () => (await import("./servitors.js")).servitors,
   calendar: async () => (await import("./calendar.js")).calendar,
+  table: async () => (await import("./table.js")).table,
   gate: async () => (await import("./gate.js")).gate,
   packs: async () => (await import("./shelf.js")).packs,
   settings: async () => (await import("./shelf.js")).settings,
@@ -59,6 +60,7 @@ function waits() {
 async function route() {
   const [, id = "chat", more] = /^#\/(\w+)(?:\/(.+))?$/.exec(location.hash) || [];
   app.current = id;
+  app.part?.end?.();
   app.part = null;
   drawNav();
   links.get(id)?.scrollIntoView({ block: "nearest", inline: "center" });
@@ -76,7 +78,8 @@ async function route() {
   try {
     const draw = await (id === "runs" && more ? LOAD.run() : LOAD[id]());
     const part = await draw(page, more && decodeURIComponent(more));
-    if (app.current === id) app.part = part || null;
+    if (page.isConnected) app.part = part || null;
+    else part?.end?.();
   } catch (error) {
     show(page, h("h1", {}, "Cannot show this page"), notice(error.message, true));
   }

@@ -48,7 +48,8 @@ const ALWAYS: [(HeaderName, &str); 8] = [
 #[derive(Debug)]
 pub(crate) struct Guard {
     address: SocketAddr,
-    key: TokenHash,
+    /// Tokens that are known; each stands for one caller.
+    keys: Vec<TokenHash>,
     with_token: Mutex<Bucket>,
     open: Mutex<Bucket>,
     wrong: Mutex<Bucket>,
@@ -88,18 +89,18 @@ fn locked(bucket: &Mutex<Bucket>) -> std::sync::MutexGuard<'_, Bucket> {
 }
 
 impl Guard {
-    pub(crate) fn new(address: SocketAddr, token: &str) -> Self {
+    pub(crate) fn new(address: SocketAddr, tokens: &[&str]) -> Self {
         Guard {
             address,
-            key: TokenHash::new(token),
+            keys: tokens.iter().map(|token| TokenHash::new(token)).collect(),
             with_token: Bucket::new(BURST, A_SECOND),
             open: Bucket::new(BURST, A_SECOND),
             wrong: Bucket::new(WRONG_BURST, WRONG_A_SECOND),
         }
     }
 
-    /// Lets a request in, or says why not. `open`: it needs no token.
-    pub(crate) fn admit(&self, uri: &Uri, headers: &HeaderMap, open: bool) -> Result<(), Refusal> {
+    /// Lets a request in, or says why not. `open`: it needs no token. Returns the position of its token; without one, the first.
+    pub(crate) fn admit(&self, uri: &Uri, headers: &HeaderMap, open: bool) -> Result<usize, Refusal> {
         if uri.path_and_query().is_some_and(|whole| whole.as_str().len() > MAX_URI_BYTES) {
             return Err(Refusal::new(StatusCode::URI_TOO_LONG, "the address is too long"));
         }
@@ -108,7 +109,7 @@ impl Guard {
         if open {
             // Cheap to serve, and the first thing that a person's browser asks for.
             let is_file = uri.path() == "/" || uri.path().starts_with("/assets/");
-            return if is_file || locked(&self.open).take() { Ok(()) } else { Err(too_many()) };
+            return if is_file || locked(&self.open).take() { Ok(0) } else { Err(too_many()) };
         }
         let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
         if site.is_some_and(|site| site != b"same-origin" && site != b"none") {
@@ -169,16 +170,20 @@ impl Guard {
         }
     }
 
-    fn token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn token(&self, headers: &HeaderMap) -> Result<usize, Refusal> {
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
         let one = given.next().and_then(|value| value.to_str().ok()).filter(|_| given.next().is_none());
-        if one.is_some_and(|one| self.key.fits_bearer(one)) {
-            return if locked(&self.with_token).take() { Ok(()) } else { Err(too_many()) };
+        // Every token is compared, so that the time tells nothing about which one fits.
+        let fits = |(position, key): (usize, &TokenHash)| {
+            one.is_some_and(|one| key.fits_bearer(one)).then_some(position)
+        };
+        if let Some(position) = self.keys.iter().enumerate().filter_map(fits).last() {
+            return if locked(&self.with_token).take() { Ok(position) } else { Err(too_many()) };
         }
         if !locked(&self.wrong).take() {
             return Err(too_many());
         }
-        let why = "the token is missing or wrong\n  hint: open the link that `marvin chat-ui` printed, or send `Authorization: Bearer TOKEN`";
+        let why = "the token is missing or wrong\n  hint: open the link that Marvin printed, or send `Authorization: Bearer TOKEN`";
         let refusal = Refusal::new(StatusCode::UNAUTHORIZED, why);
         Err(refusal.with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
     }
@@ -201,7 +206,7 @@ mod tests {
     use super::*;
 
     fn guard(address: &str) -> Guard {
-        Guard::new(address.parse().unwrap(), "secret")
+        Guard::new(address.parse().unwrap(), &["secret"])
     }
 
     #[test]
@@ -232,6 +237,21 @@ mod tests {
         let beyond = guard("0.0.0.0:80");
         assert!(beyond.is_ours("192.168.1.2") && beyond.is_ours("192.168.1.2:80"));
         assert!(!beyond.is_ours("box.lan") && !beyond.is_ours("192.168.1.2:81"));
+    }
+
+    #[test]
+    fn each_token_is_a_caller_of_its_own() {
+        let guard = Guard::new("127.0.0.1:1".parse().unwrap(), &["one", "two"]);
+        let caller = |token: &'static str| {
+            let headers = HeaderMap::from_iter([
+                (header::HOST, HeaderValue::from_static("127.0.0.1:1")),
+                (header::AUTHORIZATION, HeaderValue::from_static(token)),
+            ]);
+            guard.admit(&Uri::from_static("/api/table/x"), &headers, false).ok()
+        };
+        assert_eq!(caller("Bearer one"), Some(0));
+        assert_eq!(caller("Bearer two"), Some(1));
+        assert_eq!(caller("Bearer three"), None);
     }
 
     #[test]

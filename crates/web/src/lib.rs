@@ -9,7 +9,9 @@ mod assets;
 mod guard;
 mod pages;
 mod routes;
+mod seats;
 mod service;
 mod session;
 
+pub use seats::{SeatServer, serve_seats};
 pub use service::{Setup, StartError, WebServer, serve};

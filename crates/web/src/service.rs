@@ -3,7 +3,8 @@
 use crate::answer::Refusal;
 use crate::guard::{self, Guard};
 use crate::pages::PageHandler;
-use crate::routes;
+use crate::routes::{self, RouteMatch};
+use crate::seats::SeatHandler;
 use crate::session::Sessions;
 use axum::body::Body;
 use axum::extract::Request;
@@ -36,7 +37,7 @@ const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 const MAX_HEADERS: usize = 64;
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// How long open answers may take to end.
-const LAST: Duration = Duration::from_secs(3);
+pub(crate) const LAST: Duration = Duration::from_secs(3);
 
 /// Parts and address of the server.
 pub struct Setup {
@@ -87,19 +88,25 @@ pub async fn serve(setup: Setup, cancel: &CancellationToken) -> Result<WebServer
     if !asked.ip().is_loopback() && !setup.beyond {
         return Err(StartError::Beyond(asked));
     }
+    let (listener, address) = listen(asked).await?;
+    let cancel = cancel.child_token();
+    let sessions = Arc::new(Sessions::new(&setup.token));
+    let pages = PageHandler::new(setup.project, setup.chat, sessions.clone(), cancel.clone());
+    let door = Arc::new(Door {
+        guard: Guard::new(address, &[&setup.token]),
+        pages: Pages::Project(Box::new(pages)),
+    });
+    let task = tokio::spawn(accept(listener, door, cancel.clone()));
+    Ok(WebServer { address, sessions, cancel, task })
+}
+
+pub(crate) async fn listen(asked: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
     let listener = TcpListener::bind(asked).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => StartError::InUse(asked.port()),
         _ => StartError::Listen(asked, error),
     })?;
     let address = listener.local_addr().map_err(|error| StartError::Listen(asked, error))?;
-    let cancel = cancel.child_token();
-    let sessions = Arc::new(Sessions::new(&setup.token));
-    let door = Arc::new(Door {
-        guard: Guard::new(address, &setup.token),
-        pages: PageHandler::new(setup.project, setup.chat, sessions.clone(), cancel.clone()),
-    });
-    let task = tokio::spawn(accept(listener, door, cancel.clone()));
-    Ok(WebServer { address, sessions, cancel, task })
+    Ok((listener, address))
 }
 
 impl WebServer {
@@ -132,12 +139,21 @@ impl WebServer {
 
 /// The guard, and the pages behind it.
 #[derive(Debug)]
-struct Door {
-    guard: Guard,
-    pages: PageHandler,
+pub(crate) struct Door {
+    pub(crate) guard: Guard,
+    pub(crate) pages: Pages,
 }
 
-async fn accept(listener: TcpListener, door: Arc<Door>, cancel: CancellationToken) {
+/// What a server has to show.
+#[derive(Debug)]
+pub(crate) enum Pages {
+    /// Everything of a project, for the person who started the server.
+    Project(Box<PageHandler>),
+    /// One game, for the two people who play it.
+    Seats(SeatHandler),
+}
+
+pub(crate) async fn accept(listener: TcpListener, door: Arc<Door>, cancel: CancellationToken) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = TaskTracker::new();
     loop {
@@ -207,11 +223,14 @@ impl Door {
         let (parts, body) = request.into_parts();
         let found = routes::find(&parts.method, parts.uri.path());
         let open = found.as_ref().is_ok_and(|found| found.route.open);
-        self.guard.admit(&parts.uri, &parts.headers, open)?;
-        let found = found?;
+        let caller = self.guard.admit(&parts.uri, &parts.headers, open)?;
+        let RouteMatch { route, part } = found?;
         let body = read_body(&parts.method, &parts.headers, body).await?;
         let query = parts.uri.query().unwrap_or_default();
-        self.pages.answer(found.route.act, found.part, query, &parts.headers, &body).await
+        match &self.pages {
+            Pages::Project(pages) => pages.answer(route.act, part, query, &parts.headers, &body).await,
+            Pages::Seats(pages) => pages.answer(route.act, caller, &part, query, &body).await,
+        }
     }
 }
 

@@ -18,8 +18,8 @@ pub(super) struct EmptyBody {}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Code {
-    pub(super) code: String,
+pub(crate) struct Code {
+    pub(crate) code: String,
 }
 
 #[derive(Debug, Deserialize)]

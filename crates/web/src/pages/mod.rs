@@ -10,6 +10,7 @@ mod runs;
 mod self_improve;
 mod send;
 mod stream;
+pub(crate) mod table;
 mod workspace;
 
 use crate::answer::{Answer, Refusal, json, json_response, typed};
@@ -18,11 +19,14 @@ use crate::session::Sessions;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
+pub(crate) use chat::Code;
 use marvin_agent::ProjectContext;
 use marvin_agent::chat::Chat;
+use marvin_table::TableHost;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
+use table::OpenGames;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -78,6 +82,13 @@ pub(crate) enum Act {
     Lessons,
     Settings,
     Calendar,
+    Games,
+    StartGame,
+    Game,
+    GameOrder,
+    GameCard,
+    GameQuestion,
+    GameEvents,
 }
 
 /// One thing that can be asked for.
@@ -103,7 +114,7 @@ const fn post(path: &'static str, act: Act) -> Route {
     Route { method: "POST", path, act, open: false }
 }
 
-pub(crate) static ROUTES: [Route; 30] = [
+pub(crate) static ROUTES: [Route; 37] = [
     open("/", Act::Page),
     open("/assets/{file}", Act::Asset),
     open("/healthz", Act::Health),
@@ -134,6 +145,13 @@ pub(crate) static ROUTES: [Route; 30] = [
     get("/api/lessons", Act::Lessons),
     get("/api/settings", Act::Settings),
     get("/api/calendar", Act::Calendar),
+    get("/api/table", Act::Games),
+    post("/api/table", Act::StartGame),
+    get("/api/table/{game}", Act::Game),
+    post("/api/table/{game}", Act::GameOrder),
+    get("/api/table/{game}/card", Act::GameCard),
+    post("/api/table/{game}/ask", Act::GameQuestion),
+    get("/api/table/{game}/events", Act::GameEvents),
 ];
 
 /// State that the pages share.
@@ -145,6 +163,7 @@ pub(crate) struct PageHandler {
     cancel: CancellationToken,
     streams: Arc<Semaphore>,
     reads: Semaphore,
+    games: Arc<OpenGames>,
     /// Questions that bring their own conversation; one at a time.
     alone: tokio::sync::Mutex<()>,
 }
@@ -158,7 +177,16 @@ impl PageHandler {
     ) -> Self {
         let (streams, reads) =
             (Arc::new(Semaphore::new(MAX_EVENT_STREAMS)), Semaphore::new(MAX_CONCURRENT_READS));
-        PageHandler { context, chat, sessions, cancel, streams, reads, alone: tokio::sync::Mutex::default() }
+        PageHandler {
+            context,
+            chat,
+            sessions,
+            cancel,
+            streams,
+            reads,
+            games: Arc::default(),
+            alone: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Answers a request that was let in; `part` stands for `{…}` in its path.
@@ -176,14 +204,14 @@ impl PageHandler {
             Act::Asset => return asset(&part),
             Act::Description => return Ok(typed(StatusCode::OK, "application/json", assets::DESCRIPTION)),
             Act::Events => return self.events(&query, headers),
-            Act::Health => json(&Health { ok: true })?,
+            Act::GameEvents => {
+                let host = self.game(part).await?;
+                return table::events(&host, &self.streams, &self.cancel);
+            }
+            Act::Health => health()?,
             Act::Session => {
                 let chat::Code { code } = read(body)?;
-                let token = self.sessions.exchange(&code).ok_or_else(|| {
-                    let why = "the code of this link was used already, or is not this server's\n  hint: use the link that `marvin chat-ui` printed last";
-                    Refusal::new(StatusCode::UNAUTHORIZED, why)
-                })?;
-                json(&SessionToken { token })?
+                session_token(self.sessions.exchange(&code))?
             }
             Act::Status => self.status()?,
             Act::Messages => self.messages(&query)?,
@@ -239,12 +267,46 @@ impl PageHandler {
                 let (month, year) = (query.number("month", 0, 0, 12)?, query.number("year", 0, 0, 9_998)?);
                 self.reading(move |context| calendar::show(context, month, year)).await?
             }
+            Act::Games => {
+                let games = self.games.clone();
+                self.reading(move |context| games.lobby(context)).await?
+            }
+            Act::StartGame => {
+                let (games, order) = (self.games.clone(), read(body)?);
+                self.reading(move |context| games.start(context, &order)).await?
+            }
+            Act::Game => {
+                let host = self.game(part).await?;
+                table::show(&host, table::usual_seat(&host), &query)?
+            }
+            Act::GameOrder => {
+                let (host, order) = (self.game(part).await?, read(body)?);
+                table::order(&host, table::usual_seat(&host), order)?
+            }
+            Act::GameCard => {
+                let host = self.game(part).await?;
+                table::card(&host, &query)?
+            }
+            Act::GameQuestion => {
+                let (host, question) = (self.game(part).await?, read(body)?);
+                let seat = table::usual_seat(&host);
+                table::ask(host, seat, question).await?
+            }
         };
         Ok(json_response(StatusCode::OK, &value))
     }
 
+    /// An open game; one that is not open yet is opened.
+    async fn game(&self, id: String) -> Result<Arc<TableHost>, Refusal> {
+        let games = self.games.clone();
+        self.reading(move |context| games.find(context, &id)).await
+    }
+
     /// Reads what is stored, on a thread of its own; only a few at a time.
-    async fn reading(&self, read: impl FnOnce(&ProjectContext) -> Answer + Send + 'static) -> Answer {
+    async fn reading<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&ProjectContext) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
         let _place = self.reads.acquire().await.map_err(|_| Refusal::broken("the server ends"))?;
         let context = self.context.clone();
         let read = tokio::task::spawn_blocking(move || read(&context)).await;
@@ -252,13 +314,26 @@ impl PageHandler {
     }
 }
 
-fn asset(name: &str) -> Result<Response, Refusal> {
+/// The answer to a code: the token that it was exchanged for.
+pub(crate) fn session_token(token: Option<String>) -> Answer {
+    let token = token.ok_or_else(|| {
+        let why = "the code of this link was used already, or is not this server's\n  hint: use the link that was printed last";
+        Refusal::new(StatusCode::UNAUTHORIZED, why)
+    })?;
+    json(&SessionToken { token })
+}
+
+pub(crate) fn health() -> Answer {
+    json(&Health { ok: true })
+}
+
+pub(crate) fn asset(name: &str) -> Result<Response, Refusal> {
     let asset = assets::find(name).ok_or_else(|| Refusal::absent("the page has no such file"))?;
     Ok(asset.response())
 }
 
 /// Reads the body of a request, which must be an object: serde would also take a list of its values.
-fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
+pub(crate) fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(Refusal::bad("the body is not a JSON object"));
     }
@@ -270,10 +345,10 @@ fn unreadable(error: &serde_json::Error) -> Refusal {
 }
 
 #[derive(Debug)]
-struct Query(Vec<(String, String)>);
+pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    fn read(text: &str) -> Self {
+    pub(crate) fn read(text: &str) -> Self {
         let pairs = url::form_urlencoded::parse(text.as_bytes()).take(32);
         Query(pairs.map(|(key, value)| (key.into_owned(), value.into_owned())).collect())
     }
