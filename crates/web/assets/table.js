@@ -200,7 +200,7 @@ export class GameView {
 
   /** A card or a player that can be pointed at, dragged, or dropped on. */
   cardButton(id, name, content, kind, ids = [id]) {
-    const usable = ids.some((one) => this.candidates.has(one)), mark = ids.map((one) => this.marks.get(one)).find(Boolean);
+    const usable = ids.some((one) => this.candidates.has(one)), mark = ids.map((one) => this.marks.get(one)).find(Boolean) || (this.form?.card && ids.includes(this.form.card) ? "for what?" : null);
     const drag = (event) => event.dataTransfer.setData("text/plain", id);
     return h("button", {
       class: `mtg-card ${kind} ${usable ? "usable" : ""} ${mark ? "marked" : ""}`, "data-key": id, "data-name": name, draggable: usable ? "true" : undefined,
