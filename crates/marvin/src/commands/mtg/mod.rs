@@ -1,5 +1,6 @@
 //! `marvin mtg`: cards, decks, scenarios and games of the rules engine for Magic.
 
+mod browser;
 mod cards;
 mod decks;
 mod failures;
@@ -8,6 +9,7 @@ mod pool;
 mod replay;
 mod review;
 mod scenario;
+mod screen;
 mod serve;
 mod simulate;
 mod table;

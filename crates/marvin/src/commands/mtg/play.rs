@@ -1,6 +1,7 @@
-//! `marvin mtg play`: a game of a person, line by line.
+//! `marvin mtg play`: a game of a person, on the screen or line by line.
 
 use super::failures::table_failure;
+use super::screen;
 use super::table::{choose_deck, seat_parser, table_context};
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
@@ -85,7 +86,10 @@ pub(crate) fn run(arguments: &PlayArguments) -> Result<Exit, Failure> {
         return output::line(if lines.is_empty() { "no game was played here\n" } else { &lines });
     }
     let table = open_table(arguments, &context)?;
-    play_in_lines(table)
+    match table.person() {
+        Some(seat) if !arguments.plain && screen::has_screen() => screen::play_on_screen(table, seat),
+        _ => play_in_lines(table),
+    }
 }
 
 /// Plays on standard input and output; the end of the input leaves the game.

@@ -1,5 +1,6 @@
 //! `marvin mtg serve` and `marvin mtg join`: a game of two people over loopback.
 
+use super::browser;
 use super::failures::table_failure;
 use super::table::{choose_deck, table_context};
 use crate::arguments::ProjectArguments;
@@ -15,7 +16,7 @@ use std::net::{SocketAddr, TcpStream};
 /// Serve a game of two people on this machine
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The server listens on loopback only and prints one command for each person. Each sees only the own board. A connection that is lost can be made again.\n\nExample:\n  marvin mtg serve --decks boundless_elves,dark_sacrifice"
+    after_help = "The server listens on loopback only and prints one command for each person. Each sees only the own board. A connection that is lost can be made again.\n\nExamples:\n  marvin mtg serve --decks boundless_elves,dark_sacrifice\n  marvin mtg serve --browser"
 )]
 pub(crate) struct ServeArguments {
     /// The two decks
@@ -29,6 +30,9 @@ pub(crate) struct ServeArguments {
     /// The seed; random if there is none
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Print one link per seat for browsers, in place of commands for terminals
+    #[arg(long)]
+    browser: bool,
     /// The port; a free one if there is none
     #[arg(long, default_value_t = 0, value_name = "PORT")]
     port: u16,
@@ -68,6 +72,9 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Exit, Failure> {
     };
     let table = table.map_err(table_failure)?;
     let id = table.id().to_owned();
+    if arguments.browser {
+        return browser::serve(table, arguments.port, arguments.place.json);
+    }
     runtime()?.block_on(async {
         let server = TableServer::bind(table, arguments.port).await.map_err(table_failure)?;
         let address = server.address().map_err(table_failure)?;

@@ -354,6 +354,8 @@ fn games_at_the_table() {
     Options:
           --decks <DECK,DECK>   The two decks [default: boundless_elves,dark_sacrifice]
           --seed <N>            The seed; random if there is none
+          --browser             Print one link per seat for browsers, in place of commands for
+                                terminals
           --port <PORT>         The port; a free one if there is none [default: 0]
           --resume <GAME>       Continue this game of two people
           --working-dir <PATH>  The project's directory (default: the project around this directory)
@@ -363,8 +365,9 @@ fn games_at_the_table() {
     The server listens on loopback only and prints one command for each person. Each sees only the own
     board. A connection that is lost can be made again.
 
-    Example:
+    Examples:
       marvin mtg serve --decks boundless_elves,dark_sacrifice
+      marvin mtg serve --browser
     ");
     assert_snapshot!(help("mtg join"), @"
     Join a game that `marvin mtg serve` serves
