@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import assert from "node:assert/strict";
 import { INJECTIONS } from "./injections.mjs";
+import { addTableScenes } from "./table.mjs";
 
 const { MARVIN, PICTURES, MARVIN_TEST_BROWSER, TMPDIR } = process.env;
 const { chromium } = createRequire(join(MARVIN_TEST_BROWSER, "package.json"))("playwright-core");
@@ -437,7 +438,7 @@ scene("a very long answer", async (world) => {
 
 scene("every page, light and dark, wide and narrow", async (world) => {
   const run = (await world.page.evaluate(async () => (await fetch("/api/runs", { headers: { Authorization: `Bearer ${sessionStorage.getItem("marvin-token")}` } })).json())).runs.find((one) => one.workflow_id);
-  const parts = ["chat", "approvals", "runs", `runs/${run.run_id}`, "servitors", "calendar", "gate", "packs", "settings"];
+  const parts = ["chat", "approvals", "runs", `runs/${run.run_id}`, "servitors", "calendar", "table", "gate", "packs", "settings"];
   for (const [look, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["narrow", { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }]]) {
     const page = await open(world.ready.link, options);
     await page.locator("#box").waitFor();
@@ -510,6 +511,8 @@ scene("by the keyboard alone", async (world) => {
   for (const one of seen) assert.ok(one.outline || one.what === "BODY" || one.what === "HTML", `${one.what} shows no focus`);
   await page.context().close();
 });
+
+addTableScenes({ scene, World, open, picture, servers, MARVIN });
 
 scene("five thousand messages", async () => {
   const world = new World("many");

@@ -1,5 +1,6 @@
 //! The terminal front end in a real terminal, and line mode in a terminal and in a pipe.
 
+mod board;
 mod plain;
 mod stage;
 

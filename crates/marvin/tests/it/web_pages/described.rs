@@ -157,4 +157,23 @@ fn every_answer_fits_its_description() {
     get("/api/calendar", "/api/calendar");
     get("/api/calendar?month=13", "/api/calendar");
     assert!(settings["settings"].as_array().unwrap().len() > 50);
+    get("/api/table", "/api/table");
+    let setup =
+        json!({"deck": "boundless_elves", "against": "dark_sacrifice", "opponent": "heuristic", "seed": 3});
+    let game = post("/api/table", "/api/table", setup)["game"].as_str().unwrap().to_string();
+    let path = format!("/api/table/{game}");
+    let snapshot = get(&path, "/api/table/{game}");
+    let pass = json!({"order": "yield", "until": "own_turn"});
+    post(&path, "/api/table/{game}", pass);
+    let number = snapshot["question"]["number"].as_u64().unwrap_or(0);
+    post(
+        &path,
+        "/api/table/{game}",
+        json!({"order": "answer", "number": number, "answer": {"action": "a99"}}),
+    );
+    post(&path, "/api/table/{game}", json!({"order": "undo"}));
+    get(&format!("{path}/card?name=Forest"), "/api/table/{game}/card");
+    get(&format!("{path}/card?name=Nothing"), "/api/table/{game}/card");
+    post(&format!("{path}/ask"), "/api/table/{game}/ask", json!({"ask": "why_not", "text": "Forest"}));
+    get("/api/table/game_none", "/api/table/{game}");
 }

@@ -4,6 +4,7 @@ mod attacks;
 mod audit;
 mod client;
 mod described;
+mod table;
 
 use crate::support::{World, call, json_file, put, say, until};
 use client::WebFrontEnd;
