@@ -26,7 +26,7 @@ async function start(page, seed, training = false) {
   await page.fill("#seed", String(seed));
   if (training) await page.check("#training");
   await page.getByRole("button", { name: "Start a game" }).click();
-  await page.locator(".mtg-sentence").getByText("opening hand").waitFor();
+  await page.locator(".mtg-ask button").first().waitFor();
 }
 
 /** Nothing is wider than the window, and every card and answer can be touched. */
@@ -115,9 +115,12 @@ export function addTableScenes({ scene, World, open, picture, servers, MARVIN })
     const page = await open((await world.serve([{ reply: { text: "hi" } }])).link);
     await page.locator("#box").waitFor();
     await start(page, 3);
-    let before = await stamp(page);
-    await page.keyboard.press("1");
-    await asked(page, before);
+    let before;
+    for (let answers = 0; answers < 50 && !await page.locator(".mtg-hand .mtg-card.usable", { hasText: "Forest" }).count(); answers += 1) {
+      before = await stamp(page);
+      await page.keyboard.press(await page.locator("[data-key=yield-p]").count() ? "p" : "1");
+      await asked(page, before);
+    }
     const land = page.locator(".mtg-hand .mtg-card.usable", { hasText: "Forest" }).first();
     await land.hover();
     await page.locator(".mtg-info").getByText("Basic Land").waitFor();

@@ -321,7 +321,7 @@ fn overlays_open_and_close() {
 
 #[test]
 fn the_text_of_a_card_is_shown_by_key_and_by_right_click() {
-    let mut game = Game::new(3);
+    let mut game = middle();
     game.screen(80, 24);
     let wanted = |hit: &Hit| matches!(hit, Hit::Card { name, .. } if name == "Forest");
     let intents = click(&mut game.app, MouseButton::Right, wanted);

@@ -102,7 +102,7 @@ fn status_line(snapshot: &Snapshot, app: &BoardApp, width: usize) -> Line<'stati
     let whose = if board.active == board.seat { "your turn" } else { "opponent's turn" };
     let mut text = format!(" Turn {} · {whose} · {}", board.turn, board.step_name);
     if let Some(failure) = &snapshot.failure {
-        text = format!(" the game cannot go on: {failure}");
+        text = format!(" the game cannot continue: {failure}");
     } else if board.outcome.is_some() {
         text = format!(" Turn {} · the game is over", board.turn);
     } else if snapshot.is_thinking {

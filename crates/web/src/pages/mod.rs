@@ -267,33 +267,32 @@ impl PageHandler {
                 let (month, year) = (query.number("month", 0, 0, 12)?, query.number("year", 0, 0, 9_998)?);
                 self.reading(move |context| calendar::show(context, month, year)).await?
             }
-            Act::Games => {
-                let games = self.games.clone();
-                self.reading(move |context| games.lobby(context)).await?
-            }
-            Act::StartGame => {
-                let (games, order) = (self.games.clone(), read(body)?);
-                self.reading(move |context| games.start(context, &order)).await?
-            }
-            Act::Game => {
-                let host = self.game(part).await?;
-                table::show(&host, table::usual_seat(&host), &query)?
-            }
-            Act::GameOrder => {
-                let (host, order) = (self.game(part).await?, read(body)?);
-                table::order(&host, table::usual_seat(&host), order)?
-            }
-            Act::GameCard => {
-                let host = self.game(part).await?;
-                table::card(&host, &query)?
-            }
-            Act::GameQuestion => {
-                let (host, question) = (self.game(part).await?, read(body)?);
-                let seat = table::usual_seat(&host);
-                table::ask(host, seat, question).await?
+            Act::Games | Act::StartGame | Act::Game | Act::GameOrder | Act::GameCard | Act::GameQuestion => {
+                self.table(act, part, &query, body).await?
             }
         };
         Ok(json_response(StatusCode::OK, &value))
+    }
+
+    /// Answers what is about games.
+    async fn table(&self, act: Act, part: String, query: &Query, body: &Bytes) -> Answer {
+        let games = self.games.clone();
+        match act {
+            Act::Games => return self.reading(move |context| games.lobby(context)).await,
+            Act::StartGame => {
+                let order = read(body)?;
+                return self.reading(move |context| games.start(context, &order)).await;
+            }
+            _ => {}
+        }
+        let host = self.game(part).await?;
+        let seat = table::usual_seat(&host);
+        match act {
+            Act::GameOrder => table::order(&host, seat, read(body)?),
+            Act::GameCard => table::card(&host, query),
+            Act::GameQuestion => table::ask(host, seat, read(body)?).await,
+            _ => table::show(&host, seat, query),
+        }
     }
 
     /// An open game; one that is not open yet is opened.

@@ -100,7 +100,7 @@ pub(super) fn run() -> anyhow::Result<Value> {
 /// Milliseconds from a key to the screen on the board, where the help over it is opened.
 fn board_keys(marvin: &Path, home: &Path) -> anyhow::Result<Vec<f64>> {
     let mut screen = Screen::start_with(marvin, home, &["mtg", "play", "--seed", "3"])?;
-    screen.wait_for("opening hand")?;
+    screen.wait_for("library")?;
     let mut times = Vec::new();
     for _ in 0..BOARD_KEYS {
         screen.wait_until_quiet(Duration::from_millis(40))?;

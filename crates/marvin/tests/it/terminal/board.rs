@@ -18,6 +18,24 @@ fn press_and_wait(screen: &Screen, key: &str, before: &str) -> String {
     screen.wait_until("another screen", |text| text != before)
 }
 
+/// The first question, whichever it is.
+fn wait_for_question(screen: &Screen) -> String {
+    screen.wait("▸1 ")
+}
+
+/// Takes the first answer until a text is on the screen.
+fn answer_until(screen: &Screen, wanted: &str) -> String {
+    let mut text = wait_for_question(screen);
+    for _ in 0..MAX_ANSWERS {
+        if text.contains(wanted) {
+            return text;
+        }
+        text = press_and_wait(screen, "1", &text);
+        text = screen.wait_until("a question", |now| now.contains("▸1 ") || now == text);
+    }
+    panic!("`{wanted}` never came:\n{text}");
+}
+
 #[test]
 fn a_whole_game_is_played_by_keys_and_is_recorded() {
     if !is_there() {
@@ -25,7 +43,7 @@ fn a_whole_game_is_played_by_keys_and_is_recorded() {
     }
     let world = World::new();
     let screen = Screen::start(&world, (80, 24), &["mtg", "play", "--seed", "3"]);
-    let mut text = screen.wait("opening hand");
+    let mut text = wait_for_question(&screen);
     screen.keep("board-start");
     let began = Instant::now();
     let mut answers = 0;
@@ -57,8 +75,7 @@ fn a_game_that_is_left_resumes_at_the_same_question_and_any_size_fits() {
     }
     let world = World::new();
     let screen = Screen::start(&world, (120, 40), &["mtg", "play", "--seed", "3", "--training"]);
-    let text = screen.wait("opening hand");
-    let text = press_and_wait(&screen, "1", &text);
+    let text = answer_until(&screen, "What do you do?");
     screen.resize(80, 24);
     screen.wait_until("a smaller board", |now| *now != text && now.contains("hand"));
     screen.resize(30, 10);
@@ -90,9 +107,7 @@ fn a_click_plays_a_card() {
     }
     let world = World::new();
     let screen = Screen::start(&world, (80, 24), &["mtg", "play", "--seed", "3"]);
-    let text = screen.wait("opening hand");
-    press_and_wait(&screen, "1", &text);
-    let text = screen.wait_until("a land can be played", |text| text.contains("[*Forest"));
+    let text = answer_until(&screen, "[*Forest");
     let (row, line) = text.lines().enumerate().find(|(_, line)| line.contains("[*Forest")).unwrap();
     let column = line.split("[*Forest").next().unwrap().chars().count();
     // The terminal counts from one.
@@ -110,7 +125,7 @@ fn without_colours_everything_is_there() {
     }
     let world = World::new();
     let screen = Screen::start_with(&world, (80, 24), &["mtg", "play", "--seed", "3"], &[("NO_COLOR", "1")]);
-    screen.wait("opening hand");
+    wait_for_question(&screen);
     screen.press(&["q"]);
     assert_eq!(screen.ended(), "0");
     let raw = String::from_utf8_lossy(&screen.raw()).into_owned();
