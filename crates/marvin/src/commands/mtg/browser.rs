@@ -1,6 +1,6 @@
 //! `marvin mtg serve --browser`: a game of two people in their browsers, on this machine.
 
-use super::play::table_failure;
+use super::failures::table_failure;
 use crate::failure::Failure;
 use crate::output;
 use crate::runtime::{cancel_on_signal, runtime};

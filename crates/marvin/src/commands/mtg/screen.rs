@@ -1,6 +1,6 @@
 //! The full-screen board of `marvin mtg play`.
 
-use super::play::table_failure;
+use super::failures::table_failure;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
