@@ -344,15 +344,16 @@ fn draw_panel(
 ) {
     let theme = app.theme.clone();
     let mut left = area;
+    // The question has the whole width, so that it is seldom cut.
+    let line = take_top(&mut left, 1);
+    frame.render_widget(Paragraph::new(question_line(app, snapshot, usize::from(line.width))), line);
     if !is_wide && area.width >= 72 {
         let side = area.width * 2 / 5;
         let column = Rect { x: left.x + left.width - side, width: side, ..left };
         left.width -= side + 1;
         draw_log(app, column, true, frame);
     }
-    let line = take_top(&mut left, 1);
-    let width = usize::from(line.width);
-    frame.render_widget(Paragraph::new(question_line(app, snapshot, width)), line);
+    let width = usize::from(left.width);
     if let Some(warning) = snapshot.warnings.first().filter(|_| left.height > 4) {
         let place = take_bottom(&mut left, 1);
         let text = one_line(&format!(" ! {warning}"), width);
