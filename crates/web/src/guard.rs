@@ -174,10 +174,12 @@ impl Guard {
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
         let one = given.next().and_then(|value| value.to_str().ok()).filter(|_| given.next().is_none());
         // Every token is compared, so that the time tells nothing about which one fits.
-        let fits = |(position, key): (usize, &TokenHash)| {
-            one.is_some_and(|one| key.fits_bearer(one)).then_some(position)
-        };
-        if let Some(position) = self.keys.iter().enumerate().filter_map(fits).last() {
+        let keys = self.keys.iter().enumerate();
+        let found = keys.fold(None, |found, (position, key)| {
+            let fits = one.is_some_and(|one| key.fits_bearer(one));
+            if fits { Some(position) } else { found }
+        });
+        if let Some(position) = found {
             return if locked(&self.with_token).take() { Ok(position) } else { Err(too_many()) };
         }
         if !locked(&self.wrong).take() {

@@ -8,6 +8,7 @@ use super::severity::Act;
 use super::words;
 use crate::shell::{self, Word};
 use regex::Regex;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Programs whose words are text or names, never files that are opened.
@@ -61,7 +62,7 @@ pub(super) fn stray_paths(look: &mut Look<'_>) {
     if !look.findings.is_empty() {
         return;
     }
-    let Some(name) = look.segment.words.first().and_then(Word::text).map(|name| name.into_owned()) else {
+    let Some(name) = look.segment.words.first().and_then(Word::text).map(Cow::into_owned) else {
         return;
     };
     let base = shell::base_name(&name);

@@ -149,7 +149,7 @@ pub(super) fn press(app: &mut BoardApp, code: KeyCode) -> Vec<Intent> {
             *is_opponent = !*is_opponent;
         }
         (Overlay::Stops { stops, at, is_opponent }, KeyCode::Char(' ')) => {
-            turn_stop(stops, *at, *is_opponent)
+            turn_stop(stops, *at, *is_opponent);
         }
         (_, KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q')) => app.overlay = None,
         (overlay, KeyCode::PageUp) => overlay.scroll(10, true),
@@ -228,7 +228,7 @@ pub(super) fn draw(app: &mut BoardApp, area: Rect, frame: &mut Frame<'_>) {
 fn settle(app: &mut BoardApp, first: usize, last: usize) {
     match &mut app.overlay {
         Some(Overlay::Help { scroll } | Overlay::Zones { scroll } | Overlay::Note { scroll, .. }) => {
-            *scroll = first
+            *scroll = first;
         }
         Some(Overlay::Log { up }) => *up = last - first,
         _ => {}

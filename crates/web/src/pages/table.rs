@@ -182,7 +182,7 @@ impl OpenGames {
 
 /// Seat that a page without a seat of its own looks from: the person's.
 pub(super) fn usual_seat(host: &TableHost) -> PlayerId {
-    host.with(|table| table.person()).unwrap_or(PlayerId(0))
+    host.with(Table::person).unwrap_or(PlayerId(0))
 }
 
 /// The game as a seat sees it.

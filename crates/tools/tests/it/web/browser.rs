@@ -25,7 +25,7 @@ fn find_firefox() -> Option<&'static str> {
     let path = std::env::var("PATH").unwrap_or_default();
     let is_there =
         |name: &&str| path.split(':').any(|directory| std::path::Path::new(directory).join(name).exists());
-    let found = ["firefox-esr", "firefox"].into_iter().find(|name| is_there(&name));
+    let found = ["firefox-esr", "firefox"].into_iter().find(|name| is_there(name));
     if found.is_none() {
         skip("Firefox is not installed (Debian: firefox-esr)");
     }

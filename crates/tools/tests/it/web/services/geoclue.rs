@@ -66,7 +66,7 @@ fn sentence(words: &str) -> String {
 }
 
 /// Plays a GPS receiver in Munich for GeoClue, until the connection ends.
-fn serve_gps(listener: UnixListener) {
+fn serve_gps(listener: &UnixListener) {
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else { return };
         let words = "GPGGA,120000.00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,";
@@ -81,7 +81,7 @@ fn serve_gps(listener: UnixListener) {
 fn start_geoclue(directory: &Path) -> (String, [TestProcess; 2]) {
     let place = |name: &str| directory.join(name).display().to_string();
     let listener = UnixListener::bind(place("gps.sock")).unwrap();
-    std::thread::spawn(move || serve_gps(listener));
+    std::thread::spawn(move || serve_gps(&listener));
     std::fs::write(place("geoclue.conf"), CONFIGURATION).unwrap();
     let (conf, gps) = (place("geoclue.conf"), place("gps.sock"));
     let inner = format!("mount --bind '{conf}' /etc/geoclue/geoclue.conf && exec {SERVICE} -u '{gps}'");
