@@ -21,14 +21,13 @@ use rmcp::model::{
     ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
     ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, LoggingLevel,
     LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-    Prompt, ServerCapabilities, ServerConfig, SetLevelRequestParams, Tool,
+    ServerCapabilities, ServerConfig, SetLevelRequestParams, Tool,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -43,8 +42,6 @@ const INSTRUCTIONS: &str = "Marvin judges commands and proves work. Before a com
 const MAX_NOTIFIED_CLIENTS: usize = 64;
 /// Progress steps of one call that wait to be sent; further ones are dropped.
 const MAX_QUEUED_STEPS: usize = 64;
-/// How often it is looked whether skills were changed.
-const SKILLS_POLL: Duration = Duration::from_secs(1);
 /// Prefix of events that clients are notified of.
 const NOTIFIED_EVENTS: &str = "servitor.";
 
@@ -109,10 +106,6 @@ impl Handler {
                 shared.notify(event).await;
             }
         });
-        let skills = context.skills.clone();
-        // Read before the first client can ask, so that no change after its question is missed.
-        let known = Some(prompts::list(&skills.refresh()));
-        tokio::spawn(announce_prompts(Arc::downgrade(&shared), skills, known));
         Handler { shared }
     }
 
@@ -148,16 +141,13 @@ impl Handler {
 }
 
 impl HandlerContext {
-    /// The connected clients.
-    fn open_peers(&self) -> Vec<Peer<RoleServer>> {
-        let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
-        peers.retain(|peer| !peer.is_transport_closed());
-        peers.clone()
-    }
-
     /// Notifies every connected client.
     async fn notify(&self, event: Value) {
-        let peers = self.open_peers();
+        let peers: Vec<Peer<RoleServer>> = {
+            let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+            peers.retain(|peer| !peer.is_transport_closed());
+            peers.clone()
+        };
         for peer in peers {
             let message = LoggingMessageNotificationParam::new(LoggingLevel::Info, event.clone());
             peer.notify_logging_message(message.with_logger("marvin")).await.ok();
@@ -220,41 +210,10 @@ impl HandlerContext {
     }
 }
 
-/// Tells the clients when the list of prompts was changed: a skill was added, edited, trusted or removed. Ends with the server.
-async fn announce_prompts(
-    shared: Weak<HandlerContext>,
-    skills: Arc<SkillRegistry>,
-    mut known: Option<Vec<Prompt>>,
-) {
-    let list = |skills: Arc<SkillRegistry>| async move {
-        tokio::task::spawn_blocking(move || prompts::list(&skills.refresh())).await.ok()
-    };
-    loop {
-        tokio::time::sleep(SKILLS_POLL).await;
-        let Some(shared) = shared.upgrade().filter(|shared| !shared.cancel.is_cancelled()) else { return };
-        let peers = shared.open_peers();
-        if peers.is_empty() {
-            continue;
-        }
-        let now = list(skills.clone()).await;
-        if known != now {
-            for peer in peers {
-                // A client that is gone needs no notice.
-                peer.notify_prompt_list_changed().await.ok();
-            }
-        }
-        known = now;
-    }
-}
-
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_prompts()
-            .enable_prompts_list_changed()
-            .enable_logging()
-            .build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_prompts().enable_logging().build();
         let name = Implementation::new("marvin", env!("CARGO_PKG_VERSION")).with_title("Marvin");
         ServerConfig::new(capabilities).with_server_info(name).with_instructions(INSTRUCTIONS)
     }

@@ -68,11 +68,6 @@ impl Pipe {
         }
     }
 
-    /// Waits for a notification.
-    fn wait_for(&mut self, method: &str) {
-        while self.message()["method"] != method {}
-    }
-
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let mut params = json!({"name": tool});
         params["arguments"] = arguments;

@@ -425,20 +425,6 @@ fn d7_commitments_have_one_notation() {
 }
 
 #[test]
-fn a_client_is_told_when_the_prompts_are_others() {
-    let world = World::new();
-    let mut pipe = Pipe::open(&world, &[]);
-    assert_eq!(pipe.ask("prompts/get", json!({"name": "deploy"}))["error"]["code"], -32602);
-    world.write(
-        ".marvin/skills/deploy/SKILL.md",
-        "---\nname: deploy\ndescription: Deploys it.\n---\nPush it.\n",
-    );
-    pipe.wait_for("notifications/prompts/list_changed");
-    let listed = pipe.ask("prompts/list", json!({})).to_string();
-    assert!(listed.contains("deploy"), "{listed}");
-}
-
-#[test]
 fn skills_are_prompts() {
     let world = World::new();
     world.write(
