@@ -9,7 +9,7 @@ use crate::setup::{GameSetup, SeatKind, random_seed};
 use crate::table::Table;
 use async_trait::async_trait;
 use marvin_agent::ProjectContext;
-use marvin_agent::chat::{GameHost, Reply};
+use marvin_agent::chat::{GameHost, GameReply};
 use tokio::sync::Mutex;
 
 /// Decks of a game that names none.
@@ -29,12 +29,12 @@ pub struct ChatGames {
 
 #[async_trait]
 impl GameHost for ChatGames {
-    async fn run_line(&self, project: &ProjectContext, line: &str) -> Reply {
+    async fn run_line(&self, project: &ProjectContext, line: &str) -> GameReply {
         match self.run(project, line).await {
-            Ok(text) => Reply::Text(text),
+            Ok(text) => GameReply::Text(text),
             Err(error) => {
                 let hint = error.hint().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
-                Reply::Wrong(format!("/mtg: {error}{hint}"))
+                GameReply::Refusal(format!("/mtg: {error}{hint}"))
             }
         }
     }

@@ -25,6 +25,10 @@ impl Refusal {
         Refusal { status, message: message.into(), header: None }
     }
 
+    pub(crate) fn unreadable_body(error: &serde_json::Error) -> Self {
+        Refusal::bad(format!("the body is not what is wanted: {error}"))
+    }
+
     /// The request is wrong.
     pub(crate) fn bad(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::BAD_REQUEST, message)

@@ -1,5 +1,6 @@
 //! The commands of a conversation, the same for every front end: `!…`, `/…`, and a few bare words.
 
+use super::games::GameReply;
 use super::turn::Kind;
 use super::{Answer, Approval, Chat, Interruption, Refusal, Reply, Submission, status};
 use crate::history::History;
@@ -93,6 +94,17 @@ pub fn help() -> String {
 }
 
 impl Chat {
+    /// Plays a line of `/mtg`.
+    async fn play(&self, line: &str) -> Reply {
+        let Some(games) = &self.inner.games else {
+            return Reply::Wrong("/mtg: this front end has no games\n  hint: use `marvin mtg play`".into());
+        };
+        match games.run_line(&self.project(), line).await {
+            GameReply::Text(text) => Reply::Text(text),
+            GameReply::Refusal(reason) => Reply::Wrong(reason),
+        }
+    }
+
     /// Runs a line that is a command; none: it is a prompt.
     pub async fn command(&self, line: &str) -> Option<Reply> {
         let text = line.trim_end();

@@ -30,7 +30,7 @@ pub use commands::{COMMANDS, Command, help};
 pub use complete::Completion;
 pub use error::{ChatError, Refusal};
 pub use events::{Event, Events};
-pub use games::GameHost;
+pub use games::{GameHost, GameReply};
 pub use lists::{RunRow, ServitorRow};
 pub use recording::VoiceError;
 pub use reply::Reply;

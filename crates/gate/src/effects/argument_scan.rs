@@ -73,8 +73,8 @@ pub(super) fn stray_paths(look: &mut Look<'_>) {
     {
         return;
     }
-    // What `find` does with its directories has been judged by its actions.
-    if shell::is_shell(base) || shell::is_launcher(base) || look.starts || base == "find" {
+    // What `find` does with its directories has been judged by its actions; what a link leads to is judged where it is used.
+    if shell::is_shell(base) || shell::is_launcher(base) || look.starts || matches!(base, "find" | "ln") {
         return;
     }
     let mut operands = look.rest().iter().filter(|word| !word.beginning().starts_with('-')).take(2);

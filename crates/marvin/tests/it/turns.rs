@@ -437,7 +437,7 @@ fn turbotime_is_enabled_per_tool() {
         "GOAL CANDIDATE\n- know the card\nCONSTRAINTS\n- none\nAMBIGUITY\n- NONE\nGOAL MODEL\n{goal}\n{}",
         notes(
             &[
-                request("scryfall.lookup", &json!({"name": "lightning bolt"})),
+                request("scryfall.lookup", &json!({"name": "lightning bolt red"})),
                 request("news.headline_search", &json!({"query": "bolt"})),
                 request("convert_units", &json!({"value": 1, "from_unit": "km", "to_unit": "m"})),
             ]

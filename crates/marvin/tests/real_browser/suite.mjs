@@ -499,7 +499,7 @@ scene("by the keyboard alone", async (world) => {
   const page = await open(world.ready.link);
   await page.locator("#box").waitFor();
   const seen = [];
-  for (let at = 0; at < 14; at += 1) {
+  for (let at = 0; at < 18; at += 1) {
     await page.keyboard.press("Tab");
     seen.push(await page.evaluate(() => {
       const one = document.activeElement, style = getComputedStyle(one);

@@ -11,7 +11,7 @@ mod reply;
 pub(crate) use prompt::{GamePrompt, TalkRole};
 
 use crate::error::TableError;
-use marvin_base::settings::table as keys;
+use marvin_base::settings::table;
 use marvin_model::choose::{self, Choice};
 use marvin_model::price::{self, Prices};
 use marvin_model::{Event, Failure, Message, ModelClient, Request};
@@ -165,31 +165,31 @@ impl GameModel {
     pub fn choose(project: &marvin_agent::ProjectContext) -> Result<Self, TableError> {
         let wrong = |error: &dyn std::fmt::Display| TableError::Model(error.to_string());
         let own = project.settings.as_ref();
-        let (url, key) = (own.given(&keys::MTG_URL), own.given(&keys::MTG_KEY));
+        let (url, key) = (own.given(&table::MTG_URL), own.given(&table::MTG_KEY));
         let mut settings = own.clone();
         let mut set = |setting, value: &str| -> Result<(), TableError> {
             settings = settings.with(setting, value).map_err(|error| wrong(&error))?;
             Ok(())
         };
-        if !own.on(&keys::MTG_REMOTE) {
-            set(&keys::PROVIDER, "local")?;
+        if !own.on(&table::MTG_REMOTE) {
+            set(&table::PROVIDER, "local")?;
         } else if url.is_some() || key.is_some() {
-            let key = key.or_else(|| own.given(&keys::OPENAI_KEY)).unwrap_or_default();
-            let url = url.unwrap_or_else(|| own.text(&keys::OPENAI_URL));
+            let key = key.or_else(|| own.given(&table::OPENAI_KEY)).unwrap_or_default();
+            let url = url.unwrap_or_else(|| own.text(&table::OPENAI_URL));
             // The local provider speaks the same format and works without a key.
             let (provider, url_key, key_key) = if key.is_empty() {
-                ("local", &keys::LOCAL_URL, &keys::LOCAL_KEY)
+                ("local", &table::LOCAL_URL, &table::LOCAL_KEY)
             } else {
-                ("openai", &keys::OPENAI_URL, &keys::OPENAI_KEY)
+                ("openai", &table::OPENAI_URL, &table::OPENAI_KEY)
             };
-            set(&keys::PROVIDER, provider)?;
+            set(&table::PROVIDER, provider)?;
             set(url_key, url)?;
             if !key.is_empty() {
                 set(key_key, key)?;
             }
         }
-        if let Some(model) = own.given(&keys::MTG_MODEL) {
-            set(&keys::MODEL, model)?;
+        if let Some(model) = own.given(&table::MTG_MODEL) {
+            set(&table::MODEL, model)?;
         }
         let prices = Prices::load(Some(&project.layout.prices())).map_err(|error| wrong(&error))?;
         let choice = Choice {
@@ -204,8 +204,8 @@ impl GameModel {
         }
         let client = choose::client(&choice).map_err(|error| wrong(&error))?;
         let limits = ModelLimits {
-            max_tokens: u64::try_from(own.whole(&keys::MTG_MAX_TOKENS)).unwrap_or(u64::MAX),
-            max_cost: own.amount(&keys::MTG_MAX_COST).map(price::nanos),
+            max_tokens: u64::try_from(own.whole(&table::MTG_MAX_TOKENS)).unwrap_or(u64::MAX),
+            max_cost: own.amount(&table::MTG_MAX_COST).map(price::nanos),
         };
         Ok(Self { client, prices: Arc::new(prices), limits })
     }

@@ -2,7 +2,7 @@
 
 use super::support::{context, setup};
 use marvin_agent::ProjectContext;
-use marvin_agent::chat::{GameHost, Reply};
+use marvin_agent::chat::{GameHost, GameReply};
 use marvin_base::environment::Environment;
 use marvin_model::Arguments;
 use marvin_table::{ChatGames, GAME_TOOLS, SeatKind, Table, TableServer};
@@ -26,21 +26,21 @@ async fn a_conversation_plays_a_game_in_lines() {
     let early = games.run_line(&project, "pass").await;
     assert_eq!(
         early,
-        Reply::Wrong(
+        GameReply::Refusal(
             "/mtg: cannot resume a game: no game is open\n  hint: start one: marvin mtg play".into()
         )
     );
     let wrong = games.run_line(&project, "play opponent=god").await;
-    assert!(matches!(&wrong, Reply::Wrong(text) if text.contains("cannot read option `opponent=god`")));
-    let Reply::Text(start) = games.run_line(&project, "play seed=7 tutor").await else { panic!() };
+    assert!(matches!(&wrong, GameReply::Refusal(text) if text.contains("cannot read option `opponent=god`")));
+    let GameReply::Text(start) = games.run_line(&project, "play seed=7 tutor").await else { panic!() };
     assert!(start.contains("boundless_elves (person) against dark_sacrifice (heuristic), seed 7"), "{start}");
-    let Reply::Text(next) = games.run_line(&project, "1").await else { panic!() };
+    let GameReply::Text(next) = games.run_line(&project, "1").await else { panic!() };
     assert!(!next.is_empty());
-    let Reply::Text(list) = games.run_line(&project, "list").await else { panic!() };
+    let GameReply::Text(list) = games.run_line(&project, "list").await else { panic!() };
     assert!(list.contains("open, "), "{list}");
-    let Reply::Text(left) = games.run_line(&project, "quit").await else { panic!() };
+    let GameReply::Text(left) = games.run_line(&project, "quit").await else { panic!() };
     assert!(left.contains("resume it with"), "{left}");
-    let Reply::Text(resumed) = games.run_line(&project, "resume").await else { panic!() };
+    let GameReply::Text(resumed) = games.run_line(&project, "resume").await else { panic!() };
     assert!(resumed.contains("seed 7"), "{resumed}");
 }
 

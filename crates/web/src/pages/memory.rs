@@ -1,6 +1,5 @@
 //! Long-term memory, and candidates that wait for the person.
 
-use super::unreadable;
 use crate::answer::{Answer, Refusal, json};
 use axum::http::StatusCode;
 use marvin_agent::ProjectContext;
@@ -73,7 +72,8 @@ pub(super) fn show(context: &ProjectContext) -> Answer {
 
 /// Decides about a memory. The request carries the token that the server gave to the person who started it.
 pub(super) fn decide(context: &ProjectContext, person: Option<Person>, id: &str, word: Word) -> Answer {
-    let edit = CandidateEdit::deserialize(Value::Object(word.edit)).map_err(|error| unreadable(&error))?;
+    let edit = CandidateEdit::deserialize(Value::Object(word.edit))
+        .map_err(|error| Refusal::unreadable_body(&error))?;
     let person = person.ok_or_else(|| {
         Refusal::new(
             StatusCode::FORBIDDEN,

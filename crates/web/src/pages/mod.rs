@@ -6,6 +6,7 @@ mod calendar;
 mod chat;
 mod files;
 mod memory;
+mod open_games;
 mod runs;
 mod self_improve;
 mod send;
@@ -23,10 +24,10 @@ pub(crate) use chat::Code;
 use marvin_agent::ProjectContext;
 use marvin_agent::chat::Chat;
 use marvin_table::TableHost;
+use open_games::OpenGames;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
-use table::OpenGames;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -336,11 +337,7 @@ pub(crate) fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(Refusal::bad("the body is not a JSON object"));
     }
-    serde_json::from_slice(body).map_err(|error| unreadable(&error))
-}
-
-fn unreadable(error: &serde_json::Error) -> Refusal {
-    Refusal::bad(format!("the body is not what is wanted: {error}"))
+    serde_json::from_slice(body).map_err(|error| Refusal::unreadable_body(&error))
 }
 
 #[derive(Debug)]

@@ -354,8 +354,7 @@ fn games_at_the_table() {
     Options:
           --decks <DECK,DECK>   The two decks [default: boundless_elves,dark_sacrifice]
           --seed <N>            The seed; random if there is none
-          --browser             Print one link per seat for browsers, in place of commands for
-                                terminals
+          --browser             Print one link per seat for browsers, in place of commands for terminals
           --port <PORT>         The port; a free one if there is none [default: 0]
           --resume <GAME>       Continue this game of two people
           --working-dir <PATH>  The project's directory (default: the project around this directory)

@@ -171,8 +171,8 @@ fn mcp() {
 
     Options:
           --http [<ADDRESS>]    Serve over HTTP at this address of this machine. Port 0: any free port
-          --tools <NAMES>       The tools, separated by commas; `all` for every one, `mtg` for games
-                                of Magic (default: gate, commitments, servitors, memory, workflows)
+          --tools <NAMES>       The tools, separated by commas; `all` for every one, `mtg` for games of
+                                Magic (default: gate, commitments, servitors, memory, workflows)
           --working-dir <PATH>  The project's directory (default: the project around this directory,
                                 else the directory itself)
           --json                Accepted for symmetry: what is served is always JSON, and with --http
