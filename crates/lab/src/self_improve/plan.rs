@@ -209,7 +209,10 @@ fn is_whole_project(place: &str) -> bool {
 
 fn is_below(path: &str, places: &[String]) -> bool {
     let path = std::path::Path::new(path);
-    places.iter().any(|place| path.starts_with(place.trim_start_matches("./")))
+    places
+        .iter()
+        .filter(|place| !is_whole_project(place))
+        .any(|place| path.starts_with(place.trim_start_matches("./")))
 }
 
 #[must_use]
