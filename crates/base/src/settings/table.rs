@@ -404,7 +404,7 @@ settings! {
     CALENDAR_REMINDERS = "calendar.reminders", List, "60,30", Person, ["MARVIN_CALENDAR_REMINDERS"],
         "Minutes before an event at which you are reminded of it; empty: never";
     WEB_BROWSER = "web.browser", Text, "auto", Person, ["MARVIN_WEB_BROWSER"],
-        "Browser that runs the scripts of pages for browse_web and scrape_page: auto (Chromium, else Firefox, where one is installed), off, or a program";
+        "Browser that runs the scripts of pages for browse_web and scrape_page: auto (Chromium where it is installed), off, or a program";
     YT_DLP = "media.yt_dlp", Text, "yt-dlp", Person, ["MARVIN_YT_DLP"],
         "The program yt-dlp: a name that is found on the PATH, or its path";
     BLENDER_ADDRESS = "blender.address", Text, "127.0.0.1:9876", Person, ["MARVIN_BLENDER_ADDRESS"],

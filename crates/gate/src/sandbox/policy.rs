@@ -53,7 +53,7 @@ pub struct Policy {
     /// port gets one that the kernel draws, which Landlock does not see.
     pub listen: Option<u16>,
     /// The one port that it may connect to, without a network otherwise: that of a proxy which judges its requests. It is bounded as
-    /// with `listen`, and may be combined with it. Landlock knows ports and not addresses, so the same port of another machine is open too.
+    /// with `listen`. Landlock knows ports and not addresses, so the same port of another machine is open too.
     pub connect: Option<u16>,
     /// With `connect`: whether it may have Unix sockets too. It gets them only where namespaces and Landlock keep those of others out
     /// of its reach.

@@ -55,7 +55,7 @@ fn wrong(error: &landlock::RulesetError) -> SandboxError {
     SandboxError::Rules(error.to_string())
 }
 
-/// A port that a program without a network may use, and what for.
+/// The one port that a program without a network may use, and what for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenPort {
     port: u16,
@@ -63,14 +63,12 @@ pub(super) struct OpenPort {
 }
 
 impl OpenPort {
-    /// The ports of a policy: at most one to listen on and one to connect to.
-    pub(super) fn from_policy(policy: &Policy) -> Vec<Self> {
+    pub(super) fn from_policy(policy: &Policy) -> Option<Self> {
         if policy.network {
-            return Vec::new();
+            return None;
         }
         let listen = policy.listen.map(|port| OpenPort { port, right: AccessNet::BindTcp });
-        let connect = policy.connect.map(|port| OpenPort { port, right: AccessNet::ConnectTcp });
-        listen.into_iter().chain(connect).collect()
+        listen.or_else(|| policy.connect.map(|port| OpenPort { port, right: AccessNet::ConnectTcp }))
     }
 }
 
@@ -87,7 +85,7 @@ pub(super) fn ruleset(policy: &Policy, view: &View) -> Result<OwnedFd, SandboxEr
     let ruleset = ruleset.scope(Scope::from_all(NEWEST_ABI)).map_err(|error| wrong(&error))?;
     let read = AccessFs::from_read(NEWEST_ABI);
     let mut created = ruleset.create().map_err(|error| wrong(&error))?;
-    for OpenPort { port, right } in OpenPort::from_policy(policy) {
+    if let Some(OpenPort { port, right }) = OpenPort::from_policy(policy) {
         created = created.add_rule(NetPort::new(port, right)).map_err(|error| wrong(&error))?;
     }
     let shown = view.readable.iter().cloned().chain(RUNNING_SYSTEM.map(PathBuf::from));
@@ -148,7 +146,7 @@ pub(super) struct Inner {
     handled: RulesetAttributes,
     size: usize,
     rules: Vec<(CString, u64)>,
-    ports: Vec<PortRule>,
+    port: Option<PortRule>,
 }
 
 /// `struct landlock_ruleset_attr` of the kernel.
@@ -176,9 +174,9 @@ struct PortRule {
 }
 
 impl Inner {
-    /// The rules of a view: everything may be read, the writable places written. With open ports, TCP can do nothing but use
-    /// these.
-    pub(super) fn new(view: &View, ports: &[OpenPort]) -> Self {
+    /// The rules of a view: everything may be read, the writable places written. With an open port, TCP can do nothing but use that
+    /// port.
+    pub(super) fn new(view: &View, port: Option<OpenPort>) -> Self {
         let abi = version();
         // What each version added, in the order of the kernel's bits.
         let known: u64 = match abi {
@@ -205,12 +203,12 @@ impl Inner {
             4..=5 => 16,
             6.. => 24,
         };
-        let network = if ports.is_empty() { 0 } else { AccessNet::from_all(ABI::V4).bits() };
-        let ports = ports
-            .iter()
-            .map(|open| PortRule { rights: BitFlags::from(open.right).bits(), port: open.port.into() });
-        let ports = ports.collect();
-        Inner { handled: RulesetAttributes { files: known, network, scopes }, size, rules, ports }
+        let network = if port.is_some() { AccessNet::from_all(ABI::V4).bits() } else { 0 };
+        let port = port.map(|OpenPort { port, right }| PortRule {
+            rights: BitFlags::from(right).bits(),
+            port: port.into(),
+        });
+        Inner { handled: RulesetAttributes { files: known, network, scopes }, size, rules, port }
     }
 
     /// Makes and enters the rules. System calls only.
@@ -239,10 +237,10 @@ impl Inner {
                 libc::close(directory);
                 added?;
             }
-            for rule in &self.ports {
-                if libc::syscall(libc::SYS_landlock_add_rule, rules, NET_PORT, &raw const *rule, 0u32) < 0 {
-                    return Err(error());
-                }
+            if let Some(rule) = &self.port
+                && libc::syscall(libc::SYS_landlock_add_rule, rules, NET_PORT, &raw const *rule, 0u32) < 0
+            {
+                return Err(error());
             }
             if libc::syscall(libc::SYS_landlock_restrict_self, rules, 0u32) < 0 {
                 return Err(error());

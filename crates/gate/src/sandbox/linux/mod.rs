@@ -65,7 +65,7 @@ pub(super) fn enter_level(
 ) -> Result<&'static str, SandboxError> {
     let policy = policy.resolved()?;
     // Before its fourth version Landlock knows nothing of ports.
-    if !OpenPort::from_policy(&policy).is_empty() && landlock::version() < 4 {
+    if OpenPort::from_policy(&policy).is_some() && landlock::version() < 4 {
         let abi = landlock::version();
         return Err(SandboxError::Rules(format!("Landlock version {abi} cannot open one port and no other")));
     }
@@ -90,8 +90,8 @@ pub(super) fn enter_level(
         Level::Namespaces => {
             let directory = child.directory_in(&policy.workspace);
             // What this process talks to must be on the machine's own loopback.
-            let ports = OpenPort::from_policy(&policy);
-            let own_network = !policy.network && ports.is_empty();
+            let port = OpenPort::from_policy(&policy);
+            let own_network = !policy.network && port.is_none();
             let plan = mounts::Plan::new(&view, &directory, own_network)
                 .map_err(|error| SandboxError::Rules(error.to_string()))?;
             let plan = Arc::new(plan);
@@ -103,20 +103,20 @@ pub(super) fn enter_level(
             child.namespaces = Some(Namespaces { flags, setup: Arc::new(move || plan.carry_out()) });
             // From this version on Landlock keeps abstract sockets of other programs out of reach.
             let has_unix = policy.unix_sockets && landlock::version() >= landlock::SIGNALS_ABI;
-            let sockets = match ports.as_slice() {
-                [] => Sockets::Internet,
-                [..] if has_unix => Sockets::StreamAndUnix,
-                [..] => Sockets::Stream,
+            let sockets = match port {
+                None => Sockets::Internet,
+                Some(_) if has_unix => Sockets::StreamAndUnix,
+                Some(_) => Sockets::Stream,
             };
             let filters = seccomp::filters(sockets, Level::Namespaces)?;
-            let rules = Arc::new(landlock::Inner::new(&view, &ports));
+            let rules = Arc::new(landlock::Inner::new(&view, port));
             Rules { filters, keep, enter: Arc::new(move || rules.enter()) }
         }
         Level::Landlock => {
-            let sockets = match OpenPort::from_policy(&policy).as_slice() {
+            let sockets = match OpenPort::from_policy(&policy) {
                 _ if policy.network => Sockets::Internet,
-                [] => Sockets::Pairs,
-                [..] => Sockets::Stream,
+                Some(_) => Sockets::Stream,
+                None => Sockets::Pairs,
             };
             let filters = seccomp::filters(sockets, Level::Landlock)?;
             let rules = Arc::new(landlock::ruleset(&policy, &view)?);

@@ -6,9 +6,7 @@ use crate::result::ToolError;
 use marvin_base::child::Ending;
 use marvin_gate::JudgedCommand;
 use std::path::Path;
-use std::time::Duration;
 
-const DEADLINE: Duration = Duration::from_secs(30);
 const MAX_DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Words of every call.
@@ -64,8 +62,7 @@ pub(super) async fn render(
     child.arguments.push(format!("--log-net-log={}", log.display()).into());
     child.arguments.extend(["--".into(), url.into()]);
     child.keep = MAX_DOCUMENT_BYTES;
-    child.deadline = DEADLINE;
-    let outcome = run.run(child, None, context, &context.cancel.child_token()).await?;
+    let outcome = run.run(child, context).await?;
     let html = outcome.stdout.text();
     if outcome.ending != Ending::Exited(0) || outcome.stdout.dropped > 0 || html.trim().is_empty() {
         tracing::info!(ending = ?outcome.ending, stderr = outcome.stderr.text(), "browser");

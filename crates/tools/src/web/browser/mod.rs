@@ -1,15 +1,13 @@
 //! Pages as a browser shows them, after their scripts ran.
 //!
-//! A headless Chromium or Firefox runs in the sandbox, with a directory of its own that is removed afterwards: no cookies, no profile of
+//! A headless Chromium runs in the sandbox, with a directory of its own that is removed afterwards: no cookies, no profile of
 //! the person, nothing readable of theirs. It reaches the network only through a [`Proxy`], so that the gate judges the host of
 //! every request that the page or its scripts make.
 //!
-//! Limits: its own sandbox is off, since it cannot be built inside another; the outer one takes its
+//! Limits: Chromium and its kin only. Its own sandbox is off, since it cannot be built inside another; the outer one takes its
 //! place. What a page loads after the time budget is not seen.
 
 mod chromium;
-mod firefox;
-mod marionette;
 mod net_log;
 
 use super::proxy::Proxy;
@@ -22,21 +20,13 @@ use marvin_gate::sandbox::Policy;
 use marvin_gate::{JudgedCommand, secrets};
 use marvin_model::choose;
 use std::path::PathBuf;
+use std::time::Duration;
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 
 /// Programs in order of preference.
-const PROGRAMS: [&str; 7] = [
-    "chromium",
-    "chromium-browser",
-    "google-chrome-stable",
-    "google-chrome",
-    "chrome",
-    "firefox",
-    "firefox-esr",
-];
-/// Beginnings of the names of programs that are driven as Firefox is.
-const FIREFOX_NAMES: [&str; 2] = ["firefox", "librewolf"];
+const PROGRAMS: [&str; 5] =
+    ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
+const DEADLINE: Duration = Duration::from_secs(30);
 /// Bytes that a page may load in all.
 const MAX_LOADED_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -77,11 +67,7 @@ pub(super) async fn render(
     context: &ToolContext,
 ) -> Result<RenderedPage, ToolError> {
     let run = BrowserRun::start(url, context).await?;
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
-    match FIREFOX_NAMES.iter().any(|start| name.starts_with(start)) {
-        true => firefox::render(&program, url, &run, context).await,
-        false => chromium::render(&program, url, &run, context).await,
-    }
+    chromium::render(&program, url, &run, context).await
 }
 
 impl BrowserRun {
@@ -99,17 +85,10 @@ impl BrowserRun {
         Ok(BrowserRun { _temporary: temporary, home, scratch, proxy })
     }
 
-    /// Runs the browser in the sandbox until it ends, or is cancelled. `listen` is the port that it is driven by. Whatever
-    /// happens, `cancel` is cancelled in the end.
-    async fn run(
-        &self,
-        mut child: JudgedCommand,
-        listen: Option<u16>,
-        context: &ToolContext,
-        cancel: &CancellationToken,
-    ) -> Result<Outcome, ToolError> {
-        let _over = cancel.clone().drop_guard();
+    /// Runs the browser in the sandbox until it ends.
+    async fn run(&self, mut child: JudgedCommand, context: &ToolContext) -> Result<Outcome, ToolError> {
         child.directory = Some(self.home.clone());
+        child.deadline = DEADLINE;
         child.inherit = false;
         let path = Environment::of_process();
         let path = path.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
@@ -120,10 +99,9 @@ impl BrowserRun {
         let mut policy = Policy::new(&self.home, &self.scratch);
         policy.hidden = secrets::places(context.layout.home());
         policy.connect = Some(self.proxy.port());
-        policy.listen = listen;
         // Its processes talk with each other by these.
         policy.unix_sockets = true;
         crate::command::contain(&mut child, policy, context).await?;
-        child.run(cancel).await.map_err(|error| ToolError::Failed(error.to_string()))
+        child.run(&context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))
     }
 }

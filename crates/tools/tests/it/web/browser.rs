@@ -20,18 +20,6 @@ fn has_browser() -> bool {
     found
 }
 
-/// The name of Firefox here, where it is installed.
-fn find_firefox() -> Option<&'static str> {
-    let path = std::env::var("PATH").unwrap_or_default();
-    let is_there =
-        |name: &&str| path.split(':').any(|directory| std::path::Path::new(directory).join(name).exists());
-    let found = ["firefox-esr", "firefox"].into_iter().find(|name| is_there(name));
-    if found.is_none() {
-        skip("Firefox is not installed (Debian: firefox-esr)");
-    }
-    found
-}
-
 /// A fixture that may reach this server and nothing else.
 fn reaching(server: &Server) -> Fixture {
     lists(&server.address.to_string(), "")
@@ -120,38 +108,6 @@ async fn only_requests_of_the_page_are_told() {
     assert_eq!(called.data["scripts"]["refused"], expected, "{}", called.for_model());
     let called = reaching(&quiet).call("scrape_page", json!({"url": quiet.url("/")})).await.result;
     assert_eq!(called.data["scripts"]["refused"], json!([]), "{}", called.for_model());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn firefox_runs_scripts_behind_the_same_gate() {
-    let Some(firefox) = find_firefox() else { return };
-    let secret = Server::secret("127.0.0.1:0").await;
-    let target = secret.url("/");
-    let server = Server::start(move |path, _| match path {
-        "/" => html(&format!(
-            "<title>Shop</title><main id=app></main><img src='{target}a.png'><script>\
-             const app = document.getElementById('app');\
-             app.innerHTML = '<h1>Offers</h1><p>Soup $' + (3 * 2) + '</p>';\
-             fetch('/data').then(r => r.text()).then(t => setTimeout(() => app.append('Data: ' + t), 1000));\
-             fetch('{target}', {{mode: 'no-cors'}}).then(() => app.append(' reached'), () => app.append(' refused'));\
-             alert('never answered');</script>"
-        )),
-        "/data" => page("200 OK", "text/plain", "forty-two"),
-        _ => page("404 Not Found", "text/html", "gone"),
-    })
-    .await;
-    let hosts = server.address.to_string();
-    let fixture = super::fixture(&[("MARVIN_WEB_ORG_ALLOWLIST", &hosts), ("MARVIN_WEB_BROWSER", firefox)]);
-    let called = fixture.call("browse_web", json!({"url": server.url("/")})).await.result;
-    let text = called.for_model();
-    // Only what the page asked for is told, and nothing that the browser asks for itself.
-    let expected = json!({"state": "ran", "refused": [secret.address.to_string()]});
-    assert_eq!(called.data["scripts"], expected, "{text}");
-    for part in ["# Offers", "Soup $6", "Data: forty-two", "Title: Shop"] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    assert!(!text.contains("THE SECRET OF THE HOUSE"), "{text}");
-    assert_eq!(secret.hits(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
