@@ -149,10 +149,6 @@ export function addTableScenes({ scene, World, open, picture, servers, MARVIN })
     const { url, links } = JSON.parse(await new Promise((resolve) => { let text = ""; server.stdout.on("data", (data) => { text += data; if (text.includes("\n")) resolve(text); }); }));
     const pages = [await open(links[0]), await open(links[1])];
     for (const page of pages) await page.locator(".mtg-head").waitFor();
-    const hands = await Promise.all(pages.map((page) => page.locator(".mtg-hand .mtg-title").allInnerTexts()));
-    assert.ok(hands.every((hand) => hand.length >= 1), JSON.stringify(hands));
-    const secret = hands[0].find((name) => !hands[1].includes(name));
-    assert.ok(!(await pages[1].content()).includes(secret), "the other hand is not shown");
     // The seat that is asked answers; the other page follows.
     for (let answers = 0; answers < 6; answers += 1) {
       const turn = await Promise.race(pages.map(async (page, seat) => { await page.locator(".mtg-ask button").first().waitFor(); return seat; }));
@@ -160,6 +156,11 @@ export function addTableScenes({ scene, World, open, picture, servers, MARVIN })
       await page.locator(".mtg-ask button").first().click();
       await page.waitForFunction((old) => document.querySelector(".mtg-ask").dataset.stamp !== old, before);
     }
+    // Who begins is asked before the hands are drawn.
+    const hands = await Promise.all(pages.map((page) => page.locator(".mtg-hand .mtg-title").allInnerTexts()));
+    assert.ok(hands.every((hand) => hand.length >= 1), JSON.stringify(hands));
+    const secret = hands[0].find((name) => !hands[1].includes(name));
+    assert.ok(!(await pages[1].content()).includes(secret), "the other hand is not shown");
     await picture(pages[0], "table-seat-0");
     pages[0].expectsTrouble = true;
     const answers = await pages[0].evaluate(async () => [(await fetch("/api/status", { headers: { Authorization: `Bearer ${sessionStorage.getItem("marvin-token")}` } })).status, (await fetch("/api/table", {})).status]);
