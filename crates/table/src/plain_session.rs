@@ -16,7 +16,7 @@ pub struct PlainSession {
     seat: PlayerId,
 }
 
-/// Text for the person, and whether the session goes on.
+/// Text for the person, and how the session ended, if it did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainText {
     pub text: String,
