@@ -60,7 +60,7 @@ impl Options {
 
     /// The whole name of a long option that was abbreviated.
     fn whole<'a>(&'a self, name: &'a str) -> &'a str {
-        let all = [self.flags, self.values, self.scripts, self.files, self.doubted];
+        let all = [self.flags, self.values, self.scripts, self.files, self.doubted, self.suffixed];
         let known = || all.iter().flat_map(|list| list.split_whitespace());
         known().find(|own| *own == name).or_else(|| known().find(|own| own.starts_with(name))).unwrap_or(name)
     }
@@ -101,9 +101,7 @@ impl Options {
                 }
                 let attached = word.without_start(at);
                 let attached = attached.text().is_none_or(|text| !text.is_empty()).then_some(attached);
-                if !Options::lists(self.suffixed, &name) {
-                    self.sort(&name, attached.as_ref(), &mut rest, &mut found);
-                }
+                self.sort(&name, attached.as_ref(), &mut rest, &mut found);
                 break;
             }
         }
@@ -117,7 +115,14 @@ impl Options {
         rest: &mut impl Iterator<Item = &'w Word>,
         found: &mut Invocation,
     ) {
-        if Options::lists(self.flags, name) || Options::lists(self.suffixed, name) {
+        if Options::lists(self.suffixed, name) {
+            // GNU sed takes a suffix with a slash as the path of the backup: `-i/root/*`.
+            if attached.is_some_and(|suffix| suffix.text().is_none_or(|text| text.contains('/'))) {
+                found.doubts.push("a suffix of backups that names another directory");
+            }
+            return;
+        }
+        if Options::lists(self.flags, name) {
             return;
         }
         let mut value = || attached.or_else(|| rest.next()).cloned().unwrap_or_default();

@@ -7,12 +7,12 @@ use super::{Effect, Options};
 
 const OPTIONS: Options = Options {
     flags: "-n -E -r -s -u -z -a -b -H -x --quiet --silent --regexp-extended --separate --unbuffered --null-data --zero-terminated --posix \
-            --debug --sandbox --follow-symlinks --binary --in-place --version --help",
+            --debug --sandbox --follow-symlinks --binary --version --help",
     values: "-l --line-length",
     scripts: "-e --expression",
     files: "-f --file",
     doubted: "",
-    suffixed: "-i -I",
+    suffixed: "-i -I --in-place",
 };
 
 /// Commands without an argument.

@@ -1,6 +1,7 @@
 //! Programs that start other programs: what they start is judged as if it stood alone.
 
 mod env_split;
+mod file_list;
 mod options;
 mod per_item;
 mod special;
@@ -60,6 +61,7 @@ impl Shell<'_> {
             return output;
         }
         self.tool_script(&base, &words, around);
+        self.file_list(&base, &words, around);
         if let Some(output) = self.launch(&base, &words, &environment, around) {
             return output;
         }

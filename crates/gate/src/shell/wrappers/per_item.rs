@@ -17,8 +17,8 @@ struct XargsOptions {
     /// The text in the command that an item takes the place of.
     replace: Option<String>,
     separator: Option<char>,
-    /// Items come from a file in place of the standard input.
-    from_file: bool,
+    /// The file whose items take the place of the standard input.
+    from_file: Option<Word>,
 }
 
 impl Shell<'_> {
@@ -27,8 +27,11 @@ impl Shell<'_> {
         let options = self.xargs_options(rest);
         let command = rest.get(options.count..).unwrap_or_default();
         let command = if command.is_empty() { vec![Word::known("echo")] } else { command.to_vec() };
-        let input = around.input.as_ref().filter(|_| !options.from_file);
-        let known = input.and_then(|stream| stream.text.clone());
+        let input = match &options.from_file {
+            Some(file) => self.file(file),
+            None => around.input.clone(),
+        };
+        let known = input.as_ref().and_then(|stream| stream.text.clone());
         let taint = input.map_or(Taint::NONE, |stream| stream.taint);
         let items: Vec<Word> = match &known {
             Some(text) => {
@@ -86,11 +89,9 @@ impl Shell<'_> {
             }
             if let Some(file) = flag.strip_prefix("--arg-file=").or_else(|| flag.strip_prefix("-a")) {
                 let next = next.filter(|_| file.is_empty()).cloned();
-                self.touch(
-                    crate::shell::state::RedirectKind::Read,
-                    next.unwrap_or_else(|| Word::known(file)),
-                );
-                options.from_file = true;
+                let file = next.unwrap_or_else(|| Word::known(file));
+                self.touch(crate::shell::state::RedirectKind::Read, file.clone());
+                options.from_file = Some(file);
             }
             if word.is("-d") || word.is("--delimiter") {
                 options.separator = next.and_then(|word| word.text()?.chars().next());

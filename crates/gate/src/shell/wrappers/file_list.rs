@@ -1,0 +1,62 @@
+//! Programs that take the names of files from a list: `tar -T`, `sort --files0-from`, `cpio`, `zip -@`.
+//!
+//! A list that the line itself wrote or pipes is read, and every path in it counts as read by the program.
+//!
+//! Limit: which option names the list is not looked at. Any file of the line among the words counts as one, because a path of
+//! credentials in a file that is only packed is rare, and every program has another spelling of the option.
+
+use crate::shell::limits::MAX_EXPANDED_WORDS;
+use crate::shell::run::InheritedIo;
+use crate::shell::state::{RedirectKind, Shell};
+use crate::shell::value::Word;
+
+const PROGRAMS: &str = "tar gtar bsdtar star cpio pax zip 7z 7za 7zz rsync sort wc du find file xgettext ctags cscope convert \
+    magick montage identify mogrify";
+
+/// Those whose standard input is data unless an option says that it is a list.
+const DATA_ON_INPUT: &str = "sort wc file convert magick montage identify mogrify";
+
+impl Shell<'_> {
+    /// Notes the files that a program reads because a list names them.
+    pub(in crate::shell) fn file_list(&mut self, base: &str, words: &[Word], around: &InheritedIo) {
+        let is_in = |list: &str| list.split_whitespace().any(|name| name == base);
+        if !is_in(PROGRAMS) {
+            return;
+        }
+        let rest = words.get(1..).unwrap_or_default();
+        let mut texts: Vec<String> =
+            rest.iter().flat_map(list_names).filter_map(|file| self.file(&file)?.text).collect();
+        let named = rest.iter().any(|word| word.text().is_some_and(|text| is_input_list(&text)));
+        if named || !is_in(DATA_ON_INPUT) {
+            texts.extend(around.input.as_ref().and_then(|stream| stream.text.clone()));
+        }
+        let items: Vec<&str> = texts.iter().flat_map(|text| text.split(['\n', '\0'])).collect();
+        if items.len() > MAX_EXPANDED_WORDS {
+            self.doubt("more files in a list than can be followed");
+        }
+        let paths = items.into_iter().take(MAX_EXPANDED_WORDS).map(str::trim).filter(|item| is_path(item));
+        for path in paths.map(str::to_string).collect::<Vec<_>>() {
+            self.touch(RedirectKind::Read, Word::known(path));
+        }
+    }
+}
+
+/// The files that a word may name: itself, the value behind `=`, and the rest of a short option.
+fn list_names(word: &Word) -> Vec<Word> {
+    let Some(text) = word.text() else { return Vec::new() };
+    let value = text.split_once('=').map(|(_, value)| value);
+    let attached =
+        text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.get(1..));
+    let listed = text.strip_prefix('@');
+    [Some(&*text), value, attached, listed].into_iter().flatten().map(Word::known).collect()
+}
+
+/// Does this option take the list from the standard input?
+fn is_input_list(option: &str) -> bool {
+    matches!(option, "--files0-from=-" | "--files-from=-" | "-T-" | "-files0-from" | "-f-")
+}
+
+/// Text that can be a path and not a sentence.
+fn is_path(item: &str) -> bool {
+    item.contains('/') && item.len() < 4096 && !item.contains(|char: char| char.is_control())
+}
