@@ -57,6 +57,12 @@ pub fn is_project_secret(name: &str) -> bool {
         })
 }
 
+/// As [`is_project_secret`], for a pattern of file names too. A dot at the beginning is matched only by a dot: `.e*`.
+#[must_use]
+pub fn may_be_project_secret(name: &str) -> bool {
+    is_project_secret(name) || name.starts_with('.') && crate::shell::pattern::matches(name, ".env")
+}
+
 /// `.env`, `.env.local`, `.env-prod`, `prod.env`, `.env~`, and the swap file of an editor beside one.
 fn is_env_name(lower: &str) -> bool {
     let bare = lower.trim_start_matches(['#', '.']);

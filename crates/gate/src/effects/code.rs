@@ -297,14 +297,15 @@ fn source(look: &mut Look<'_>, text: &Word, language: &str) {
     }
     for string in &strings {
         let word = Word::known(string.clone());
-        let path = string.starts_with(['/', '~', '.']);
+        let path = string.starts_with(['/', '~', '.'])
+            || crate::secrets::is_project_secret(crate::shell::base_name(string));
         if path && !string.contains(' ') {
             let expanded = string
                 .strip_prefix('~')
                 .map_or(string.clone(), |rest| format!("{}{rest}", look.grounds.home));
             let word = Word::known(expanded);
             match look.place(&word) {
-                Place::Secret => look.act(Act::Read, &word),
+                Place::Secret | Place::ProjectSecret => look.act(Act::Read, &word),
                 Place::StartUp | Place::Vital | Place::Device | Place::Log if changes => {
                     look.act(Act::Change, &word);
                 }

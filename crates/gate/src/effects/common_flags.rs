@@ -174,6 +174,9 @@ pub(super) fn built(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
             look.ask("build.input", "it changes the shell that runs the recipes");
         }
     }
+    if base == "cmake" {
+        cmake(look);
+    }
     if matches!(base, "make" | "gmake") {
         for value in arguments.values(&["-f", "--file", "--makefile", "-C", "--directory"]) {
             runs_at(look, value);
@@ -185,6 +188,7 @@ pub(super) fn built(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
             }
             // `CC=/tmp/x`, `ARGS='; x'`: values of variables become parts of the recipes' commands.
             if let Some((_, value)) = text.split_once('=') {
+                look.nested(value);
                 if value.contains([';', '|', '&', '`', '$', '<', '>', '\n']) {
                     look.ask("build.input", format!("`{}` puts shell code into the recipes", word.shown()));
                 }
@@ -192,6 +196,28 @@ pub(super) fn built(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
                     runs_at(look, &Word::known(value));
                 }
             }
+        }
+    }
+}
+
+/// The target `install` writes outside, and values of `-D` become compilers, launchers and emulators that the build runs.
+fn cmake(look: &mut Look<'_>) {
+    let words: Vec<String> = look.rest().iter().map(Word::shown).collect();
+    let target = |pair: &[String]| match pair {
+        [flag, value] => matches!(flag.as_str(), "-t" | "--target") && value.starts_with("install"),
+        _ => false,
+    };
+    let attached = |word: &String| word.starts_with("--target=install") || word.starts_with("-tinstall");
+    if words.windows(2).any(target) || words.iter().any(attached) {
+        look.ask("build.target", "`install` reaches beyond the project");
+    }
+    for word in words.iter().filter(|word| word.starts_with("-D") || !word.starts_with('-')) {
+        let Some((name, value)) = word.split_once('=') else { continue };
+        let name = name.split(':').next().unwrap_or_default();
+        let value = value.replace(';', " ");
+        look.nested(&value);
+        if name.ends_with("_LAUNCHER") && !words::COMPILER_LAUNCHERS.matches(&value) {
+            look.ask("build.input", format!("`{word}` starts a program before the compiler"));
         }
     }
 }

@@ -107,7 +107,12 @@ fn copy(look: &mut Look<'_>, base: &str) {
         let place = look.place(source);
         if link {
             // A link to credentials or devices is a way around every other look at paths.
-            if place.steers() || matches!(place, Place::Secret | Place::Device | Place::Root | Place::Home) {
+            if place.steers()
+                || matches!(
+                    place,
+                    Place::Secret | Place::ProjectSecret | Place::Device | Place::Root | Place::Home
+                )
+            {
                 look.act(Act::Read, source);
                 look.ask("link", format!("it makes a second name for {}", place.describe()));
             }

@@ -208,6 +208,7 @@ fn looks(look: &mut Look<'_>, sub: &Subcommand<'_>) {
             look.ask("git.run", "it opens a program for what it finds");
         }
     }
+    contents_of_secrets(look, sub);
     if matches!(verb, "ls-remote" | "archive") {
         remotes(look, sub.rest);
         if verb == "ls-remote" {
@@ -223,6 +224,24 @@ fn looks(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     for word in &sub.operands {
         if look.place(word) == Place::Secret {
             look.act(Act::Read, word);
+        }
+    }
+}
+
+/// A file of secrets that was committed is read from the history as it is from the disk: `git show HEAD:.env`.
+fn contents_of_secrets(look: &mut Look<'_>, sub: &Subcommand<'_>) {
+    let prints = match sub.verb {
+        "log" | "whatchanged" | "reflog" | "stash" => sub.has(&["-p", "-u", "--patch", "-L", "-G", "-S"]),
+        verb => words::GIT_PRINTS_CONTENT.matches(verb),
+    };
+    if !prints {
+        return;
+    }
+    for word in &sub.operands {
+        let text = word.shown();
+        let path = text.rsplit(':').next().unwrap_or_default();
+        if crate::secrets::is_project_secret(crate::shell::base_name(path)) {
+            look.act(Act::Read, &Word::known(path));
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         {
             look.deny("history", "it keeps commands out of the history");
         }
-        "env" | "printenv" | "set" | "export" | "declare" | "typeset" => {
+        "env" | "printenv" | "set" | "export" | "declare" | "typeset" | "readonly" => {
             return shows_environment(look, base, &words);
         }
         "umount" | "mount" | "swapoff" => mounts(look, base, &words),
@@ -102,15 +102,11 @@ fn history(look: &mut Look<'_>, base: &str, words: &[String]) {
 }
 
 fn shows_environment(look: &mut Look<'_>, base: &str, words: &[String]) -> bool {
-    let bare = words.is_empty()
-        || words == ["-p"]
-        || base == "env" && words.iter().all(|word| word.starts_with('-'));
+    let prints = |word: &String| word.starts_with('-') && !word.contains(['f', 'F']);
+    let bare = words.is_empty() || base != "set" && words.iter().all(prints);
     let named = base == "printenv" && !words.is_empty();
     if look.starts || !(bare || named) {
         return false;
-    }
-    if matches!(base, "set" | "export" | "declare" | "typeset") && words.is_empty() && !look.segment.piped {
-        return true;
     }
     let key = |word: &String| {
         let upper = word.to_ascii_uppercase();

@@ -82,18 +82,24 @@ fn addressed(look: &mut Look<'_>, addresses: &[Word], sends: bool, sends_file: b
     if secret && !local {
         return look.catastrophe("send.secret", "it sends secrets to another machine");
     }
-    if local {
-        return;
-    }
     let scheme =
         |word: &Word| word.beginning().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-    if addresses.iter().any(|word| {
+    let raw = addresses.iter().any(|word| {
         matches!(
             scheme(word).as_deref(),
             Some("gopher" | "dict" | "ldap" | "smb" | "tftp" | "telnet" | "smtp")
         )
-    }) {
-        return look.deny("send.scheme", "the address speaks a protocol that reaches anything");
+    });
+    match (local, raw) {
+        // A service of this machine may obey such bytes: a database that writes files, a mail server.
+        (true, true) => {
+            return look.ask("send.scheme", "the address speaks a protocol that reaches anything");
+        }
+        (true, false) => return,
+        (false, true) => {
+            return look.deny("send.scheme", "the address speaks a protocol that reaches anything");
+        }
+        (false, false) => {}
     }
     if sends_file {
         return look.deny("send.file", "it sends files or the output of commands to another machine");
@@ -135,11 +141,9 @@ fn curl(look: &mut Look<'_>) {
                 file |= look.segment.input.is_some();
             } else if !path.shown().contains([' ', '.']) || text.starts_with('@') || text.contains("=@") {
                 file = true;
-                if !local {
-                    look.act(Act::Read, &path);
-                    if matches!(look.place(&path), Place::Secret | Place::ProjectSecret) {
-                        look.catastrophe("send.secret", "it sends secrets to another machine");
-                    }
+                look.act(Act::Read, &path);
+                if !local && matches!(look.place(&path), Place::Secret | Place::ProjectSecret) {
+                    look.catastrophe("send.secret", "it sends secrets to another machine");
                 }
             }
         }
@@ -179,6 +183,16 @@ fn curl(look: &mut Look<'_>) {
     }
     for target in arguments.values(&words::CURL_OUTPUTS) {
         look.act(Act::Write, target);
+    }
+    for format in arguments.values(&["-w", "--write-out"]) {
+        let text = format.beginning();
+        if let Some(path) = text.strip_prefix('@') {
+            look.act(Act::Read, &Word::known(path));
+        }
+        for (at, _) in text.match_indices("output{") {
+            let path = text.get(at + 7..).and_then(|rest| rest.split('}').next()).unwrap_or_default();
+            look.act(Act::Write, &Word::known(path.trim_start_matches(">>")));
+        }
     }
 }
 

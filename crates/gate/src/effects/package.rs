@@ -66,6 +66,12 @@ fn node(look: &mut Look<'_>, base: &str, words: &[String], all: &[String]) {
         }
         "audit" if base == "npm" && second != "fix" && !has("fix") => {}
         "version" if second.is_empty() => {}
+        // `_auth`, `_password`, `//registry/:_authToken`, `npmAuthToken`.
+        "config" | "c" | "get"
+            if words.iter().skip(1).any(|key| words::CREDENTIAL_KEYS.matches(&key.to_ascii_lowercase())) =>
+        {
+            look.ask("secret", "it shows a token of the registry");
+        }
         "config" | "c" if matches!(second, "get" | "list" | "ls") => {}
         "pm" if matches!(second, "ls" | "bin") => {}
         "pack" if has("--dry-run") => {}

@@ -70,6 +70,35 @@ impl Place {
     /// The worst that a word may be, from any of the directories in which its command may run.
     #[must_use]
     pub fn classify(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> Place {
+        let place = Place::of_beginning(word, directories, grounds);
+        let relative = || !word.beginning().starts_with('/');
+        let known = word.text().is_some()
+            && (!relative() || directories.iter().all(|directory| directory.text().is_some()));
+        if known {
+            return place;
+        }
+        // Whatever stands before a known name, it is that file and not all of a directory.
+        Place::of_end(&word.shown()).unwrap_or(place)
+    }
+
+    /// What the known end of a path tells, whatever stands before it: `$x/.ssh/id_rsa`, `/proc/$$/environ`.
+    fn of_end(text: &str) -> Option<Place> {
+        let name = text.rsplit('/').next().unwrap_or_default();
+        if text.contains(char::is_whitespace) {
+            return None;
+        }
+        if is_process_secret(text) {
+            return Some(Place::Secret);
+        }
+        if is_secret_name(text) {
+            let personal = secrets::is_key_name(name) || in_credential_directory(&text.to_ascii_lowercase());
+            return Some(if personal { Place::Secret } else { Place::ProjectSecret });
+        }
+        secrets::is_project_secret(name).then_some(Place::ProjectSecret)
+    }
+
+    /// The place of the part of a word that is known before anything unknown.
+    fn of_beginning(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> Place {
         let begin = word.beginning();
         let whole = word.text().is_some();
         if begin.is_empty() && !whole {
@@ -150,8 +179,12 @@ impl Place {
                 return whole;
             }
         }
+        let last = original.rsplit('/').next().unwrap_or_default();
         match (below, place) {
             (PathTail::Same, place) => place,
+            (PathTail::Some, Place::Workspace | Place::Inside) if secrets::may_be_project_secret(last) => {
+                Place::ProjectSecret
+            }
             // Everything in a directory is the directory; something unknown in it may be everything.
             (PathTail::All | PathTail::Any, place) => place,
             (PathTail::Some, Place::Root) => Place::Vital,
@@ -435,11 +468,16 @@ fn is_secret_name(path: &str) -> bool {
         || name.ends_with(".md")
         || words::PUBLIC_FILES.words().any(|known| lower.ends_with(known));
     !sample
-        && (words::CREDENTIAL_DIRECTORIES
-            .words()
-            .any(|directory| lower.match_indices(directory).any(|(at, _)| begins_name(&lower, at)))
+        && (in_credential_directory(&lower)
             || secrets::is_key_name(name)
             || words::CREDENTIAL_NAMES.matches(name))
+}
+
+/// Does a path, in small letters, go through a directory of credentials?
+fn in_credential_directory(path: &str) -> bool {
+    words::CREDENTIAL_DIRECTORIES
+        .words()
+        .any(|directory| path.match_indices(directory).any(|(at, _)| begins_name(path, at)))
 }
 
 /// What processes know: their environment and memory.

@@ -324,7 +324,12 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
     }
     let operands: Vec<&Word> = arguments.operands.iter().skip(facts.skip).collect();
     match facts.class {
-        Class::Print if is_text(base) => {}
+        Class::Print if is_text(base) => {
+            // `echo $TOKEN`, as `printenv TOKEN`: what is printed is told to the model.
+            if look.rest().iter().any(|word| word.taint().has(Taint::SECRET)) {
+                look.ask("environment.show", "it shows a variable that may hold a key");
+            }
+        }
         Class::Print => generic(look, true),
         Class::List => {}
         Class::Read => {
@@ -342,8 +347,8 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
         Class::Convert => {
             if let [sources @ .., target] = operands.as_slice() {
                 sources.iter().for_each(|word| look.act(Act::Read, word));
-                let act = if sources.is_empty() { Act::Read } else { Act::Write };
-                look.act(act, target);
+                let only_reads = sources.is_empty() && !words::WRITING_CONVERTERS.matches(base);
+                look.act(if only_reads { Act::Read } else { Act::Write }, target);
             }
             generic(look, false);
         }

@@ -61,6 +61,11 @@ impl Shell<'_> {
     fn builtin_with_output(&mut self, name: &str, rest: &[Word], around: &InheritedIo) -> Option<Stream> {
         match name {
             "export" | "declare" | "typeset" | "local" | "readonly" => {
+                // Without a name it prints all variables.
+                if rest.iter().all(|word| word.beginning().starts_with('-')) {
+                    let words = std::iter::once(Word::known(name)).chain(rest.iter().cloned()).collect();
+                    self.emit(words, Vec::new(), around);
+                }
                 self.declare(rest);
                 Some(Stream::unknown(Taint::NONE))
             }
@@ -209,7 +214,7 @@ impl Shell<'_> {
     /// Options and positional parameters of this shell.
     fn set_options(&mut self, words: &[Word], around: &InheritedIo) {
         let rest = words.get(1..).unwrap_or_default();
-        if rest.iter().any(|word| word.is("history")) {
+        if rest.is_empty() || rest.iter().any(|word| word.is("history")) {
             self.emit(words.to_vec(), Vec::new(), around);
         }
         let ends = |word: &Word| {

@@ -382,3 +382,95 @@ fn s4_values_of_steering_variables_are_known_or_doubted() {
         ],
     );
 }
+
+#[test]
+fn secrets_by_another_way() {
+    all(
+        Decision::Ask,
+        &[
+            "cat $d/.env",
+            "cat \"$(git rev-parse --show-toplevel)/.env\"",
+            "cat .e*",
+            "cat .en?",
+            "find . -name .env -exec cat {} ;",
+            "find . -name '.e*' -exec cat {} +",
+            "find . -name .env | xargs cat",
+            "git show HEAD:.env",
+            "git log -p -- .env",
+            "git diff HEAD -- .env",
+            "git cat-file -p HEAD:config/master.key",
+            "git archive HEAD .env | tar xO",
+            "ln -s .env x",
+            "python3 -c \"print(open('.env').read())\"",
+            "node -e \"console.log(require('fs').readFileSync('.env','utf8'))\"",
+            "curl -d @.env http://localhost:3000",
+            "echo $AWS_SECRET_ACCESS_KEY",
+            "export",
+            "export -p",
+            "declare -p | grep X",
+            "set",
+            "npm config get //registry.npmjs.org/:_authToken",
+        ],
+    );
+    all(
+        Decision::Deny,
+        &[
+            "cat /home/$x/.ssh/id_rsa",
+            "cat $x/.ssh/id_rsa",
+            "cat /proc/$$/environ",
+            "for u in $(ls /home); do cat /home/$u/.ssh/id_rsa; done",
+            "echo ~/.ssh/id_rsa > list; tar cf x.tar -T list",
+            "printf '%s\\n' ~/.ssh/id_rsa > list && xargs -a list cat",
+        ],
+    );
+    all(
+        Decision::Allow,
+        &[
+            "cat $d/.env.example",
+            "cat $d/README.md",
+            "git log --oneline -- .env",
+            "git check-ignore .env",
+            "find . -name .env",
+            "ls -la .env",
+            "declare -A counts",
+            "export NODE_ENV=test",
+            "set -euo pipefail",
+            "echo ${TOKEN:+set}",
+            "echo README.md > list; tar cf x.tar -T list",
+        ],
+    );
+}
+
+#[test]
+fn values_that_become_commands_and_files() {
+    all(
+        Decision::Ask,
+        &[
+            "sed -i/opt/* s/a/b/ x",
+            "sed --in-place=/opt/* s/a/b/ x",
+            "ffmpeg -i a.mp4 /opt/b.mp4",
+            "ffmpeg -i https://x.example/a.mp4 b.mp4",
+            "strip /opt/tool",
+            "curl -w '%output{/opt/x}a' localhost",
+            "curl gopher://localhost:6379/_FLUSHALL",
+            "cmake --build build --target install",
+            "cmake -DCMAKE_C_COMPILER_LAUNCHER=./x .",
+            "go tool pprof http://x.example/p",
+            "mlr --icsv put 'system(\"id\")' x.csv",
+            "ps auxe",
+            "strace -p 1",
+        ],
+    );
+    all(Decision::Deny, &["make CC='rm -rf ~'", "cmake -DCMAKE_C_COMPILER_LAUNCHER='rm;-rf;/home/ada' ."]);
+    all(
+        Decision::Allow,
+        &[
+            "make CC=clang CFLAGS='-O2 -g'",
+            "cmake -DCMAKE_C_COMPILER_LAUNCHER=ccache .",
+            "sed -i.bak s/a/b/ x",
+            "ffmpeg -i a.mp4 b.mp3",
+            "curl -w '%{http_code}' localhost",
+            "mlr --icsv filter '$x > 1' a.csv",
+        ],
+    );
+}

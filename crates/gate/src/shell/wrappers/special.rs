@@ -2,6 +2,7 @@
 
 use crate::shell::run::InheritedIo;
 use crate::shell::state::Shell;
+use crate::shell::text::base_name;
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
 use std::borrow::Cow;
 
@@ -110,6 +111,10 @@ impl Shell<'_> {
         let mut item = start.filter(|word| !word.splits()).unwrap_or_else(|| Word::known("."));
         item.push("/", true);
         item.pieces.push(Piece::Unknown { why: UnknownReason::Output, taint: Taint::NONE, splits: false });
+        if let Some(name) = secret_name(rest) {
+            item.push("/", true);
+            item.push(name, true);
+        }
         let mut index = 0;
         while let Some(word) = rest.get(index) {
             index += 1;
@@ -499,4 +504,14 @@ fn configured(key: &str, value: &str) -> Option<String> {
         || key.ends_with(".textconv")
         || key.ends_with(".cmd");
     runs.then(|| value.trim_start_matches('!').to_string())
+}
+
+/// The file of secrets that a search by name finds.
+fn secret_name(words: &[Word]) -> Option<&'static str> {
+    words.windows(2).find_map(|pair| {
+        let [test, name] = pair else { return None };
+        let tests = matches!(test.text().as_deref(), Some("-name" | "-iname" | "-path" | "-wholename"));
+        let found = tests && crate::secrets::may_be_project_secret(base_name(&name.text()?));
+        found.then_some(".env")
+    })
 }
