@@ -8,7 +8,7 @@ use clap::Args;
 use marvin_agent::ProjectContext;
 use marvin_base::child::{self, Child, Ending};
 use marvin_base::environment::Environment;
-use marvin_base::settings::table;
+use marvin_base::settings::{Settings, table};
 use marvin_base::{Exit, atomic, printable};
 use marvin_gate::sandbox::{self, Level, SandboxMode};
 use marvin_hook_client::wire;
@@ -17,6 +17,7 @@ use marvin_hooks::init::{self, HookFile, Program};
 use marvin_hooks::packs::Packs;
 use marvin_model::choose::{self, ProviderStatus};
 use marvin_tools::servers;
+use marvin_tools::web::find_browser;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
@@ -118,6 +119,9 @@ impl Findings {
         });
         let context = context.ok();
         checks.extend(programs(environment)?);
+        if let Some(context) = context {
+            checks.push(browser(&context.settings, environment));
+        }
         checks.extend(sandbox(context));
         if let Some(context) = context {
             checks.push(rules(context));
@@ -208,14 +212,24 @@ fn programs(environment: &Environment) -> Result<Vec<Check>, Failure> {
             };
             checks.push(check(name, state, version.unwrap_or_else(|| "not found".into()), fix));
         }
-        let browser = ["chromium", "chromium-browser", "google-chrome", "firefox"]
-            .iter()
-            .find_map(|name| choose::find_program(name, environment));
-        let found = browser.as_ref().map_or("not found".into(), |path| path.display().to_string());
-        let state = if browser.is_some() { CheckStatus::Ok } else { CheckStatus::Missing };
-        checks.push(check("browser", state, found, "install chromium, if pages need scripts to be read"));
         Ok(checks)
     })
+}
+
+/// The browser that runs the scripts of pages.
+fn browser(settings: &Settings, environment: &Environment) -> Check {
+    if settings.text(&table::WEB_BROWSER).trim() == "off" {
+        return check("browser", CheckStatus::Ok, "off (web.browser)", "");
+    }
+    match find_browser(settings, environment) {
+        Some(path) => check("browser", CheckStatus::Ok, path.display().to_string(), ""),
+        None => check(
+            "browser",
+            CheckStatus::Missing,
+            "not found",
+            "install chromium, or name its program in web.browser, if pages need scripts to be read",
+        ),
+    }
 }
 
 /// The first line of a program's version.

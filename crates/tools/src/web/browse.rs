@@ -8,6 +8,7 @@ use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::{Tool, run_blocking};
 use async_trait::async_trait;
+use marvin_base::environment::Environment;
 use marvin_base::truncate;
 use marvin_gate::{Intent, Touches};
 use reqwest::Url;
@@ -164,7 +165,9 @@ async fn fetch_page(url: &str, context: &ToolContext) -> Result<(DecodedPage, Sc
     if !has_scripts {
         return Ok((page, Scripts::None));
     }
-    let Some(program) = browser::find(context) else { return Ok((page, Scripts::NoBrowser)) };
+    let Some(program) = browser::find_browser(&context.settings, &Environment::of_process()) else {
+        return Ok((page, Scripts::NoBrowser));
+    };
     match browser::render(program, &page.page.url, context).await {
         Ok(rendered) => {
             let fields = Page {

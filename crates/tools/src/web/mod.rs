@@ -16,6 +16,7 @@ pub(crate) mod search;
 pub(crate) mod secrets;
 mod yt_dlp;
 
+pub use browser::find_browser;
 pub use secrets::domain_secrets;
 
 use crate::tool::DynTool;

@@ -15,7 +15,7 @@ use crate::context::ToolContext;
 use crate::result::ToolError;
 use marvin_base::child::Outcome;
 use marvin_base::environment::Environment;
-use marvin_base::settings::table;
+use marvin_base::settings::{Settings, table};
 use marvin_gate::sandbox::Policy;
 use marvin_gate::{JudgedCommand, secrets};
 use marvin_model::choose;
@@ -48,12 +48,12 @@ struct BrowserRun {
 }
 
 /// The browser that runs scripts; none: pages are read without.
-pub(super) fn find(context: &ToolContext) -> Option<PathBuf> {
-    let environment = Environment::of_process();
-    match context.settings.text(&table::WEB_BROWSER).trim() {
+#[must_use]
+pub fn find_browser(settings: &Settings, environment: &Environment) -> Option<PathBuf> {
+    match settings.text(&table::WEB_BROWSER).trim() {
         "off" => None,
-        "auto" | "" => PROGRAMS.iter().find_map(|name| choose::find_program(name, &environment)),
-        named => choose::find_program(named, &environment),
+        "auto" | "" => PROGRAMS.iter().find_map(|name| choose::find_program(name, environment)),
+        named => choose::find_program(named, environment),
     }
 }
 
@@ -103,5 +103,30 @@ impl BrowserRun {
         policy.unix_sockets = true;
         crate::command::contain(&mut child, policy, context).await?;
         child.run(&context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn only_chromium_and_its_kin_run_scripts() {
+        let place = tempfile::tempdir().unwrap();
+        let install = |name: &str| {
+            let path = place.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        let environment = Environment::from_iter([("PATH", place.path().to_str().unwrap())]);
+        let settings = Settings::defaults().unwrap();
+        install("firefox");
+        assert_eq!(find_browser(&settings, &environment), None);
+        let chromium = install("google-chrome-stable");
+        assert_eq!(find_browser(&settings, &environment), Some(chromium));
+        let off = settings.with(&table::WEB_BROWSER, "off").unwrap();
+        assert_eq!(find_browser(&off, &environment), None);
     }
 }
