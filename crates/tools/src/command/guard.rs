@@ -74,7 +74,7 @@ impl Guard {
         let now = list(&self.places);
         let mut tampered = Vec::new();
         for (path, facts) in &now {
-            if self.files.get(path).is_some_and(|saved| saved.mark == mark(facts)) {
+            if self.files.get(path).is_some_and(|saved| saved.is_same(path, facts)) {
                 continue;
             }
             tampered.push(self.shown(path));
@@ -82,7 +82,8 @@ impl Guard {
         }
         for (path, saved) in &self.files {
             match now.get(path) {
-                Some(facts) if saved.mark == mark(facts) => {}
+                Some(facts) if saved.is_same(path, facts) => {}
+                None if is_removed_worktree(path) => {}
                 found => {
                     if found.is_none() {
                         tampered.push(self.shown(path));
@@ -102,6 +103,32 @@ impl Guard {
     fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
+}
+
+impl FileSnapshot {
+    /// Whether the file is as it was; one that was written again with the same content is.
+    fn is_same(&self, path: &Path, facts: &std::fs::Metadata) -> bool {
+        let is_rewritten = || match &self.content {
+            Some(Content::Bytes(bytes)) => {
+                facts.is_file()
+                    && facts.nlink() == 1
+                    && facts.mode() == self.mode
+                    && facts.size() == bytes.len() as u64
+                    && std::fs::read(path).is_ok_and(|now| now == *bytes)
+            }
+            Some(Content::Link(_)) | None => false,
+        };
+        self.mark == mark(facts) || is_rewritten()
+    }
+}
+
+/// Whether the file belonged to a git worktree that is gone: other processes of Marvin remove theirs while a command runs.
+fn is_removed_worktree(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == ".git")
+        && path.ancestors().any(|own| {
+            own.parent().is_some_and(|all| all.file_name().is_some_and(|name| name == "worktrees"))
+                && own.symlink_metadata().is_err()
+        })
 }
 
 /// Marvin's own directory and the tickets change while a command runs, by other processes of Marvin.
@@ -241,6 +268,26 @@ mod tests {
         }
         assert_eq!(std::fs::read_dir(&quarantine).unwrap().count(), 5);
         assert_eq!(Guard::begin(&root, &places).finish(None), Vec::<String>::new());
+    }
+
+    #[test]
+    fn worktrees_of_other_processes_come_and_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let own = |name: &str| root.join(".git/worktrees").join(name);
+        for name in ["again", "gone", "robbed"] {
+            std::fs::create_dir_all(own(name)).unwrap();
+            std::fs::write(own(name).join("commondir"), "../..\n").unwrap();
+        }
+        let places = ["again", "gone", "robbed"].map(|name| own(name).join("commondir"));
+        let guard = Guard::begin(root, &places);
+        std::fs::remove_dir_all(own("gone")).unwrap();
+        std::fs::remove_dir_all(own("again")).unwrap();
+        std::fs::create_dir(own("again")).unwrap();
+        std::fs::write(own("again").join("commondir"), "../..\n").unwrap();
+        std::fs::remove_file(own("robbed").join("commondir")).unwrap();
+        assert_eq!(guard.finish(None), [".git/worktrees/robbed/commondir"]);
+        assert!(own("robbed").join("commondir").exists() && !own("gone").exists());
     }
 
     #[test]

@@ -152,6 +152,9 @@ impl Repository {
                 .map_err(|error| ToolError::Failed(format!("cannot create {}: {error}", trees.display())))?;
             policy.writable.push(trees);
         }
+        if words.starts_with(&["worktree", "remove"]) {
+            unprotect_worktrees(&self.directories.common, &mut policy);
+        }
         let mut child = self
             .child(ALWAYS.iter().map(|(key, value)| ((*key).to_string(), (*value).to_string())).collect());
         child.set.extend(more.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())));
@@ -212,6 +215,15 @@ impl Repository {
         let done = self.show(words, context).await?;
         if done.code() == Some(0) { Ok(done.outcome.stdout.text()) } else { Err(complaint(&done)) }
     }
+}
+
+/// Lets git delete its own files of a worktree, which it leaves behind where a protected file cannot be deleted. Removing a
+/// worktree starts no program of the project.
+fn unprotect_worktrees(common: &Path, policy: &mut Policy) {
+    let Ok(worktrees) = common.join("worktrees").canonicalize() else { return };
+    // The path may lead over the `commondir` of a worktree, and may not exist.
+    let existing = |path: &PathBuf| path.ancestors().find_map(|path| path.canonicalize().ok());
+    policy.protected.retain(|path| !existing(path).is_some_and(|path| path.starts_with(&worktrees)));
 }
 
 /// The error of a failed git.

@@ -4,7 +4,7 @@ use crate::support::Fixture;
 use marvin_gate::Access;
 use marvin_testing::git;
 use marvin_tools::Mode;
-use marvin_tools::git::integrate;
+use marvin_tools::git::{add_worktree, integrate, remove_worktree};
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
@@ -195,6 +195,20 @@ async fn a_linked_worktree_works() {
     assert!(fixture.good("git_status", json!({})).await.contains("On branch side"));
     fixture.good("git_commit", json!({"message": "On the side"})).await;
     assert_eq!(git(&main, &["log", "--format=%s", "side"]), "On the side\nfirst\n");
+}
+
+#[tokio::test]
+async fn a_removed_worktree_leaves_nothing_in_the_repository() {
+    let fixture = Fixture::repository(&[]);
+    let path = ".marvin/worktrees/run/work-1";
+    add_worktree(path, &fixture.context).await.unwrap();
+    assert!(fixture.root.join(path).join("a.txt").exists());
+    assert!(fixture.root.join(".git/worktrees/work-1/commondir").exists());
+    // In place of the first, under the same name.
+    add_worktree(path, &fixture.context).await.unwrap();
+    assert!(!fixture.root.join(".git/worktrees/work-11").exists());
+    remove_worktree(path, &fixture.context).await.unwrap();
+    assert!(!fixture.root.join(path).exists() && !fixture.root.join(".git/worktrees/work-1").exists());
 }
 
 #[tokio::test]
