@@ -15,6 +15,7 @@ use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::printable;
 use marvin_base::settings::{Settings, table};
+use marvin_base::truncate;
 use marvin_model::choose;
 use std::fs::File;
 use std::time::Duration;
@@ -54,6 +55,8 @@ const DESKTOP: [(&str, &[&str]); 3] = [
             "--dest=org.freedesktop.Notifications",
             "--object-path=/org/freedesktop/Notifications",
             "--method=org.freedesktop.Notifications.Notify",
+            // The last value would be taken for an option.
+            "--",
             "Marvin",
             "0",
             "",
@@ -262,7 +265,9 @@ impl Deliverer {
         match child::run(shown, &CancellationToken::new()).await {
             Ok(outcome) if matches!(outcome.ending, Ending::Exited(0)) => Attempt::Done,
             // No one is logged in, or no program shows notifications: waiting does not help.
-            Ok(outcome) => Attempt::failed(format!("{name}: {}", outcome.stderr.text().trim()), false),
+            Ok(outcome) => {
+                Attempt::failed(format!("{name}: {}", truncate::line(&outcome.stderr.text(), 300)), false)
+            }
             Err(error) => Attempt::failed(format!("{name} cannot be started: {error}"), false),
         }
     }
@@ -366,4 +371,19 @@ pub(super) fn texts(ring: &Ring) -> (String, String) {
 pub fn ring_line(ring: &Ring) -> String {
     let (title, text) = texts(ring);
     format!("{title}: {}", text.replace('\n', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DESKTOP;
+
+    /// Regression: gdbus took the time -1 for an option and showed its usage.
+    #[test]
+    fn no_value_of_a_notification_is_taken_for_an_option() {
+        for (name, words) in DESKTOP.iter().filter(|(name, _)| *name != "osascript") {
+            let options = words.iter().position(|word| *word == "--").unwrap();
+            let values = words.iter().position(|word| word.contains("TITLE")).unwrap();
+            assert!(options < values, "{name}");
+        }
+    }
 }
