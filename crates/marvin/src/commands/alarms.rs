@@ -132,7 +132,12 @@ pub(crate) fn run(command: AlarmsCommand) -> Result<Exit, Failure> {
         AlarmsCommand::Run => {
             // A session of its own: it survives the terminal that it was started from.
             rustix::process::setsid().ok();
-            runtime()?.block_on(run_scheduler(&context.layout, &context.settings, &context.environment))?;
+            // A file that cannot be read leaves the settings of the beginning.
+            let settings = || {
+                let now = project::context(None, false, Vec::new()).map(|now| now.settings);
+                now.unwrap_or_else(|_| context.settings.clone())
+            };
+            runtime()?.block_on(run_scheduler(&context.layout, &settings, &context.environment))?;
             Ok(Exit::Success)
         }
     }

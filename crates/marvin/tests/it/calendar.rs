@@ -293,6 +293,22 @@ fn an_alarm_rings_after_the_program_ended() {
 }
 
 #[test]
+fn a_running_scheduler_follows_changed_settings() {
+    let world = World::new();
+    let (path, _) = desktop(&world);
+    at_desktop(&world, &path, &["alarms", "set", "1h", "later", "--label", "late"]).run().exits(0).quiet();
+    let lock = world.home().join(".local/state/marvin/alarms/scheduler.lock");
+    until("the scheduler runs", || {
+        fs::File::options().write(true).open(&lock).is_ok_and(|lock| lock.try_lock().is_err())
+    });
+    let config = "[notify]\nurl = \"http://127.0.0.1:9\"\n[alarms]\ntopic = \"my-phone\"\n";
+    put(&world.home().join(".config/marvin/config.toml"), config);
+    at_desktop(&world, &path, &["alarms", "set", "1s", "now"]).run().exits(0).quiet();
+    // Nothing listens there: it is tried again later. The process ends with the directory of this test.
+    until("it was tried", || json_file(&alarms(&world))["rings"][0]["ntfy"]["next"].is_string());
+}
+
+#[test]
 fn a_killed_scheduler_loses_no_alarm_and_rings_none_twice() {
     const ALARMS: usize = 12;
     let world = World::new();

@@ -18,6 +18,7 @@ use marvin_base::wake::Waker;
 use marvin_model::choose;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -97,17 +98,18 @@ fn start_process(deliverer: &Deliverer, program: &Path) -> Result<(), AlarmError
     Ok(())
 }
 
-/// Rings and delivers until nothing waits. Ends at once when another process does it.
+/// Rings and delivers until nothing waits. Ends at once when another process does it. `settings` gives those of the moment:
+/// the process outlives many changes of them.
 ///
 /// # Errors
 /// When the state cannot be read or written.
 pub async fn run_scheduler(
     layout: &Layout,
-    settings: &Settings,
+    settings: &dyn Fn() -> Arc<Settings>,
     environment: &Environment,
 ) -> Result<(), AlarmError> {
     loop {
-        let deliverer = Deliverer::new(layout, settings, environment);
+        let deliverer = Deliverer::new(layout, &settings(), environment);
         let Some(lock) = deliverer.store().try_lock(SCHEDULER_LOCK)? else { return Ok(()) };
         deliver_until_idle(layout, settings, environment).await?;
         drop(lock);
@@ -121,13 +123,13 @@ pub async fn run_scheduler(
 /// Rings and delivers until nothing waits. The lock is held.
 async fn deliver_until_idle(
     layout: &Layout,
-    settings: &Settings,
+    settings: &dyn Fn() -> Arc<Settings>,
     environment: &Environment,
 ) -> Result<(), AlarmError> {
     loop {
         // Before the state is read, so that no change is missed.
         let waker = Waker::new(&watched(layout));
-        let deliverer = Deliverer::new(layout, settings, environment);
+        let deliverer = Deliverer::new(layout, &settings(), environment);
         let now = Moment::now();
         let Some(next) = deliverer.pass(&now).await?.next else { return Ok(()) };
         let longest = now.timestamp.saturating_add(MAX_WAIT).unwrap_or(Timestamp::MAX);
