@@ -25,6 +25,8 @@ pub enum CalendarError {
     Rule { rule: String, reason: String },
     #[error("cannot add the event: it ends before it starts")]
     EndsEarly,
+    #[error("cannot add the event: of its start and its end one is a day and the other a time")]
+    MixedTimes,
     #[error("cannot add the event: it has no title")]
     NoTitle,
     #[error("cannot remove an event without its uid or a part of its title")]
@@ -45,6 +47,7 @@ impl CalendarError {
             CalendarError::Time { .. }
                 | CalendarError::Rule { .. }
                 | CalendarError::EndsEarly
+                | CalendarError::MixedTimes
                 | CalendarError::NoTitle
                 | CalendarError::Nothing
         )

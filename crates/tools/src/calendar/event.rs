@@ -297,12 +297,18 @@ impl Draft {
         let start = EventTime::parse(start, local)?;
         let end = match (end.trim(), &start) {
             ("", EventTime::Day(_)) => usual_end(&start),
-            ("", start) => start.with_civil(start.civil().saturating_add(1.hour())),
+            ("", start) => {
+                let after = |hours: i64| start.with_civil(start.civil().saturating_add(hours.hours()));
+                // A start in the hour that the clocks skip is an hour later.
+                let is_skipped = after(1).instant(local) <= start.instant(local);
+                after(if is_skipped { 2 } else { 1 })
+            }
             (end, _) => match (EventTime::parse(end, local)?, &start) {
                 (EventTime::Day(last), EventTime::Day(first)) if last >= *first => {
                     EventTime::Day(last.tomorrow().unwrap_or(last))
                 }
-                (EventTime::Day(_), _) | (_, EventTime::Day(_)) => return Err(CalendarError::EndsEarly),
+                (EventTime::Day(_), EventTime::Day(_)) => return Err(CalendarError::EndsEarly),
+                (EventTime::Day(_), _) | (_, EventTime::Day(_)) => return Err(CalendarError::MixedTimes),
                 (end, _) => end,
             },
         };
@@ -425,14 +431,14 @@ mod tests {
             Draft::new("x", start, end, &berlin()).map(|draft| draft.end.to_line("E").value)
         };
         assert_eq!(end("2026-11-20T15:00", "").unwrap(), "20261120T160000");
+        assert_eq!(end("2027-03-28T02:30", "").unwrap(), "20270328T043000", "the clocks skip its start");
         assert_eq!(end("2026-11-20", "").unwrap(), "20261121");
         assert_eq!(end("2026-11-20", "2026-11-22").unwrap(), "20261123", "the last day is given");
-        for (start, last) in [
-            ("2026-11-20T15:00", "2026-11-20T14:00"),
-            ("2026-11-20", "2026-11-19"),
-            ("2026-11-20", "2026-11-20T14:00"),
-        ] {
+        for (start, last) in [("2026-11-20T15:00", "2026-11-20T14:00"), ("2026-11-20", "2026-11-19")] {
             assert!(matches!(end(start, last), Err(CalendarError::EndsEarly)), "{start} {last}");
+        }
+        for (start, last) in [("2026-11-20", "2026-11-20T14:00"), ("2026-11-20T15:00", "2026-11-20")] {
+            assert!(matches!(end(start, last), Err(CalendarError::MixedTimes)), "{start} {last}");
         }
         assert!(matches!(Draft::new("  ", "2026-11-20", "", &berlin()), Err(CalendarError::NoTitle)));
     }

@@ -98,24 +98,24 @@ impl EventTime {
     /// When it is neither.
     pub fn parse(text: &str, local: &TimeZone) -> Result<EventTime, CalendarError> {
         let trimmed = text.trim();
-        let wrong = |reason: String| CalendarError::Time { text: trimmed.to_string(), reason };
+        let wrong = |error: jiff::Error| CalendarError::Time {
+            text: trimmed.to_string(),
+            reason: format!(
+                "{error}; write `2026-11-20`, `2026-11-20T15:00` or `2026-11-20T15:00[Europe/Berlin]`"
+            ),
+        };
         if trimmed.len() <= 10 && !trimmed.contains(':') {
-            return trimmed
-                .parse()
-                .map(EventTime::Day)
-                .map_err(|error: jiff::Error| wrong(error.to_string()));
+            return trimmed.parse().map(EventTime::Day).map_err(wrong);
         }
-        if let Ok(zoned) = trimmed.parse::<Zoned>() {
+        // A zone that does not exist must not become the reader's own.
+        if trimmed.contains('[') {
+            let zoned: Zoned = trimmed.parse().map_err(wrong)?;
             return Ok(EventTime::InZone(zoned.datetime(), zoned.time_zone().clone()));
         }
         if let Ok(moment) = trimmed.parse::<Timestamp>() {
             return Ok(EventTime::InZone(TimeZone::UTC.to_datetime(moment), TimeZone::UTC));
         }
-        let civil: DateTime = trimmed.parse().map_err(|error: jiff::Error| {
-            wrong(format!(
-                "{error}; write `2026-11-20`, `2026-11-20T15:00` or `2026-11-20T15:00[Europe/Berlin]`"
-            ))
-        })?;
+        let civil: DateTime = trimmed.parse().map_err(wrong)?;
         Ok(EventTime::InZone(civil, local.clone()))
     }
 
@@ -192,7 +192,9 @@ mod tests {
                 time.instant(&berlin())
             );
         }
-        for text in ["", "tomorrow", "15:00", "2026-13-01", "2026-11-20T25:00", "2026-02-30"] {
+        let wrong = ["", "tomorrow", "15:00", "2026-13-01", "2026-11-20T25:00", "2026-02-30"];
+        let wrong_zones = ["2026-11-20T15:00[Mars/Olympus]", "2026-11-20T15:00-05:00[Europe/Berlin]"];
+        for text in wrong.into_iter().chain(wrong_zones) {
             let error = EventTime::parse(text, &berlin()).unwrap_err();
             assert!(error.is_usage(), "{text}: {error}");
         }
