@@ -6,7 +6,9 @@
 
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
-use crate::service::{Failure, Findings, Listing, Request, ServiceTool, needs, store, words};
+use crate::service::{
+    Failure, Findings, Listing, Request, ServiceTool, needs, spotify_client_advice, store, words,
+};
 use crate::tool::Tool;
 use crate::web::secrets::base64;
 use async_trait::async_trait;
@@ -70,10 +72,8 @@ fn file(context: &ToolContext) -> PathBuf {
 fn client(context: &ToolContext) -> Result<&str, ToolError> {
     context.settings.given(&table::SPOTIFY_CLIENT).ok_or_else(|| {
         ToolError::Failed(format!(
-            "cannot ask Spotify: no client id is set\n  hint: tell the person: create an application at \
-             https://developer.spotify.com/dashboard with the redirect URI {}, and set {} in config.toml",
-            context.settings.text(&table::SPOTIFY_REDIRECT),
-            table::SPOTIFY_CLIENT.key
+            "cannot ask Spotify: no client id is set\n  hint: tell the person: {}",
+            spotify_client_advice(&context.settings)
         ))
     })
 }

@@ -2,9 +2,10 @@
 
 use super::error::{Failure, ServiceError};
 use super::request::Request;
-use super::table::{ROWS, ServiceRow};
+use super::table::{ROWS, ServiceRow, spotify_client_advice};
 use crate::context::ToolContext;
 use marvin_base::settings::table;
+use marvin_gate::network::Service;
 use serde::Serialize;
 
 /// A service as `marvin tools check` shows it.
@@ -42,7 +43,7 @@ pub enum ServiceState {
     Answers,
     /// It was asked and did not answer as it should.
     Fails,
-    /// A key is missing or the base URL is wrong.
+    /// A key or a client id is missing, or the base URL is wrong.
     Unusable,
 }
 
@@ -83,6 +84,11 @@ async fn check_service(row: &'static ServiceRow, context: &ToolContext, live: bo
         Ok(request) => request,
         Err(error) => return failed(error),
     };
+    let is_spotify = matches!(row.service, Service::Spotify | Service::SpotifyAccounts);
+    if is_spotify && context.settings.given(&table::SPOTIFY_CLIENT).is_none() {
+        let reason = format!("no client id is set; {}", spotify_client_advice(&context.settings));
+        return status(ServiceState::Unusable, reason);
+    }
     if !live || row.probe.is_empty() {
         return status(ServiceState::Configured, String::new());
     }

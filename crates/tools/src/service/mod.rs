@@ -21,6 +21,7 @@ pub(crate) use cache::Cache;
 pub(crate) use error::{Failure, Hint, ServiceError};
 pub(crate) use request::{Reply, Request};
 pub use table::key_files;
+pub(crate) use table::spotify_client_advice;
 pub(crate) use text::{Listing, clean, clean_value, mark, plain, title};
 
 use crate::context::ToolContext;

@@ -13,8 +13,8 @@ use crate::result::ToolError;
 use crate::web::get::{self, Body, FetchRequest, Page};
 use crate::web::secrets::may_carry_secrets;
 use marvin_base::settings::{Origin, table};
-use marvin_gate::Intent;
 use marvin_gate::network::{Destination, Service};
+use marvin_gate::{Intent, RefusalKind};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName};
 use serde::Serialize;
@@ -316,15 +316,21 @@ impl Request {
         };
         get::page(wanted, context).await.map_err(|error| match error {
             _ if context.cancel.is_cancelled() => self.failed(Failure::Cancelled, ""),
+            // The gate resolves names. A failure is a matter of the network, not of a rule.
+            ToolError::Refused(refusal) if refusal.kind == RefusalKind::Unresolved => {
+                self.unreachable(refusal.reason)
+            }
             ToolError::Refused(refusal) => self.failed(Failure::Gate(refusal.reason), refusal.how_to_fix),
-            other => self.failed(
-                Failure::Unreachable(other.to_string()),
-                Hint {
-                    caller: "try later, or work without it".into(),
-                    person: format!("check the network and {}", self.row.service.setting().key),
-                },
-            ),
+            other => self.unreachable(other.to_string()),
         })
+    }
+
+    fn unreachable(&self, reason: String) -> ServiceError {
+        let hint = Hint {
+            caller: "try later, or work without it".into(),
+            person: format!("check the network and {}", self.row.service.setting().key),
+        };
+        self.failed(Failure::Unreachable(reason), hint)
     }
 
     fn limited(&self, pause: Duration) -> ServiceError {

@@ -126,6 +126,15 @@ pub(crate) static ROWS: [ServiceRow; 23] = [
     row(Service::Translation, "MyMemory", "translation", 500, 30 * DAY, "get?q=tree&langpair=en|de", None),
 ];
 
+/// How a person gets a client id of Spotify.
+pub(crate) fn spotify_client_advice(settings: &Settings) -> String {
+    format!(
+        "create an application at https://developer.spotify.com/dashboard with the redirect URI {}, and set {} in config.toml",
+        settings.text(&table::SPOTIFY_REDIRECT),
+        table::SPOTIFY_CLIENT.key
+    )
+}
+
 /// The row of a service that tools ask through this layer.
 pub(crate) fn find(service: Service) -> Option<&'static ServiceRow> {
     ROWS.iter().find(|row| row.service == service)

@@ -5,6 +5,7 @@ use super::{KEY, at, never, sign_in};
 use crate::support::Fixture;
 use async_trait::async_trait;
 use marvin_gate::Decision;
+use marvin_tools::service::check::ServiceState;
 use marvin_tools::{ApprovalAnswer, Approver, Question};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -97,6 +98,25 @@ async fn a_check_speaks_to_the_person() {
         "{}",
         refused.reason
     );
+}
+
+#[tokio::test]
+async fn a_check_names_what_is_missing() {
+    let server = Server::start(|_, _| never()).await;
+    let variables = [("MARVIN_OPEN_METEO_URL", "https://weather.invalid"), ("MARVIN_SERVICES_RETRIES", "0")];
+    let fixture = at(&server.url(""), &variables);
+    let all = marvin_tools::service::check::check(&fixture.context, true).await;
+    let status = |name: &str| all.iter().find(|status| status.service == name).unwrap();
+    let (weather, spotify) = (status("Open-Meteo"), status("Spotify"));
+    assert_eq!(weather.state, ServiceState::Fails);
+    assert!(weather.reason.contains("weather.invalid cannot be resolved"), "{}", weather.reason);
+    assert!(
+        weather.reason.ends_with("; check the network and services.open_meteo.url"),
+        "{}",
+        weather.reason
+    );
+    assert_eq!(spotify.state, ServiceState::Unusable);
+    assert!(spotify.reason.ends_with("set services.spotify.client_id in config.toml"), "{}", spotify.reason);
 }
 
 #[tokio::test]
