@@ -179,8 +179,9 @@ pub(super) fn parse(
     if front.len() > MAX_FRONT_MATTER_BYTES {
         return Err(too_long("its front matter", format!("{MAX_FRONT_MATTER_BYTES} bytes")));
     }
+    // A comment in place of the first `---`, so that an error names the line of the file.
     let front: FrontMatter = serde_saphyr::from_str_with_options(
-        front,
+        &format!("#\n{front}"),
         serde_saphyr::options! { strict_booleans: true, with_snippet: false },
     )
     .map_err(|error| SkillError::Yaml(marvin_base::truncate::line(&error.to_string(), 200)))?;
@@ -291,6 +292,12 @@ mod tests {
         assert_eq!(skill.description, "Two lines\\u{200b}.");
         assert_eq!(skill.facts.tools, ["read_file", "run_command"]);
         assert_eq!(&*skill.text, "# Do it\r\n---\r\nmore");
+    }
+
+    #[test]
+    fn an_error_names_the_line_of_the_file() {
+        let error = read("---\nname: a-b\ndescription: [x\n---\nbody").unwrap_err();
+        assert!(error.to_string().contains("at line 3"), "{error}");
     }
 
     #[test]
