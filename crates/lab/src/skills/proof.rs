@@ -19,6 +19,8 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 const TEST_TIMEOUT_S: u64 = 300;
+/// Bytes of the output of failed tests that are told.
+const MAX_FAILURE_BYTES: usize = 2_000;
 /// A skill is smaller than this as a whole.
 const MAX_COPIED_BYTES: u64 = 64 * 1024 * 1024;
 /// The directory of a skill's tests.
@@ -166,9 +168,9 @@ async fn run(
         return Err(LabError::Interrupted);
     }
     let Some(output) = verdict.output else { return stopped(verdict.finding.unwrap_or_default()) };
-    let tail = || truncate::line(output.text.trim(), 400);
     let failure = match (&output.error, output.data.passed) {
-        (Some(why), _) => Some(format!("{why}: {}", tail())),
+        // The text begins with the line and why it failed; what an assertion says is at its end.
+        (Some(_), _) => Some(truncate::middle(output.text.trim(), MAX_FAILURE_BYTES)),
         (None, None | Some(0)) => Some("it does not say that at least one test passed".to_string()),
         (None, Some(_)) => verdict.finding,
     };
