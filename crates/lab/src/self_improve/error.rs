@@ -23,6 +23,12 @@ pub enum ImproveError {
     )]
     NotClean(String),
     #[error(
+        "cannot begin: {0} is not the root of a git checkout\n  hint: start in its root, or make one with `git init` and a first commit"
+    )]
+    NoRepository(String),
+    #[error("cannot begin: the provider {name} cannot be used: {reason}")]
+    Provider { name: String, reason: String },
+    #[error(
         "cannot begin: the repository has no commit\n  hint: commit the project first; sessions begin with the last commit"
     )]
     NoCommit,
@@ -70,8 +76,9 @@ impl ImproveError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            ImproveError::Plan(_) | ImproveError::NotARun(_) => Exit::Usage,
+            ImproveError::Plan(_) | ImproveError::NotARun(_) | ImproveError::Provider { .. } => Exit::Usage,
             ImproveError::NotClean(_)
+            | ImproveError::NoRepository(_)
             | ImproveError::NoCommit
             | ImproveError::Recovery(_)
             | ImproveError::Evaluation(_) => Exit::Blocked,

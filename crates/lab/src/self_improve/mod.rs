@@ -44,6 +44,7 @@ use marvin_base::clock;
 use marvin_base::run::RunDirectory;
 use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
 use marvin_flow::engine::Lock;
+use marvin_model::choose;
 use marvin_tools::git::integrate;
 use run_context::{Batch, RunContext, cost_ledger};
 use std::path::{Path, PathBuf};
@@ -91,6 +92,10 @@ pub async fn start(
     plan.check()?;
     let project = Arc::new(project);
     let context = project.tool_context(CancellationToken::new(), None);
+    if project.workspace.as_ref().is_none_or(|workspace| !workspace.root().join(".git").exists()) {
+        return Err(ImproveError::NoRepository(project.directory.display().to_string()));
+    }
+    check_providers(&plan, &project)?;
     if !integrate::has_commit(&context).await? {
         return Err(ImproveError::NoCommit);
     }
@@ -109,6 +114,19 @@ pub async fn start(
     journal.append(Entry::Planned { plan: Box::new(plan.clone()) })?;
     progress.say(&format!("run {}", run.path().display()));
     drive(Run { project, run, journal, plan }, signal, progress).await
+}
+
+/// Refuses a run whose sessions could not ask their provider: no attempt would help.
+fn check_providers(plan: &Plan, project: &ProjectContext) -> Result<(), ImproveError> {
+    let all = choose::survey(&project.settings, &project.layout, &project.environment);
+    // A server that needs no key may be on another machine, which is not asked here.
+    let is_missing =
+        |name: &&str| all.iter().find(|row| row.provider == **name && !row.ready && row.through.is_empty());
+    let mut names = (1..=plan.sessions).map(|index| plan.provider(index));
+    match names.find_map(|name| is_missing(&name)) {
+        Some(row) => Err(ImproveError::Provider { name: row.provider.to_string(), reason: row.hint.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// Resumes a run that was stopped or killed.
@@ -223,11 +241,15 @@ async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Resul
         (Ok(()), _) => RunStatus::NotVerified,
     };
     save(&shared.run, &shared.project, &shared.plan, status, Some(&outcome.report))?;
-    result?;
-    if outcome.report.stop_reason.is_none() {
+    // A checkout that cannot be evaluated left nothing that resuming could use.
+    let is_over = match &result {
+        Ok(()) => outcome.report.stop_reason.is_none(),
+        Err(error) => matches!(error, ImproveError::Evaluation(_)),
+    };
+    if is_over {
         remove_worktrees(&shared).await;
     }
-    Ok(outcome)
+    result.map(|()| outcome)
 }
 
 fn save(

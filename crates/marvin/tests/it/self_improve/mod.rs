@@ -206,7 +206,8 @@ fn what_cannot_be_begun_is_refused() {
         return;
     }
     let none = improve(&world, &[], &[]);
-    assert!(none.code == Some(1) && none.whole().contains("no git repository"), "{}", none.whole());
+    let text = none.exits(4).whole();
+    assert!(text.contains("is not the root of a git checkout"), "{text}");
     marvin_testing::git(&world.project(), &["init", "--quiet"]);
     let empty = improve(&world, &[], &[]).exits(4);
     assert!(empty.whole().contains("the repository has no commit"), "{}", empty.whole());
@@ -222,6 +223,11 @@ fn what_cannot_be_begun_is_refused() {
         let ended = world.marvin(all).run();
         assert!(ended.code == Some(code) && ended.whole().contains(why), "{words:?}: {}", ended.whole());
     }
+    let trees = marvin_testing::git(&world.project(), &["worktree", "list"]);
+    assert_eq!(trees.lines().count(), 1, "a checkout that cannot be evaluated leaves none: {trees}");
+    let mixed = world.marvin(["self-improve", "--goal", "Fix the sum", "--llm", "mixed"]);
+    let mixed = mixed.env("CLAUDE_CODE_CLI", "/no/claude").env("CODEX_CLI", "/no/codex").run().exits(2);
+    assert!(mixed.whole().contains("the provider claude cannot be used: `/no/claude`"), "{}", mixed.whole());
     let vague = world.marvin(["self-improve", "--goal", "fix it", "--evaluate", EVALUATE]).run().exits(4);
     assert!(vague.text().contains("question: Which behaviour"), "{}", vague.text());
     world.write("src/new.sh", "echo\n");
