@@ -54,7 +54,7 @@ use suite_evaluation::SuiteEvaluator;
 use tokio_util::sync::CancellationToken;
 
 /// A file in `.marvin` that stops all self-improve runs of a project.
-const STOP_FILE: &str = "stop-self-improve";
+pub const STOP_FILE: &str = "stop-self-improve";
 const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// The end of a run.

@@ -69,12 +69,14 @@ pub struct BatchReport {
 }
 
 impl BatchReport {
-    fn new(index: u32, batch: &BatchHistory, run: &Path) -> BatchReport {
+    fn new(index: u32, batch: &BatchHistory, plan: &Plan, run: &Path) -> BatchReport {
         let unfinished = batch.open.iter().map(|(id, open)| {
             // The attempt that was stopped has no report, and its calls were made all the same.
             let calls = count_session_calls(&session_state(run, id));
+            let number = id.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
             SessionReport {
                 session_id: id.clone(),
+                provider: number.map(|number| plan.provider(number).to_string()).unwrap_or_default(),
                 model_calls: calls.model_calls,
                 tool_calls: calls.tool_calls,
                 verification_reason: "it has not ended".into(),
@@ -119,9 +121,10 @@ impl BatchReport {
 
 impl Report {
     pub(super) fn new(history: &History, run: &Path) -> Report {
-        let batches: Vec<BatchReport> =
-            history.batches.iter().map(|(index, batch)| BatchReport::new(*index, batch, run)).collect();
         let mut settings = history.plan.clone().unwrap_or_default();
+        let batches = history.batches.iter();
+        let batches: Vec<BatchReport> =
+            batches.map(|(index, batch)| BatchReport::new(*index, batch, &settings, run)).collect();
         let input = InputReference { kind: settings.input.kind, reference: settings.input.reference.clone() };
         settings.input.content.clear();
         Report {

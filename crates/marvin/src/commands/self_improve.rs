@@ -11,7 +11,8 @@ use marvin_base::Exit;
 use marvin_base::settings::table;
 use marvin_flow::engine;
 use marvin_lab::self_improve::{
-    self, EvaluationMethod, ImproveError, Input, MIXED, Outcome, Plan, Progress, Report, StopReason,
+    self, EvaluationMethod, ImproveError, Input, MIXED, Outcome, Plan, Progress, Report, STOP_FILE,
+    StopReason,
 };
 use marvin_model::choose;
 use serde::Serialize;
@@ -192,7 +193,12 @@ fn summary(outcome: &Outcome) -> String {
                 "the budget is spent\n  hint: marvin resume-run --run-path {run} --max-cost USD\n"
             ));
         }
-        Some(_) => text.push_str(&format!("resume with: marvin resume-run --run-path {run}\n")),
+        Some(StopReason::StopFile) => text.push_str(&format!(
+            "stopped by the file .marvin/{STOP_FILE}\n  hint: delete it, then marvin resume-run --run-path {run}\n"
+        )),
+        Some(StopReason::Signal) => {
+            text.push_str(&format!("stopped\n  hint: marvin resume-run --run-path {run}\n"));
+        }
         None => {}
     }
     text.trim_end().to_string()

@@ -484,6 +484,9 @@ fn nothing_begins_while_the_stop_file_exists() {
     let report = ended.exits(130).json();
     assert_eq!((&report["stop_reason"], &report["energy"]["actual"]), (&json!("stop_file"), &json!(0)));
     assert!(world.read("src/sum.sh").contains('-'), "nothing was changed");
+    let run = report["run_root"].as_str().unwrap();
+    let again = world.marvin(["resume-run", "--run-path", run]).run().exits(130);
+    assert!(again.text().contains("stopped by the file .marvin/stop-self-improve"), "{}", again.text());
 }
 
 #[test]
