@@ -284,6 +284,10 @@ impl Chat {
                 state.project.skills = SkillRegistry::new(&layout);
                 state.project.layout = layout;
                 state.project.workspace = Some(Arc::new(workspace));
+                // The person agreed that agents read and write there.
+                state.project.coding = true;
+                drop(state);
+                self.tell_status();
             }
             Err(error) => {
                 drop(state);
