@@ -6,8 +6,8 @@ pub enum BlenderError {
     #[error("cannot use the address `{0}` of `blender.address`: it is not a port of this machine")]
     Address(String),
     #[error(
-        "cannot reach Blender at {address}: {reason}\n  hint: tell the person to open Blender and to switch its add-on Marvin \
-         on; `marvin blender install` writes it"
+        "cannot reach Blender at {address}: {reason}\n  hint: open Blender and switch its add-on Marvin on; `marvin blender \
+         install` writes it"
     )]
     Unreachable { address: String, reason: String },
     #[error("cannot wait any longer for Blender: no answer within {0} s")]
