@@ -314,6 +314,10 @@ impl App {
                 self.flash = Some("undone: the last prompt is back in the input".into());
                 return vec![Effect::Look("messages")];
             }
+            Reply::Speech(text) => {
+                self.editor.insert(&text);
+                self.flash = Some("the recording is in the input: change it, or send it".into());
+            }
             Reply::Returned(text) => self.take_back(&text),
             Reply::Panel("help", _) => self.panel = Some(Panel::help()),
             Reply::Panel(name, _) => return vec![Effect::Look(name)],

@@ -237,6 +237,7 @@ export class Chat {
     else if (reply === "panel" && data[0] === "help") show(this.now, await help());
     else if (reply === "panel") this.say(data[1]);
     else if (reply === "input") this.box.value = data;
+    else if (reply === "speech") this.box.value += data;
     else if (reply === "returned") this.takeBack(data);
     else if (reply === "voice") this.say("Speech is recorded in the terminal only.");
     else if (reply === "quit") this.say("Close this page to leave; Ctrl+C ends the server.");

@@ -118,6 +118,12 @@ fn find_recorder(project: &ProjectContext) -> Result<(String, PathBuf, Vec<Strin
     let split = |words: &str| words.split_whitespace().map(str::to_string).collect::<Vec<_>>();
     let own = split(project.settings.text(&table::VOICE_RECORDER));
     if let Some((name, words)) = own.split_first() {
+        if !words.iter().any(|word| word.contains("FILE")) {
+            return Err(VoiceError::Recorder(format!(
+                "the recorder `{name}` does not know where to write\n  hint: put FILE into {}, in place of the path",
+                table::VOICE_RECORDER.key
+            )));
+        }
         let missing = || VoiceError::Recorder(format!("the recorder `{name}` is not installed"));
         let program = choose::find_program(name, &project.environment).ok_or_else(missing)?;
         return Ok((name.clone(), program, words.to_vec()));

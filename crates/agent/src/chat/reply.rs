@@ -27,6 +27,8 @@ pub enum Reply {
     Panel(&'static str, String),
     /// Text for the input, to be edited and sent again.
     Input(String),
+    /// The text of a recording, for the input.
+    Speech(String),
     /// The answer was interrupted; this prompt waited and is for the input.
     Returned(String),
     /// Speech: record this many seconds.

@@ -166,6 +166,27 @@ async fn a_command_waits_for_the_person() {
 }
 
 #[tokio::test]
+async fn a_working_directory_comes_with_the_tools_for_its_files() {
+    let world = World::new(&[]);
+    let project = world.path().join("project");
+    let call = |name: &str, arguments: Value| json!({"reply": {"tool_calls": [{"name": name, "arguments": arguments}]}});
+    world.script(&[
+        call("set_working_dir", json!({"path": project.display().to_string()})),
+        say("from the next message on"),
+        call("create_file", json!({"path": "a.txt", "content": "a"})),
+        say("done"),
+    ]);
+    let chat = world.chat(false, &[]).await;
+    chat.send("work in my project").unwrap();
+    wait(&chat, |chat| !chat.approvals().is_empty()).await;
+    chat.answer(&chat.approvals()[0].id, &Answer::Yes).unwrap();
+    idle(&chat).await;
+    chat.send("write a file").unwrap();
+    idle(&chat).await;
+    assert_eq!(std::fs::read_to_string(project.join("a.txt")).unwrap(), "a");
+}
+
+#[tokio::test]
 async fn an_interrupted_turn_is_offered_once() {
     let world = World::new(&[
         json!({"when": {"contains": "look"}, "reply": {"tool_calls": [{"name": "write_note", "arguments": {"title": "n", "content": "once"}}]}}),
@@ -414,7 +435,7 @@ async fn voice_is_recorded_until_it_is_said_again() {
     let is_recorded = |chat: &Chat| chat.state().recording.as_ref().is_some_and(Recording::has_sound);
     wait(&chat, is_recorded).await;
     // The text is for the input; nothing was sent.
-    assert_eq!(chat.command("!voice").await, Some(Reply::Input("remind me to water the plants".into())));
+    assert_eq!(chat.command("!voice").await, Some(Reply::Speech("remind me to water the plants".into())));
     assert!(chat.messages().is_empty());
     let request = server.join().unwrap();
     let at = request.windows(4).position(|four| four == b"RIFF").unwrap();
@@ -462,6 +483,7 @@ async fn voice_says_what_is_missing_and_takes_a_program() {
     assert_eq!(program.listen(5).await.unwrap(), "sound");
     for (settings, expected) in [
         (vec![("voice.recorder", copies.as_str())], "GROQ_API_KEY"),
+        (vec![("voice.recorder", "true"), ("voice.program", "cat FILE")], "put FILE into voice.recorder"),
         (
             vec![("voice.recorder", "no-such-recorder FILE"), ("voice.program", "cat FILE")],
             "is not installed",

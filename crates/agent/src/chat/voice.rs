@@ -16,7 +16,7 @@ impl Chat {
         let running = self.state().recording.take();
         match running {
             Some(recording) => match recording.finish().await {
-                Ok(text) => Reply::Input(text),
+                Ok(text) => Reply::Speech(text),
                 Err(error) => Reply::Wrong(error.to_string()),
             },
             None => match Recording::begin(&self.project()) {

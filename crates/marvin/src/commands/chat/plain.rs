@@ -232,6 +232,10 @@ impl PlainFrontEnd {
                     output::talk("undone: the last prompt is back in the input");
                     begin = text;
                 }
+                Some(Reply::Speech(text)) => {
+                    output::talk("the recording is in the input: change it, or send it");
+                    begin = text;
+                }
                 Some(Reply::Returned(text)) => {
                     output::talk("interrupted: the prompt that waited is back in the input");
                     begin = text;
