@@ -122,6 +122,9 @@ impl Subscriptions {
             write_json(&self.seen_path(), &positions)?;
         }
         let label = marvin_base::truncate::line(label.trim(), 100);
+        // Following a topic again does not take its name away.
+        let known = all.get(&topic).map(|known| known.label.clone());
+        let label = if label.is_empty() { known.unwrap_or_default() } else { label };
         all.insert(topic, Subscription { label, url: url.to_string() });
         write_json(&self.path, &all)
     }
@@ -211,6 +214,8 @@ mod tests {
         assert!(!all.note("one", &message("old", 900)).unwrap(), "from before the subscription");
         assert_eq!(all.positions().unwrap()["one"].since(), "a");
         all.subscribe("one", "Other", "https://ntfy.sh/one", 5000).unwrap();
+        all.subscribe("one", "", "https://ntfy.sh/one", 6000).unwrap();
+        assert_eq!(all.read().unwrap()["one"].label, "Other", "following it again keeps its name");
         assert_eq!(all.positions().unwrap()["one"].since(), "a", "a new label changes nothing else");
         assert!(all.subscribe("no/slash", "", "", 0).unwrap_err().is_usage());
         assert!(all.unsubscribe("two").unwrap_err().to_string().ends_with("Subscriptions: one"));
