@@ -166,8 +166,9 @@ impl TestEvaluator {
             has_oracles: false,
             baseline: Some(&self.tree),
         };
-        if let Some(line) = verified_line(&self.input, &check, &context) {
-            match decide_command(&line, &context.gate()).await {
+        let line = verified_line(&self.input, &check, &context);
+        if let Some(line) = &line {
+            match decide_command(line, &context.gate()).await {
                 Ok(command) => context.permit = command.into(),
                 Err(verdict) => {
                     return failed(format!(
@@ -189,7 +190,10 @@ impl TestEvaluator {
         let not_failed = data.failed.unwrap_or(0) + data.errors.unwrap_or(0);
         let missing = passed + not_failed == 0 && data.runner.is_missing(&output.text);
         let reason = if missing || matches!(data.exit_code, Some(126 | 127)) {
-            return failed("the test runner is not installed".into());
+            return failed(match line {
+                Some(line) => format!("`{line}` needs a program that was not found"),
+                None => "the test runner is not installed".into(),
+            });
         } else {
             output.error.or(verdict.finding)
         };
