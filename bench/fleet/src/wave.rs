@@ -434,7 +434,7 @@ impl<'a> Wave<'a> {
             terminates: None,
         };
         let outputs = Map::from_iter([("exit_code".to_string(), Value::from(i32::from(fails)))]);
-        AttemptReply { end, outputs, artifacts: Vec::new() }
+        AttemptReply { end, outputs, artifacts: Vec::new(), cost: 0 }
     }
 
     fn check(&self) -> anyhow::Result<()> {

@@ -106,7 +106,7 @@ impl Executors {
                                 Event::Finished(step, Box::new(one.attempt(*start).await))
                             }
                             Job::Merge(step, done) => {
-                                Event::Merged(step, Box::new(worktree::merge(&one.project, *done).await))
+                                Event::Merged(step, Box::new(worktree::merge(&one.project, *done, &|| Ok(())).await))
                             }
                         };
                         one.events.send(event).ok();

@@ -57,8 +57,12 @@ pub(super) async fn create(
         .map_err(|error| failed(error.to_string()))
 }
 
-/// Applies the changes of a step to the workspace.
-pub(crate) async fn merge(project: &Arc<ProjectContext>, mut done: AttemptResult) -> AttemptResult {
+/// Applies the changes of a step to the workspace. `mark` is called when they are applied and the worktree still exists.
+pub(crate) async fn merge(
+    project: &Arc<ProjectContext>,
+    done: AttemptResult,
+    mark: &(dyn Fn() -> std::io::Result<()> + Sync),
+) -> AttemptResult {
     // A merge that has begun is completed even if the run is cancelled.
     let never = CancellationToken::new();
     let result = async {
@@ -68,16 +72,20 @@ pub(crate) async fn merge(project: &Arc<ProjectContext>, mut done: AttemptResult
             .map_err(|error| error.to_string())?;
         let context = project.tool_context(never.clone(), None);
         git::apply_whole(&patch, &context).await.map_err(|error| error.to_string())?;
+        mark().map_err(|error| error.to_string())?;
         // Best effort: a leftover worktree is harmless.
         git::remove_worktree(&relative_path(&done.order).display().to_string(), &context).await.ok();
         Ok::<(), String>(())
     };
-    if let Err(why) = result.await {
-        let place = done.order.workspace.display();
-        done.report.status = Status::Blocked;
-        done.report.failure_signature = Some(MERGE_CONFLICT.into());
-        done.report.summary =
-            format!("its changes do not apply to the workspace; they are kept in {place}: {why}");
-    }
+    let Err(why) = result.await else { return done };
+    let place = done.order.workspace.display().to_string();
+    conflict(done, format!("its changes do not apply to the workspace; they are kept in {place}: {why}"))
+}
+
+/// The end of an attempt whose changes cannot be merged.
+pub(crate) fn conflict(mut done: AttemptResult, why: String) -> AttemptResult {
+    done.report.status = Status::Blocked;
+    done.report.failure_signature = Some(MERGE_CONFLICT.into());
+    done.report.summary = why;
     done
 }

@@ -23,14 +23,17 @@ use marvin_base::atomic::WriteError;
 use marvin_base::ledger;
 use marvin_base::run::RunDirectory;
 use marvin_base::run_record::{RunKind, RunRecord};
+use marvin_model::cost::CostLedger;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// The directory of attempts below the project's state directory.
 const DIRECTORY: &str = "attempts";
+/// The file in the directory of an attempt whose changes this machine merged.
+const MERGED_FILE: &str = "merged";
 
 /// An attempt that is to be made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,6 +59,14 @@ pub struct AttemptReply {
     pub outputs: Map<String, Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
+    /// What models cost, in nano-dollars.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cost: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// An attempt for `marvin attempt`, which reads it from stdin.
@@ -70,6 +81,9 @@ pub struct AttemptRequest {
     /// The end of an attempt whose changes are to be merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<AttemptReply>,
+    /// What models may cost, in nano-dollars; none: what the settings of the machine allow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowance: Option<u64>,
 }
 
 impl AttemptRequest {
@@ -113,6 +127,8 @@ struct Maker<'a> {
     step: &'a Step,
     run_id: String,
     cancel: CancellationToken,
+    /// The account of the models, if one is needed.
+    account: OnceLock<Arc<CostLedger>>,
 }
 
 impl<'a> Maker<'a> {
@@ -124,7 +140,7 @@ impl<'a> Maker<'a> {
         cancel: CancellationToken,
     ) -> Result<Self, DriveError> {
         project.layout.prepare_state().map_err(|error| EngineError::Internal(error.to_string()))?;
-        Ok(Maker { project, workflow, step, run_id, cancel })
+        Ok(Maker { project, workflow, step, run_id, cancel, account: OnceLock::new() })
     }
 
     async fn reply(
@@ -147,7 +163,7 @@ impl<'a> Maker<'a> {
         let mut order = place.order(self.step, ticket, inputs);
         order.call_id.clone_from(&attempt.call_id);
         if let Some(reply) = merge {
-            return Ok(self.merge(order, reply).await);
+            return self.merge(order, reply, &directory.path().join(MERGED_FILE)).await;
         }
         let workers = self.workers(&directory)?;
         let Some(worker) = workers.get(&order.worker).cloned() else {
@@ -157,7 +173,7 @@ impl<'a> Maker<'a> {
         if !is_new && let Some(report) = worker.recall(&order) {
             let facts =
                 if worker.gives_facts() { Value::Object(report.outputs.clone()) } else { Value::Null };
-            return Ok(pack(measure_recalled(order, report, facts), self.step, retryable));
+            return self.pack(measure_recalled(order, report, facts), retryable);
         }
         let mut lessons: Vec<String> = attempt.lesson.into_iter().collect();
         if !worker.gives_facts() {
@@ -178,7 +194,16 @@ impl<'a> Maker<'a> {
             writes: attempt.writes,
         };
         let done = self.executors().attempt(start).await;
-        Ok(pack(done, self.step, retryable))
+        self.pack(done, retryable)
+    }
+
+    fn pack(&self, done: AttemptResult, retryable: bool) -> Result<AttemptReply, DriveError> {
+        let end = done.end(self.step, retryable);
+        let cost = match self.account.get() {
+            Some(account) => account.tree().map_err(EngineError::from)?.cost,
+            None => 0,
+        };
+        Ok(AttemptReply { end, outputs: done.report.outputs, artifacts: done.artifacts, cost })
     }
 
     fn executors(&self) -> Executors {
@@ -204,30 +229,43 @@ impl<'a> Maker<'a> {
             let writer = ledger(directory, self.project)?;
             let trace = Trace::resume(writer, Box::new(|_| {}), &before.unwrap_or_default());
             let agents = StepAgents::open(self.project, directory, &trace, &self.cancel)?;
+            self.account.get_or_init(|| agents.cost().clone());
             workers.extend(roles_for(&Arc::new(agents), &self.workflow.metadata));
         }
         Ok(workers)
     }
 
-    /// Merges the changes of an attempt; a worktree that is gone was merged by an earlier delivery.
-    async fn merge(&self, order: Order, reply: AttemptReply) -> AttemptReply {
-        if !order.workspace.exists() {
-            return reply;
+    /// Merges the changes of an attempt, unless an earlier delivery did.
+    ///
+    /// A worktree that is absent says nothing: it may be on another machine. So a merge leaves a file.
+    async fn merge(
+        &self,
+        order: Order,
+        reply: AttemptReply,
+        merged: &std::path::Path,
+    ) -> Result<AttemptReply, DriveError> {
+        if merged.exists() {
+            return Ok(reply);
         }
-        let AttemptReply { mut end, outputs, artifacts } = reply;
+        let AttemptReply { mut end, outputs, artifacts, cost } = reply;
         let report = Report { outputs, ..Report::new(&order, Status::Success, end.attempt.summary.clone()) };
+        let place = order.workspace.clone();
         let done = AttemptResult { order, report, progress: Progress::default(), artifacts, stopped: false };
-        let AttemptResult { report, artifacts, .. } = worktree::merge(self.project, done).await;
+        let AttemptResult { report, artifacts, .. } = if place.exists() {
+            let mark = || std::fs::write(merged, "");
+            worktree::merge(self.project, done, &mark).await
+        } else {
+            let why = format!(
+                "its worktree {} does not exist on this machine: the attempt was made on another one",
+                place.display()
+            );
+            worktree::conflict(done, why)
+        };
         end.attempt.status = report.status;
         end.attempt.summary = report.summary;
         end.attempt.failure_signature = report.failure_signature;
-        AttemptReply { end, outputs: report.outputs, artifacts }
+        Ok(AttemptReply { end, outputs: report.outputs, artifacts, cost })
     }
-}
-
-fn pack(done: AttemptResult, step: &Step, retryable: bool) -> AttemptReply {
-    let end = done.end(step, retryable);
-    AttemptReply { end, outputs: done.report.outputs, artifacts: done.artifacts }
 }
 
 /// Opens the directory of an attempt; also says whether it is new.

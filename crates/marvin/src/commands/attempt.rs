@@ -8,7 +8,9 @@ use crate::runtime::{cancel_on_signal, runtime, start_mcp_servers};
 use crate::{output, project};
 use clap::Args;
 use marvin_base::Exit;
+use marvin_base::settings::table;
 use marvin_flow::remote::attempt::AttemptRequest;
+use marvin_model::price::dollars;
 use std::io::{BufRead, Read};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -38,7 +40,8 @@ pub(crate) fn run(arguments: &AttemptArguments) -> Result<Exit, Failure> {
     let request: AttemptRequest = serde_json::from_str(&line).map_err(|error| {
         Failure::usage(format!("cannot read the order: {error}")).hint("`marvin worker` gives it")
     })?;
-    let mut context = project::context(None, true, Vec::new())?;
+    let allowance = request.allowance.map(|nanos| (table::MAX_COST.key, dollars(nanos).to_string()));
+    let mut context = project::context(None, true, allowance.into_iter().collect())?;
     let reply = runtime()?.block_on(async {
         let cancel = cancel_on_signal();
         if arguments.watch {

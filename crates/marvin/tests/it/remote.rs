@@ -87,7 +87,7 @@ impl Remote<'_> {
         let step = &self.workflow.steps[order.step as usize];
         let workflow = self.workflow.single_step(step);
         let run_id = self.run_id.clone();
-        let request = AttemptRequest { version: VERSION, run_id, workflow, order, merge };
+        let request = AttemptRequest { version: VERSION, run_id, workflow, order, merge, allowance: None };
         let mut command = Command::new(PROGRAM);
         command.args(["attempt", "--watch"]).current_dir(self.world.project());
         self.world.bare(&mut command);
@@ -216,4 +216,47 @@ fn an_order_that_is_none_is_refused() {
         let ended = world.marvin(["attempt"]).input(order).run().exits(2);
         assert!(ended.stderr.contains(says), "{}", ended.stderr);
     }
+}
+
+#[test]
+fn a_worktree_of_another_machine_does_not_count_as_merged() {
+    let text = json!({"workflow_id": "w", "goal": "g", "steps": [
+        {"id": "write", "worker": "Command", "inputs": {"command": "echo changed > file.txt"}, "worktree": true},
+    ]});
+    let workflow = Arc::new(spec::from_text(&text.to_string(), "w.json").unwrap());
+    let worlds = [World::new(), World::new()];
+    if !commands_run(&worlds[0]) {
+        return;
+    }
+    for world in &worlds {
+        world.write("file.txt", "before\n");
+        git(world, &["init", "-q"]);
+        git(world, &["add", "."]);
+        git(world, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "first"]);
+    }
+    let machine = |world| {
+        let context = Arc::new(context(world));
+        Remote { world, context, workflow: workflow.clone(), run_id: "run_20260101_000000_abcd".into() }
+    };
+    let (here, elsewhere) = (machine(&worlds[0]), machine(&worlds[1]));
+    let mut run = RemoteRun::new(workflow.clone(), &here.run_id, 4);
+    let started = run.on(Vec::new());
+    let [RemoteEffect::Attempt(order)] = started.as_slice() else { panic!("{started:?}") };
+    let reply = here.attempt((**order).clone(), None);
+    let reply = || reply.clone();
+    // A machine without the worktree must not drop the changes.
+    let absent = elsewhere.attempt((**order).clone(), Some(reply()));
+    assert_eq!(absent.end.attempt.failure_signature.as_deref(), Some("merge-conflict"), "{absent:?}");
+    assert_eq!(worlds[1].read("file.txt"), "before\n");
+    // The machine that has it merges once; a second delivery finds it merged.
+    for _ in 0..2 {
+        let merged = here.attempt((**order).clone(), Some(reply()));
+        assert_eq!(merged.end.attempt.failure_signature, None, "{merged:?}");
+        assert_eq!(worlds[0].read("file.txt"), "changed\n");
+    }
+}
+
+fn git(world: &World, words: &[&str]) {
+    let done = Command::new("git").args(words).current_dir(world.project()).status().unwrap();
+    assert!(done.success(), "git {words:?}");
 }
