@@ -388,6 +388,37 @@ settings! {
     FLOW_SYNC = "flow.sync", Choice(&["auto", "full", "normal"]), "auto", Person, ["MARVIN_FLOW_SYNC"],
         "When a workflow's commits are forced to the disk: auto (steps with effects at once), full (all), normal (when SQLite does it)";
 
+    FLOW_ENGINE = "flow.engine", Choice(&["local", "temporal"]), "local", Person, ["MARVIN_FLOW_ENGINE"],
+        "What carries workflows out: this machine, or the workers of a Temporal server (feature fleet)";
+    FLEET_ADDRESS = "fleet.address", Text, "127.0.0.1:7233", Person, ["MARVIN_FLEET_ADDRESS", "TEMPORAL_ADDRESS"],
+        "HOST:PORT of the Temporal server; its API key is read from TEMPORAL_API_KEY only";
+    FLEET_NAMESPACE = "fleet.namespace", Text, "default", Person, ["MARVIN_FLEET_NAMESPACE", "TEMPORAL_NAMESPACE"],
+        "Namespace of the Temporal server";
+    FLEET_QUEUE = "fleet.queue", Text, "marvin", Person, ["MARVIN_FLEET_QUEUE"],
+        "Task queue of the workers; the version of the workflow engine is appended to it";
+    FLEET_STORE = "fleet.store", Text, "", Person, ["MARVIN_FLEET_STORE"],
+        "What all machines share: a directory, or s3://BUCKET/PREFIX with keys in AWS_*";
+    FLEET_WORKSPACE = "fleet.workspace", Choice(&["shared", "git"]), "shared", Person, ["MARVIN_FLEET_WORKSPACE"],
+        "Workspace of a run: shared (a directory that all workers see), or git (clones; changes travel through the store)";
+    FLEET_SLOTS = "fleet.slots", Whole(0, 10_000), "0", Person, ["MARVIN_FLEET_SLOTS"],
+        "Attempts that a worker makes at a time; 0: as many as there are cores";
+    FLEET_POLLERS = "fleet.pollers", Whole(2, 100), "2", Person, ["MARVIN_FLEET_POLLERS"],
+        "Requests for work that a worker keeps open; those of a lost worker delay its steps by one heartbeat each";
+    FLEET_HEARTBEAT = "fleet.heartbeat_s", Whole(1, 3_600), "30", Person, ["MARVIN_FLEET_HEARTBEAT_S"],
+        "Seconds without a sign of life after which the attempts of a worker count as lost";
+    FLEET_DRAIN = "fleet.drain_s", Whole(0, 86_400), "600", Person, ["MARVIN_FLEET_DRAIN_S"],
+        "Seconds that a worker may take to end its attempts after SIGTERM";
+    FLEET_ROLES = "fleet.roles", List, "", Person, ["MARVIN_FLEET_ROLES"],
+        "Workers of steps, such as Reviewer, with a queue of their own, which only `marvin worker --roles` serves";
+    FLEET_TLS = "fleet.tls", Choice(&["auto", "on", "off"]), "auto", Person, ["MARVIN_FLEET_TLS"],
+        "TLS to the Temporal server; auto: unless it is on this machine";
+    FLEET_TLS_CA = "fleet.tls_ca", Text, "", Person, ["MARVIN_FLEET_TLS_CA"],
+        "PEM file with the certificate authority of the server; unset: those of the system";
+    FLEET_TLS_CERT = "fleet.tls_cert", Text, "", Person, ["MARVIN_FLEET_TLS_CERT"],
+        "PEM file with the client certificate";
+    FLEET_TLS_KEY = "fleet.tls_key", Text, "", Person, ["MARVIN_FLEET_TLS_KEY"],
+        "PEM file with the key of the client certificate";
+
     PERSON_UNATTENDED = "person.unattended", Text, "", Person, [],
         "Name under which your own scripts may decide without a terminal; read only from ~/.config/marvin/config.toml; unset: they may not";
     PERSON_TERMINALS = "person.terminals", List, "", Person, [],
