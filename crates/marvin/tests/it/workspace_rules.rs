@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layers, lowest first. A crate may use only crates of lower layers.
-const LAYERS: [(&str, u32); 19] = [
+const LAYERS: [(&str, u32); 20] = [
     ("base", 0),
     ("testing", 0),
     ("gate", 1),
@@ -19,6 +19,7 @@ const LAYERS: [(&str, u32); 19] = [
     ("agent", 4),
     ("flow", 5),
     ("table", 5),
+    ("fleet", 6),
     ("pipeline", 6),
     ("lab", 6),
     ("hooks", 6),

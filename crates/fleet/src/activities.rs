@@ -1,0 +1,274 @@
+//! Activities: what workers do for runs.
+//!
+//! A delivery may happen several times, also at the same time, and a worker that was frozen ends its work after another one has
+//! begun it again. So an attempt first looks for an end under its key, and creates its own only if there is none; of several ends,
+//! the first counts.
+
+use crate::budget;
+use crate::child::{AttemptProgram, ChildError};
+use crate::key_locks::KeyLocks;
+use crate::task::{AttemptDone, AttemptTask};
+use crate::workspace::{Repository, WorkspaceError, WorkspaceState, Worktree};
+use marvin_agent::ProjectContext;
+use marvin_base::layout::Layout;
+use marvin_flow::drive::teacher;
+use marvin_flow::machine::{LessonResult, MERGE_CONFLICT};
+use marvin_flow::remote::AttemptReply;
+use marvin_flow::remote::attempt::AttemptRequest;
+use marvin_flow::worker::Status;
+use marvin_memory::lessons::Lesson;
+use marvin_store::{BlobId, Creation, Store};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use temporalio_macros::activities;
+use temporalio_sdk::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+/// Heartbeats per heartbeat timeout.
+const HEARTBEATS_PER_TIMEOUT: u32 = 4;
+const DEFAULT_HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// What activities need. Clones share the locks.
+#[derive(Clone)]
+pub struct Activities {
+    project: Arc<ProjectContext>,
+    store: Store,
+    repository: Repository,
+    program: AttemptProgram,
+    keys: Arc<KeyLocks>,
+}
+
+impl std::fmt::Debug for Activities {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Activities").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+impl Activities {
+    /// Activities of a worker in this project; `program` is this program.
+    #[must_use]
+    pub fn new(project: Arc<ProjectContext>, store: Store, program: PathBuf, directory: PathBuf) -> Self {
+        let repository = Repository::new(directory.clone(), store.clone());
+        let program = AttemptProgram { program, directory };
+        Activities { project, store, repository, program, keys: Arc::default() }
+    }
+
+    async fn find_end(&self, key: &str) -> Result<Option<AttemptDone>, ActivityError> {
+        let Some(bytes) = self.store.read_end(key).await.map_err(|error| self.failure(&error.to_string()))?
+        else {
+            return Ok(None);
+        };
+        serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+            self.failure(&format!("the end of attempt {key} in the store is damaged: {error}"))
+        })
+    }
+
+    /// Makes an attempt whose end does not exist yet, and creates its end.
+    async fn make(&self, ctx: &ActivityContext, task: &AttemptTask) -> Result<AttemptDone, ActivityError> {
+        let key = &task.request.order.ticket.key;
+        let _guard = self.keys.lock(key).await;
+        if let Some(done) = self.find_end(key).await? {
+            return Ok(done);
+        }
+        let done = match &task.workspace {
+            None => {
+                let reply = self.run_within_allowance(ctx, &task.request, None).await?;
+                AttemptDone { reply, changes: None }
+            }
+            Some(state) => self.make_in_worktree(ctx, &task.request, state).await?,
+        };
+        if done.reply.end.stopped {
+            // It has no end: whether it had effects is not known.
+            return Err(ActivityError::cancelled());
+        }
+        let bytes = serde_json::to_vec(&done).map_err(|error| self.failure(&error.to_string()))?;
+        match self
+            .store
+            .create_end(key, bytes.into())
+            .await
+            .map_err(|error| self.failure(&error.to_string()))?
+        {
+            Creation::Created => Ok(done),
+            Creation::Exists(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|error| self.failure(&error.to_string()))
+            }
+        }
+    }
+
+    /// Makes an attempt in a worktree with the workspace of its run.
+    async fn make_in_worktree(
+        &self,
+        ctx: &ActivityContext,
+        request: &AttemptRequest,
+        state: &WorkspaceState,
+    ) -> Result<AttemptDone, ActivityError> {
+        let order = &request.order;
+        let name = Layout::worktree(&request.run_id, &order.ticket.key, order.ticket.attempt);
+        let tree = self.check_out(&name, state).await?;
+        // It is in a worktree already.
+        let mut request = request.clone();
+        if let Some(step) = request.workflow.pointer_mut("/steps/0").and_then(Value::as_object_mut) {
+            step.remove("worktree");
+        }
+        let reply = self.run_within_allowance(ctx, &request, Some(&tree.path)).await?;
+        let changes = if order.writes && !reply.end.stopped {
+            let kept = self.repository.keep_changes(&tree).await;
+            kept.map_err(|error| self.failure(&error.to_string()))?
+        } else {
+            None
+        };
+        self.repository.remove(&tree.path).await;
+        Ok(AttemptDone { reply, changes })
+    }
+
+    async fn check_out(&self, name: &Path, state: &WorkspaceState) -> Result<Worktree, ActivityError> {
+        // Git does not like two worktrees that are added at the same time.
+        let _guard = self.keys.lock("git").await;
+        let tree = self.repository.check_out(name, state).await;
+        tree.map_err(|error| self.failure(&error.to_string()))
+    }
+
+    /// Tries the changes of an attempt on what others left.
+    async fn merge_changes(
+        &self,
+        request: &AttemptRequest,
+        state: &WorkspaceState,
+        changes: Option<BlobId>,
+    ) -> Result<AttemptDone, ActivityError> {
+        let Some(mut reply) = request.merge.clone() else {
+            return Err(self.failure("the merge has no attempt"));
+        };
+        let Some(changes) = changes else { return Ok(AttemptDone { reply, changes: None }) };
+        let mut merged = state.clone();
+        merged.changes.push(changes.clone());
+        let order = &request.order;
+        let name = Layout::worktree(&request.run_id, &format!("{}m", order.ticket.key), order.ticket.attempt);
+        let _guard = self.keys.lock("git").await;
+        match self.repository.check_out(&name, &merged).await {
+            Ok(tree) => {
+                self.repository.remove(&tree.path).await;
+                Ok(AttemptDone { reply, changes: Some(changes) })
+            }
+            Err(WorkspaceError::Conflict(why)) => {
+                reply.end.attempt.status = Status::Blocked;
+                reply.end.attempt.failure_signature = Some(MERGE_CONFLICT.into());
+                let why = self.project.redactor.text(&why).into_owned();
+                reply.end.attempt.summary =
+                    format!("its changes do not apply to the workspace; they are the blob {changes}: {why}");
+                Ok(AttemptDone { reply, changes: None })
+            }
+            Err(error) => Err(self.failure(&error.to_string())),
+        }
+    }
+
+    /// Makes the attempt with the part of its allowance that earlier deliveries, whose cost is not known, left.
+    async fn run_within_allowance(
+        &self,
+        ctx: &ActivityContext,
+        request: &AttemptRequest,
+        directory: Option<&Path>,
+    ) -> Result<AttemptReply, ActivityError> {
+        let Some(allowance) = request.allowance else { return self.run(ctx, request, directory).await };
+        let delivery = ctx.info().attempt;
+        let share = Some(budget::delivery_share(allowance, delivery));
+        let request = AttemptRequest { allowance: share, ..request.clone() };
+        let mut reply = self.run(ctx, &request, directory).await?;
+        reply.cost = reply.cost.saturating_add(budget::earlier_shares(allowance, delivery));
+        Ok(reply)
+    }
+
+    async fn run(
+        &self,
+        ctx: &ActivityContext,
+        request: &AttemptRequest,
+        directory: Option<&Path>,
+    ) -> Result<AttemptReply, ActivityError> {
+        match self.program.run(request, directory, ctx.cancelled()).await {
+            Ok(reply) => Ok(reply),
+            Err(ChildError::Cancelled) => Err(ActivityError::cancelled()),
+            Err(error) => Err(self.failure(&error.to_string())),
+        }
+    }
+
+    /// A failure of the delivery. Its text is in the history, so secrets are removed from it.
+    fn failure(&self, text: &str) -> ActivityError {
+        let text = self.project.redactor.text(text).into_owned();
+        ActivityError::Application(Box::new(ApplicationFailure::new(text)))
+    }
+}
+
+#[activities]
+impl Activities {
+    /// Makes one attempt.
+    #[activity(name = "attempt")]
+    pub async fn attempt(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        task: AttemptTask,
+    ) -> Result<AttemptDone, ActivityError> {
+        let work = self.make(&ctx, &task);
+        with_heartbeats(&ctx, work).await
+    }
+
+    /// Merges the changes of an attempt into the workspace.
+    #[activity(name = "merge")]
+    pub async fn merge(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        task: AttemptTask,
+    ) -> Result<AttemptDone, ActivityError> {
+        let work = async {
+            let _guard = self.keys.lock(&task.request.order.ticket.key).await;
+            if let Some(state) = &task.workspace {
+                return self.merge_changes(&task.request, state, task.merge.clone()).await;
+            }
+            let reply = self.run(&ctx, &task.request, None).await?;
+            Ok(AttemptDone { reply, changes: None })
+        };
+        with_heartbeats(&ctx, work).await
+    }
+
+    /// Finds the end of an attempt whose worker was lost.
+    #[activity(name = "recall")]
+    pub async fn recall(
+        self: Arc<Self>,
+        _ctx: ActivityContext,
+        key: String,
+    ) -> Result<Option<AttemptDone>, ActivityError> {
+        self.find_end(&key).await
+    }
+
+    /// Writes a lesson.
+    #[activity(name = "teach")]
+    pub async fn teach(
+        self: Arc<Self>,
+        _ctx: ActivityContext,
+        lesson: Lesson,
+    ) -> Result<LessonResult, ActivityError> {
+        let project = self.project.clone();
+        let written = tokio::task::spawn_blocking(move || teacher(&project).keep(&lesson)).await;
+        match written {
+            Ok(Ok(id)) => Ok(LessonResult::Written { id }),
+            Ok(Err(error)) => Err(self.failure(&error.to_string())),
+            Err(error) => Err(self.failure(&error.to_string())),
+        }
+    }
+}
+
+/// Does the work, and tells the server meanwhile that this worker lives.
+async fn with_heartbeats<T>(
+    ctx: &ActivityContext,
+    work: impl Future<Output = Result<T, ActivityError>>,
+) -> Result<T, ActivityError> {
+    let period = ctx.info().heartbeat_timeout.unwrap_or(DEFAULT_HEARTBEAT) / HEARTBEATS_PER_TIMEOUT;
+    let mut ticks = tokio::time::interval(period.max(Duration::from_millis(100)));
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            result = &mut work => return result,
+            _ = ticks.tick() => ctx.record_heartbeat(()).await?,
+        }
+    }
+}

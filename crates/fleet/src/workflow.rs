@@ -1,0 +1,221 @@
+//! The workflow code: it feeds a [`RunDriver`] with what happened, and starts the tasks that follow.
+//!
+//! It may be executed again at any time, by any worker, from the history. So it has no clock and does no I/O, and all that
+//! happened between two tasks of the workflow code is one batch: every future is polled before the driver is asked, and ends
+//! are reported only by events of the history (an attempt that is cancelled is waited for).
+
+use crate::activities::Activities;
+use crate::config::role_queue;
+use crate::driver::{Phase, RunCommand, RunDriver, RunEvent};
+use crate::task::{RunInput, RunResult, RunSignal, Task, TaskEnd, TaskId};
+use futures::future::LocalBoxFuture;
+use futures::{FutureExt, TryFutureExt};
+use marvin_flow::remote::attempt::AttemptRequest;
+use serde_json::Value;
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+use temporalio_common::RetryPolicy;
+use temporalio_common::data_converters::MultiArgs2;
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{
+    ActivityCancellationType, ActivityOptions, ApplicationFailure, ContinueAsNewOptions, SyncWorkflowContext,
+    WorkflowCancellationToken, WorkflowContext, WorkflowResult, WorkflowTermination,
+};
+
+/// Time for an attempt at a step without a timeout.
+const MAX_ATTEMPT_TIME: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// Time that an attempt may take beyond the timeout of its step, which the attempt keeps itself.
+const ATTEMPT_MARGIN: Duration = Duration::from_secs(600);
+/// Time for a task that only reads or writes a little.
+const SHORT_TASK_TIME: Duration = Duration::from_secs(60);
+/// Time for a merge.
+const MERGE_TIME: Duration = Duration::from_secs(600);
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(30);
+
+/// The workflow code of a run. The state that signals change is the inbox.
+#[workflow]
+#[derive(Debug, Default)]
+pub struct MarvinRun {
+    inbox: Vec<RunSignal>,
+}
+
+#[workflow_methods]
+impl MarvinRun {
+    #[run(name = "marvin_run")]
+    pub async fn run(
+        ctx: &mut WorkflowContext<Self>,
+        input: MultiArgs2<RunInput, Value>,
+    ) -> WorkflowResult<RunResult> {
+        let MultiArgs2(input, document) = input;
+        let driver = RunDriver::open(input, &document).map_err(|error| {
+            WorkflowTermination::failed_application(ApplicationFailure::non_retryable(error))
+        })?;
+        Execution::new(ctx, driver, document).run().await
+    }
+
+    #[signal(name = "marvin_signal")]
+    pub fn take_signal(&mut self, _ctx: &mut SyncWorkflowContext<Self>, signal: RunSignal) {
+        self.inbox.push(signal);
+    }
+}
+
+type PendingTask<'a> = (TaskId, LocalBoxFuture<'a, TaskEnd>);
+
+/// One execution of the workflow code.
+struct Execution<'a> {
+    ctx: &'a WorkflowContext<MarvinRun>,
+    driver: RunDriver,
+    /// The workflow file.
+    document: Value,
+    pending: Vec<PendingTask<'a>>,
+    /// Cancels the attempts that run.
+    cancel: WorkflowCancellationToken,
+}
+
+impl<'a> Execution<'a> {
+    fn new(ctx: &'a WorkflowContext<MarvinRun>, driver: RunDriver, document: Value) -> Self {
+        let cancel = WorkflowCancellationToken::new();
+        Execution { ctx, driver, document, pending: Vec::new(), cancel }
+    }
+
+    async fn run(mut self) -> WorkflowResult<RunResult> {
+        let mut batch = take_signals(self.ctx);
+        loop {
+            let drain = self.ctx.continue_as_new_suggested();
+            for command in self.driver.on(batch, drain) {
+                self.perform(command);
+            }
+            // Transitions are computed from the history by the client.
+            self.driver.take_transitions();
+            match self.driver.phase() {
+                Phase::Open => {}
+                Phase::Over => return Ok(self.driver.result()),
+                Phase::Continue => {
+                    let input = MultiArgs2(self.driver.continuation(), self.document.clone());
+                    self.ctx.continue_as_new(input, ContinueAsNewOptions::default())?;
+                }
+            }
+            batch = self.next_batch().await?;
+        }
+    }
+
+    /// Waits until something happened, and takes all of it.
+    async fn next_batch(&mut self) -> Result<Vec<RunEvent>, WorkflowTermination> {
+        let (ctx, pending) = (self.ctx, &mut self.pending);
+        let cancelled = ctx.cancellation_token();
+        poll_fn(move |waker| {
+            if cancelled.is_cancelled() {
+                return Poll::Ready(Err(WorkflowTermination::cancelled()));
+            }
+            let mut batch = take_signals(ctx);
+            pending.retain_mut(|(id, task)| match task.as_mut().poll(waker) {
+                Poll::Ready(end) => {
+                    batch.push(RunEvent::Ended(*id, end));
+                    false
+                }
+                Poll::Pending => true,
+            });
+            if batch.is_empty() { Poll::Pending } else { Poll::Ready(Ok(batch)) }
+        })
+        .await
+    }
+
+    fn perform(&mut self, command: RunCommand) {
+        match command {
+            RunCommand::CancelAttempts => {
+                let next = WorkflowCancellationToken::new();
+                std::mem::replace(&mut self.cancel, next).cancel();
+            }
+            RunCommand::Start(id, task) => {
+                let future = self.start(id, task);
+                self.pending.push((id, future));
+            }
+        }
+    }
+
+    fn start(&self, id: TaskId, task: Task) -> LocalBoxFuture<'a, TaskEnd> {
+        let ctx = self.ctx;
+        match task {
+            Task::Attempt(task) => {
+                let options = self.attempt_options(id, &task.request);
+                let done = ctx.execute_activity(Activities::attempt, *task, options);
+                done.map_ok(|done| TaskEnd::Done(Box::new(done))).unwrap_or_else(fail).boxed_local()
+            }
+            Task::Merge(task) => {
+                let options = self.options(id, MERGE_TIME, 0);
+                let done = ctx.execute_activity(Activities::merge, *task, options);
+                done.map_ok(|done| TaskEnd::Done(Box::new(done))).unwrap_or_else(fail).boxed_local()
+            }
+            Task::Recall(key) => {
+                let options = self.options(id, SHORT_TASK_TIME, 0);
+                let found = ctx.execute_activity(Activities::recall, key, options);
+                found.map_ok(|done| TaskEnd::Recalled(done.map(Box::new))).unwrap_or_else(fail).boxed_local()
+            }
+            Task::Teach(lesson) => {
+                let options = self.options(id, SHORT_TASK_TIME, MAX_LESSON_DELIVERIES);
+                let taught = ctx.execute_activity(Activities::teach, *lesson, options);
+                taught.map_ok(TaskEnd::Taught).unwrap_or_else(fail).boxed_local()
+            }
+        }
+    }
+
+    /// Options of a task that a stop of the run does not cancel; `deliveries` 0 is no limit.
+    fn options(&self, id: TaskId, time: Duration, deliveries: u32) -> ActivityOptions {
+        ActivityOptions::with_start_to_close_timeout(time)
+            .activity_id(id.to_string())
+            .heartbeat_timeout(self.heartbeat())
+            .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
+            .cancellation_token(WorkflowCancellationToken::new())
+            .retry_policy(retry(deliveries))
+            .build()
+    }
+
+    fn attempt_options(&self, id: TaskId, request: &AttemptRequest) -> ActivityOptions {
+        let step = self.driver.workflow().steps.get(id.step as usize);
+        let timeout = step.and_then(|step| step.extra().timeout_s).map(Duration::from_secs);
+        let time = timeout.map_or(MAX_ATTEMPT_TIME, |timeout| timeout.saturating_add(ATTEMPT_MARGIN));
+        let role = &request.order.ticket.strategy.worker;
+        let has_queue = self.driver.input().roles.contains(role);
+        // Repeating it may do harm: then only one worker is ever given it, and a person decides if that one is lost.
+        let deliveries = if request.order.repeatable { 0 } else { 1 };
+        ActivityOptions::with_start_to_close_timeout(time)
+            .activity_id(id.to_string())
+            .heartbeat_timeout(self.heartbeat())
+            .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
+            .cancellation_token(self.cancel.clone())
+            .maybe_task_queue(has_queue.then(|| role_queue(self.ctx.task_queue(), role)))
+            .retry_policy(retry(deliveries))
+            .build()
+    }
+
+    fn heartbeat(&self) -> Duration {
+        Duration::from_secs(self.driver.input().heartbeat_s)
+    }
+}
+
+/// Takes the signals that arrived.
+fn take_signals(ctx: &WorkflowContext<MarvinRun>) -> Vec<RunEvent> {
+    // The SDK polls again after every change of the state, even if nothing changes.
+    if ctx.state(|run| run.inbox.is_empty()) {
+        return Vec::new();
+    }
+    let signals = ctx.state_mut(|run| std::mem::take(&mut run.inbox));
+    signals.into_iter().map(RunEvent::Signal).collect()
+}
+
+/// How often a lesson is delivered before the retry that needs it is given up.
+const MAX_LESSON_DELIVERIES: u32 = 5;
+
+fn retry(deliveries: u32) -> RetryPolicy {
+    RetryPolicy::builder()
+        .initial_interval(FIRST_RETRY)
+        .maximum_interval(MAX_RETRY_INTERVAL)
+        .maximum_attempts(deliveries)
+        .build()
+}
+
+fn fail<E>(_: E) -> TaskEnd {
+    TaskEnd::Failed
+}
