@@ -6,8 +6,9 @@ use crate::arguments::ProjectArguments;
 use crate::commands::turn::TurnArguments;
 use crate::commands::{
     alarms, attempt, blender, bug_report, build_skill, calendar, chat, chat_ui, commitments, completions,
-    config, daemon, doc, doctor, gate, hook, init, lab, lessons, mcp, memory, model_server, mtg, ntfy, packs,
-    pipeline, prompt, replay, runs, schema, self_improve, servitors, skills, tk, tools, turn, workflow,
+    config, daemon, doc, doctor, fleet, gate, hook, init, lab, lessons, mcp, memory, model_server, mtg, ntfy,
+    packs, pipeline, prompt, replay, runs, schema, self_improve, servitors, skills, tk, tools, turn,
+    workflow,
 };
 use crate::failure::Failure;
 use crate::{logging, migration, output};
@@ -115,6 +116,9 @@ enum Command {
     #[command(name = "inspect-run")]
     InspectRun(runs::show::ShowRunArguments),
     Attempt(attempt::AttemptArguments),
+    Worker(fleet::WorkerArguments),
+    #[command(subcommand)]
+    Fleet(fleet::FleetCommand),
     #[command(subcommand)]
     Pipeline(pipeline::PipelineCommand),
     #[command(name = "list-tasks")]
@@ -146,6 +150,8 @@ impl Command {
                 | Command::Mcp(_)
                 | Command::ModelServer(_)
                 | Command::Attempt(_)
+                | Command::Worker(_)
+                | Command::Fleet(_)
                 | Command::Completions(_)
                 | Command::Man
         )
@@ -188,6 +194,8 @@ impl Command {
             Command::StopRun(arguments) => runs::stop::run(&arguments),
             Command::InspectRun(arguments) => runs::show::run(&arguments),
             Command::Attempt(arguments) => attempt::run(&arguments),
+            Command::Worker(arguments) => fleet::serve(&arguments),
+            Command::Fleet(command) => fleet::run(&command),
             Command::Pipeline(command) => pipeline::run(command),
             Command::Mtg(command) => mtg::run(command),
             Command::ListTasks(arguments) => lab::list(&arguments),

@@ -1,5 +1,6 @@
 //! `marvin doctor`: what is ready on this machine, and how to fix the rest. It asks no model and sends nothing out.
 
+use crate::commands::fleet;
 use crate::failure::Failure;
 use crate::project::current_directory;
 use crate::runtime::runtime;
@@ -129,6 +130,7 @@ impl Findings {
             checks.extend(packs(context));
             checks.extend(servers(context));
             checks.extend(places(context)?);
+            checks.extend(fleet(context));
         }
         let unreadable = environment.unreadable();
         if !unreadable.is_empty() {
@@ -186,6 +188,18 @@ fn text(checks: &[Check], providers: &[ProviderStatus], chosen: Option<&str>, pr
         n => format!("{n} problems.\n"),
     });
     text
+}
+
+/// Server and store of workflows on many machines, if a store is set.
+fn fleet(context: &ProjectContext) -> Vec<Check> {
+    let found = fleet::check(context).into_iter();
+    let fix = "start the server, or change the settings fleet.*";
+    found
+        .map(|(is_ok, text)| {
+            let state = if is_ok { CheckStatus::Ok } else { CheckStatus::Problem };
+            check("fleet", state, text, fix)
+        })
+        .collect()
 }
 
 /// Programs that tools use. Git and bash are needed; the others are wanted by some tools.

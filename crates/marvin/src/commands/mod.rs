@@ -14,6 +14,7 @@ pub(crate) mod config;
 pub(crate) mod daemon;
 pub(crate) mod doc;
 pub(crate) mod doctor;
+pub(crate) mod fleet;
 pub(crate) mod gate;
 pub(crate) mod hook;
 pub(crate) mod init;

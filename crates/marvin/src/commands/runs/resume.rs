@@ -1,9 +1,9 @@
 //! `marvin runs resume` and `marvin resume-run`: resumes a workflow or self-improve run.
 
 use super::which::{self, WhichRun};
-use crate::commands::self_improve;
 use crate::commands::workflow::progress;
 use crate::commands::workflow::run::{FlowArguments, execute, run_to_end};
+use crate::commands::{fleet, self_improve};
 use crate::failure::Failure;
 use crate::runtime::cancel_on_signal;
 use clap::Args;
@@ -35,7 +35,11 @@ pub(crate) fn run(arguments: &ResumeRunArguments) -> Result<Exit, Failure> {
     }
     execute(arguments.which.project.json, async move || {
         let (listener, progress) = progress::listener();
-        let run = Run::resume(&context, &path, arguments.flow.options(listener))?;
-        run_to_end(context, run, cancel_on_signal(), &progress).await
+        let (options, cancel) = (arguments.flow.options(listener), cancel_on_signal());
+        if let Some(record) = fleet::record_of(&path) {
+            return fleet::resume(&context, &path, &record, options, cancel, &progress).await;
+        }
+        let run = Run::resume(&context, &path, options)?;
+        run_to_end(context, run, cancel, &progress).await.map(Some)
     })
 }

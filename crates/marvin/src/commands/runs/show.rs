@@ -2,6 +2,7 @@
 
 use super::show_workflow;
 use super::which::RunName;
+use crate::commands::fleet;
 use crate::failure::Failure;
 use crate::output;
 use crate::project::run_directories;
@@ -42,6 +43,11 @@ pub(crate) fn run(arguments: &ShowRunArguments) -> Result<Exit, Failure> {
     let places = run_directories(arguments.working_dir.as_deref())?;
     let path = inspect::find(arguments.name.given(), &places).map_err(Failure::usage)?;
     if marvin_flow::view::is_workflow(&path) {
+        if let Some(record) = fleet::record_of(&path)
+            && let Err(failure) = fleet::refresh(&path, &record)
+        {
+            output::talk(&format!("shown as it was last seen here: {failure}"));
+        }
         return show_workflow::show(&path, arguments.timeline, arguments.json);
     }
     let inspection = inspect::read(&path);

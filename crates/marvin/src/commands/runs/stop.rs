@@ -1,6 +1,7 @@
 //! `marvin runs stop` and `marvin stop-run`: stops a workflow or self-improve run from another process.
 
 use super::which::WhichRun;
+use crate::commands::fleet;
 use crate::failure::Failure;
 use crate::{deciding, output};
 use clap::Args;
@@ -8,6 +9,7 @@ use marvin_base::Exit;
 use marvin_flow::engine;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long a run may take to stop once it got the signal.
@@ -26,12 +28,18 @@ pub(crate) struct StopRunArguments {
 #[derive(Serialize)]
 struct StoppedRun {
     stopped: String,
-    pid: u32,
+    /// The process that ran it; none if other machines do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pid: Option<u32>,
 }
 
 pub(crate) fn run(arguments: &StopRunArguments) -> Result<Exit, Failure> {
     deciding::refuse_agents()?;
     let path = arguments.which.find()?;
+    if let Some(record) = fleet::record_of(&path) {
+        fleet::stop(&path, &record)?;
+        return report(arguments, &path, None);
+    }
     let holder = engine::holder(&path).ok_or_else(|| {
         Failure::failed(format!("{} is not running", path.display())).hint("`marvin resume-run` resumes it")
     })?;
@@ -51,8 +59,12 @@ pub(crate) fn run(arguments: &StopRunArguments) -> Result<Exit, Failure> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+    report(arguments, &path, Some(holder.pid))
+}
+
+fn report(arguments: &StopRunArguments, path: &Path, pid: Option<u32>) -> Result<Exit, Failure> {
     if arguments.which.project.json {
-        return output::json(&StoppedRun { stopped: path.display().to_string(), pid: holder.pid });
+        return output::json(&StoppedRun { stopped: path.display().to_string(), pid });
     }
     output::line(&format!("stopped {}", path.display()))
 }

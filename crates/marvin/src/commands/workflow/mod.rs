@@ -3,6 +3,7 @@
 pub(crate) mod progress;
 pub(crate) mod run;
 
+use crate::commands::fleet;
 use crate::commands::runs::which::WhichRun;
 use crate::failure::Failure;
 use crate::project::{current_directory, home_directory};
@@ -270,8 +271,12 @@ fn decide(step: &WhichStep, decision: &PersonDecision, command: &str) -> Result<
     let person = deciding::person(None)?;
     let path = step.which.find()?;
     person.record(command, &format!("{} {}", path.display(), step.step))?;
-    engine::record_decision(&path, &step.step, decision, person.decided_by())?;
-    let held = engine::holder(&path).is_some();
+    let fleet = fleet::record_of(&path);
+    match &fleet {
+        Some(fleet) => fleet::decide(&path, fleet, &step.step, decision, person.decided_by())?,
+        None => engine::record_decision(&path, &step.step, decision, person.decided_by())?,
+    }
+    let held = fleet.is_some() || engine::holder(&path).is_some();
     let run_path = path.display().to_string();
     if step.which.project.json {
         return output::json(&NotedDecision { run_path, step: &step.step, heard: held });

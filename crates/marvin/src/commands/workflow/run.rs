@@ -2,6 +2,7 @@
 
 use super::progress::{self, Progress};
 use crate::arguments::ModelArguments;
+use crate::commands::fleet;
 use crate::failure::Failure;
 use crate::output;
 use crate::project::{context, current_directory, home_directory, resumed_flags};
@@ -12,12 +13,14 @@ use marvin_agent::ProjectContext;
 use marvin_agent::step_agents::StepAgents;
 use marvin_agent::trace::Listener;
 use marvin_base::Exit;
+use marvin_base::settings::table;
 use marvin_flow::drive::{drive, needs_model};
 use marvin_flow::engine::{self, Options, Outcome, PreparedRun, Run, WorkflowStatus};
 use marvin_flow::manager;
 use marvin_flow::record::Sync;
 use marvin_flow::spec::{self, Workflow};
 use marvin_flow::workers::names;
+use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,9 +71,21 @@ pub(crate) struct RunWorkflowArguments {
     working_dir: Option<PathBuf>,
     #[command(flatten)]
     flow: FlowArguments,
+    /// What carries it out: local (this machine) or temporal (workers of a server; default: flow.engine)
+    #[arg(long, value_name = "NAME", value_parser = ["local", "temporal"], conflicts_with = "goal")]
+    engine: Option<String>,
+    /// Do not wait for its end; only with the engine temporal
+    #[arg(long)]
+    detach: bool,
     /// The result as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// A run that continues without this process.
+#[derive(Serialize)]
+struct DetachedRun {
+    detached: bool,
 }
 
 fn sync_parser() -> impl TypedValueParser<Value = Sync> {
@@ -99,19 +114,37 @@ pub(crate) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Failure> {
         .map_err(|error| Failure::usage(format!("--commitment: {error}")))?;
     let flow = &arguments.flow;
     let mut context = flow.context(arguments.working_dir.as_deref())?;
+    let is_remote = arguments.is_remote(&context)?;
     execute(arguments.json, async move || {
         let (listener, progress) = progress::listener();
         let (options, cancel) = (flow.options(listener), cancel_on_signal());
         if let Some(workflow) = workflow {
+            if is_remote {
+                return fleet::begin(&context, workflow, options, arguments.detach, cancel, &progress).await;
+            }
             let run = Run::begin(&context, workflow, options)?;
-            return run_to_end(context, run, cancel, &progress).await;
+            return run_to_end(context, run, cancel, &progress).await.map(Some);
         }
         let servers = start_mcp_servers(&mut context, &cancel).await;
         let outcome =
             run_goal(&Arc::new(context), goal, &arguments.commitment, options, cancel, &progress).await;
         servers.end().await;
-        outcome
+        outcome.map(Some)
     })
+}
+
+impl RunWorkflowArguments {
+    /// Whether other machines are to carry it out.
+    fn is_remote(&self, context: &ProjectContext) -> Result<bool, Failure> {
+        let engine = self.engine.as_deref().unwrap_or_else(|| context.settings.text(&table::FLOW_ENGINE));
+        // A goal is planned and run by one process.
+        let is_remote = engine == "temporal" && self.file.is_some();
+        if self.detach && !is_remote {
+            return Err(Failure::usage("--detach needs workers that continue the run")
+                .hint("give --engine temporal and a workflow file"));
+        }
+        Ok(is_remote)
+    }
 }
 
 /// Plans a workflow for a goal, and runs it.
@@ -203,12 +236,14 @@ impl FlowArguments {
     }
 }
 
-/// Runs the work to its end, and prints the outcome.
+/// Runs the work to its end, and prints the outcome. There is none if the run continues without this process.
 pub(crate) fn execute(
     as_json: bool,
-    work: impl AsyncFnOnce() -> Result<Outcome, Failure>,
+    work: impl AsyncFnOnce() -> Result<Option<Outcome>, Failure>,
 ) -> Result<Exit, Failure> {
-    let outcome = runtime()?.block_on(work())?;
+    let Some(outcome) = runtime()?.block_on(work())? else {
+        return if as_json { output::json(&DetachedRun { detached: true }) } else { Ok(Exit::Success) };
+    };
     if as_json {
         output::json(&outcome.result())?;
     } else {
