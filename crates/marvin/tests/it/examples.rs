@@ -31,6 +31,7 @@ examples! {
     ci in "ci",
     claude_code in "claude-code",
     commitments in "commitments",
+    fleet in "fleet",
     gate_rules in "gate-rules",
     mcp_client in "mcp-client",
     mcp_server in "mcp-server",

@@ -1,0 +1,16 @@
+//! Workflows on many machines, over a real Temporal server: `cargo xtask fleet-test`.
+//!
+//! The server is found through `MARVIN_TEST_TEMPORAL`. Every test has a server, a store and workers of its own.
+
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod people;
+#[cfg(test)]
+mod same_state;
+#[cfg(test)]
+#[path = "../it/support.rs"]
+#[allow(dead_code, reason = "the fixtures of the other tests, of which these need some")]
+mod support;
