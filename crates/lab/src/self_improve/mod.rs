@@ -120,10 +120,9 @@ pub async fn start(
 fn check_providers(plan: &Plan, project: &ProjectContext) -> Result<(), ImproveError> {
     let all = choose::survey(&project.settings, &project.layout, &project.environment);
     // A server that needs no key may be on another machine, which is not asked here.
-    let is_missing =
-        |name: &&str| all.iter().find(|row| row.provider == **name && !row.ready && row.through.is_empty());
-    let mut names = (1..=plan.sessions).map(|index| plan.provider(index));
-    match names.find_map(|name| is_missing(&name)) {
+    let unusable =
+        |name: &str| all.iter().find(|row| row.provider == name && !row.ready && row.through.is_empty());
+    match (1..=plan.sessions).find_map(|index| unusable(plan.provider(index))) {
         Some(row) => Err(ImproveError::Provider { name: row.provider.to_string(), reason: row.hint.clone() }),
         None => Ok(()),
     }
