@@ -119,7 +119,7 @@ impl Findings {
             Err(failure) => check("settings", CheckStatus::Problem, failure.to_string(), "fix the setting"),
         });
         let context = context.ok();
-        checks.extend(programs(environment)?);
+        checks.extend(programs()?);
         if let Some(context) = context {
             checks.push(browser(&context.settings, environment));
         }
@@ -203,7 +203,7 @@ fn fleet(context: &ProjectContext) -> Vec<Check> {
 }
 
 /// Programs that tools use. Git and bash are needed; the others are wanted by some tools.
-fn programs(environment: &Environment) -> Result<Vec<Check>, Failure> {
+fn programs() -> Result<Vec<Check>, Failure> {
     runtime()?.block_on(async {
         let mut checks = Vec::new();
         for (name, program, arguments, needed, fix) in [
