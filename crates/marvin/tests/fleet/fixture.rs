@@ -26,15 +26,24 @@ pub(crate) struct Fleet {
     directory: tempfile::TempDir,
     port: u16,
     server: Option<Child>,
+    /// Settings of the server.
+    dynamic: Vec<String>,
 }
 
 impl Fleet {
     /// Starts a server; none where it is not installed.
     pub(crate) fn start() -> Option<Self> {
+        Fleet::start_with(&[])
+    }
+
+    /// Starts a server with settings; none where it is not installed.
+    pub(crate) fn start_with(dynamic: &[&str]) -> Option<Self> {
         let program = program()?;
         let directory = tempfile::Builder::new().prefix("marvin-fleet-").tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut fleet = Fleet { program, directory, port, server: None };
+        let unthrottled = "history.transferProcessorMaxPollRPS=1000";
+        let dynamic = dynamic.iter().chain([&unthrottled]).map(ToString::to_string).collect();
+        let mut fleet = Fleet { program, directory, port, server: None, dynamic };
         fleet.start_server();
         Some(fleet)
     }
@@ -45,7 +54,7 @@ impl Fleet {
         command.args(["server", "start-dev", "--ip", "127.0.0.1", "--headless", "--log-level", "error"]);
         command.args(["--port", &self.port.to_string()]);
         command.args(["--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=NORMAL"]);
-        command.args(["--dynamic-config-value", "history.transferProcessorMaxPollRPS=1000"]);
+        command.args(self.dynamic.iter().flat_map(|setting| ["--dynamic-config-value", setting]));
         command.arg("--db-filename").arg(self.directory.path().join("server.sqlite"));
         let log = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         self.server = Some(log.spawn().unwrap());
@@ -92,7 +101,12 @@ impl Fleet {
 
     /// Starts a worker in the project of a world.
     pub(crate) fn worker(&self, world: &World, queue: &str) -> FleetWorker {
-        let mut command = self.settings(world.marvin(["worker", "--slots", "4"]), queue).into_command();
+        self.start_worker(world, self.settings(world.marvin(["worker", "--slots", "4"]), queue))
+    }
+
+    /// Starts a worker that was prepared.
+    pub(crate) fn start_worker(&self, world: &World, worker: Marvin) -> FleetWorker {
+        let mut command = worker.into_command();
         let log = world.root().join("worker.log");
         let file = File::options().create(true).append(true).open(&log).unwrap();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);

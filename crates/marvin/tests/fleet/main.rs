@@ -7,6 +7,8 @@ mod faults;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod large;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 mod same_state;
@@ -14,3 +16,5 @@ mod same_state;
 #[path = "../it/support.rs"]
 #[allow(dead_code, reason = "the fixtures of the other tests, of which these need some")]
 mod support;
+#[cfg(test)]
+mod workspaces;

@@ -30,7 +30,7 @@ Exit codes: 0 ended; 1 the server or the store cannot be used; 2 usage, and a pr
 Examples:
   marvin worker
   marvin worker --slots 8 --queue builds
-  marvin worker --roles Reviewer,Research";
+  marvin worker --roles Reviewer,Debugger";
 
 /// Carry out steps of workflows for a Temporal server
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod agents;
 mod assistant;
+mod fleet;
 mod gate;
 mod lessons;
 mod memory;
@@ -17,9 +18,10 @@ use crate::support::World;
 use std::collections::BTreeSet;
 
 /// The modules with the snapshots, which name the commands that they cover.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     include_str!("agents.rs"),
     include_str!("assistant.rs"),
+    include_str!("fleet.rs"),
     include_str!("gate.rs"),
     include_str!("lessons.rs"),
     include_str!("memory.rs"),

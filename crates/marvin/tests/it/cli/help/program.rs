@@ -51,6 +51,8 @@ fn the_program() {
       list-runs     List the runs of workflows
       stop-run      Stop the run of a workflow, or of self-improve, from anywhere
       inspect-run   Show what happened in a run
+      worker        Carry out steps of workflows for a Temporal server
+      fleet         Try workflows on many machines
       pipeline      Show the progress of a project's pipeline, resume it, and explain its phases
       list-tasks    List the tasks of the benchmark suite
       run-task      Run one task of the benchmark suite, and grade the result

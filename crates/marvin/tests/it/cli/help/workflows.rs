@@ -28,6 +28,10 @@ fn workflows() {
           --script <FILE>                A script for the mock provider (JSONL)
           --max-cost <USD>               Stop everything when this many US dollars are spent (exit code
                                          6)
+          --engine <NAME>                What carries it out: local (this machine) or temporal (workers
+                                         of a server; default: flow.engine) [possible values: local,
+                                         temporal]
+          --detach                       Do not wait for its end; only with the engine temporal
           --json                         The result as JSON
       -h, --help                         Print help
 
