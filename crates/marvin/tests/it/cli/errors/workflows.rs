@@ -196,3 +196,25 @@ fn decisions() {
     [exit code 4]
     ");
 }
+
+/// A program with the feature would look for its server.
+#[cfg(not(feature = "fleet"))]
+#[test]
+fn without_the_feature_fleet_its_commands_say_how_to_get_it() {
+    let world = World::new();
+    for command in ["worker", "fleet up", "run-workflow w.json --engine temporal"] {
+        world.write("w.json", r#"{"workflow_id": "w", "goal": "g", "steps": [{"id": "a", "worker": "Echo"}]}"#);
+        assert_snapshot!(screen(&world, command), @"
+        --- stderr ---
+        marvin: this program was built without feature `fleet`, which workflows on many machines need
+          hint: cargo install --locked --path crates/marvin --features fleet, or the release marvin-fleet
+        [exit code 2]
+        ");
+    }
+    assert_snapshot!(screen(&world, "run-workflow w.json --detach"), @"
+    --- stderr ---
+    marvin: --detach needs workers that continue the run
+      hint: give --engine temporal and a workflow file
+    [exit code 2]
+    ");
+}
