@@ -50,7 +50,8 @@ pub(crate) fn test(filter: &[&str]) -> anyhow::Result<()> {
         bail!("the tests failed");
     }
     if filter.is_empty() {
-        let lints = ["--lib", "--bins", "--test", "services", "--test", "fleet", "--locked", "--", "-D", "warnings"];
+        let lints =
+            ["--lib", "--bins", "--test", "services", "--test", "fleet", "--locked", "--", "-D", "warnings"];
         tools::run(tools::cargo().arg("clippy").args(PACKAGES).args(lints))?;
     }
     Ok(())

@@ -26,12 +26,14 @@ fn a_long_run_continues_in_further_executions() {
     const STEPS: usize = 60;
     let step = |number: usize| {
         let before = number.checked_sub(1).map(|before| format!("s{before}"));
-        let last = before.as_ref().map_or(json!(0), |before| json!({"from": format!("{before}.outputs.stdout")}));
+        let last =
+            before.as_ref().map_or(json!(0), |before| json!({"from": format!("{before}.outputs.stdout")}));
         json!({"id": format!("s{number}"), "worker": "Command", "writes": false, "repeatable": true,
                "depends_on": before.into_iter().collect::<Vec<_>>(),
                "inputs": {"command": format!("test \"$MARVIN_INPUT_last\" -le {number} && printf {number}"), "last": last}})
     };
-    let workflow = json!({"workflow_id": "w", "goal": "g", "steps": (0..STEPS).map(step).collect::<Vec<_>>()});
+    let workflow =
+        json!({"workflow_id": "w", "goal": "g", "steps": (0..STEPS).map(step).collect::<Vec<_>>()});
     let _worker = fleet.worker(&world, "q");
     let (result, state) = run(&fleet, &world, &workflow);
     assert_eq!(result["status"], "SUCCEEDED");

@@ -98,7 +98,7 @@ fn a_workflow_with_a_secret_is_refused_and_no_output_with_one_is_in_the_history(
     let words = ["run-workflow", file.to_str().unwrap(), "--engine", "temporal", "--json"];
     let result = fleet.settings(world.marvin(words), "q").run().json();
     let record = json_file(&PathBuf::from(result["run_path"].as_str().unwrap()).join("run.json"));
-    let id = record["workflow"]["fleet"]["id"].as_str().unwrap().to_string();
+    let id = record["fleet"]["id"].as_str().unwrap().to_string();
     let history =
         fleet.temporal(["workflow", "show", "--output", "json", "--workflow-id", &id]).output().unwrap();
     let history = String::from_utf8(history.stdout).unwrap();

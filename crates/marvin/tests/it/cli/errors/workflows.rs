@@ -203,7 +203,10 @@ fn decisions() {
 fn without_the_feature_fleet_its_commands_say_how_to_get_it() {
     let world = World::new();
     for command in ["worker", "fleet up", "run-workflow w.json --engine temporal"] {
-        world.write("w.json", r#"{"workflow_id": "w", "goal": "g", "steps": [{"id": "a", "worker": "Echo"}]}"#);
+        world.write(
+            "w.json",
+            r#"{"workflow_id": "w", "goal": "g", "steps": [{"id": "a", "worker": "Echo"}]}"#,
+        );
         assert_snapshot!(screen(&world, command), @"
         --- stderr ---
         marvin: this program was built without feature `fleet`, which workflows on many machines need
