@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_key_that_is_none_is_refused_without_repeating_it() {
-        for text in ["", "abc", &"g".repeat(64), &"a".repeat(63), &"ä".repeat(64)] {
+        for text in ["abc", &"g".repeat(64), &"a".repeat(63), &"ä".repeat(64)] {
             let environment = Environment::from_iter([(KEY_VARIABLE, text)]);
             let error = Cipher::from_environment(&environment).unwrap_err().to_string();
             assert_eq!(

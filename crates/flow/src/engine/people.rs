@@ -8,6 +8,7 @@ use crate::machine::answer_outputs;
 use crate::record::{Record, StepStatus};
 use crate::spec::Step;
 use marvin_base::person::DecidedBy;
+use marvin_base::run_record::RunRecord;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -63,6 +64,11 @@ pub fn record_decision(
     decision: &PersonDecision,
     by: &DecidedBy,
 ) -> Result<(), EngineError> {
+    // In the copy of such a run, nobody would read it.
+    if RunRecord::read(directory).is_ok_and(|record| record.workflow.is_some_and(|run| run.fleet.is_some())) {
+        let text = "other machines carry this run out".to_string();
+        return Err(EngineError::decision(text, Some("use `marvin workflow approve`, `answer` or `settle`")));
+    }
     let (record, step, decision) = check(directory, step_id, decision, by)?;
     // The run may have applied an earlier decision meanwhile.
     if !record.answer(step, &decision)? {

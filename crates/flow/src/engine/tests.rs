@@ -9,6 +9,7 @@ use crate::worker::{Order, Report, Status, Worker, Workers};
 use async_trait::async_trait;
 use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
+use marvin_base::run_record::{FleetRecord, RunKind, RunRecord, WorkflowRecord};
 use marvin_memory::lessons::{Lesson, Query};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -555,4 +556,15 @@ async fn large_workflows_stay_flat() {
     let outcome = place.run(Workflow::builder("w").steps((0..10_000).map(step)).build().unwrap(), 4).await;
     assert_eq!(outcome.counts, [("SUCCEEDED", 10_000)].into());
     assert_eq!(outcome.commits, 10, "ten levels, whatever their width");
+}
+
+#[test]
+fn a_decision_about_a_run_on_other_machines_is_not_written_to_its_copy() {
+    let place = tempfile::tempdir().unwrap();
+    let fleet = FleetRecord { id: "marvin/p/r".into(), ..FleetRecord::default() };
+    let workflow = Some(WorkflowRecord { fleet: Some(fleet), ..WorkflowRecord::default() });
+    let record = RunRecord { workflow, ..RunRecord::new(RunKind::Workflow) };
+    std::fs::write(place.path().join("run.json"), serde_json::to_string(&record).unwrap()).unwrap();
+    let error = record_decision(place.path(), "s", &PersonDecision::Answer(json!(1)), &ann()).unwrap_err();
+    assert!(error.to_string().contains("other machines"), "{error}");
 }
