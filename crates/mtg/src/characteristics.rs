@@ -34,6 +34,7 @@ pub enum RuleFlag {
     CantBeEquipped,
     BlocksAsFlying,
     LegendRuleOff,
+    DamageCantBePrevented,
 }
 
 impl RuleFlag {
@@ -245,6 +246,7 @@ pub fn rule_flag(restriction: &Restriction) -> Option<RuleFlag> {
         Restriction::CantBeEquipped => RuleFlag::CantBeEquipped,
         Restriction::BlocksAsFlying => RuleFlag::BlocksAsFlying,
         Restriction::LegendRuleOff => RuleFlag::LegendRuleOff,
+        Restriction::DamageCantBePrevented => RuleFlag::DamageCantBePrevented,
         _ => return None,
     })
 }

@@ -6,7 +6,7 @@ use crate::decision::{CostProblem, Refusal, RefusalReason};
 use crate::engine::MTGEngine;
 use crate::event::{MoveCause, MoveEvent};
 use crate::ids::{Entity, ObjectId, PlayerId};
-use crate::mana::ManaPlan;
+use crate::mana::{Helpers, ManaPlan, ManaPurpose};
 use crate::state::ObjectFlag;
 use smallvec::SmallVec;
 
@@ -115,6 +115,14 @@ impl MTGEngine {
                     purse,
                     CostProblem::Sacrifice,
                 )?;
+                PaidPart::Move(found, Zone::Graveyard, MoveCauseTag::Sacrifice)
+            }
+            CostPart::SacrificeAny(filter) => {
+                let able = self.payable_objects(Zone::Battlefield, filter, context);
+                let named = purse.given.iter().copied();
+                let found: Vec<ObjectId> =
+                    named.filter(|id| able.contains(id) && !purse.used.contains(id)).collect();
+                purse.used.extend(found.iter().copied());
                 PaidPart::Move(found, Zone::Graveyard, MoveCauseTag::Sacrifice)
             }
             CostPart::DiscardThis => {
@@ -422,11 +430,11 @@ impl MTGEngine {
     ) -> Result<CostPlan, Refusal> {
         let mut plan = CostPlan::default();
         self.plan_parts(cost, context, given, &mut plan.parts)?;
-        let mut need = crate::mana::ManaNeed::new(&cost.mana, u32::try_from(context.x).unwrap_or(0));
+        let mut need = crate::mana::ManaNeed::of_cost(cost, u32::try_from(context.x).unwrap_or(0));
         need.generic += self.generic_parts(cost, context);
         let sources = self.mana_sources(context.controller);
         plan.mana = self
-            .plan_mana(context.controller, &need, &sources, &[], &[])
+            .plan_mana(context.controller, &need, &sources, &Helpers::default(), ManaPurpose::Other)
             .ok_or_else(|| Refusal::new("118.3", RefusalReason::CannotPayMana))?;
         Ok(plan)
     }

@@ -13,6 +13,9 @@ use crate::state::{CastFacts, ChosenValues, ObjectFlag, ObjectKind, Snapshot};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// Permanents that a player must control for the city's blessing.
+const BLESSED_PERMANENTS: usize = 10;
+
 /// Why an object moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MoveCause {
@@ -134,8 +137,35 @@ impl MTGEngine {
         let events = self.replace_events(events)?;
         let before = self.shared_projection();
         let records = self.commit_all(events);
+        self.grant_blessings();
         self.collect_triggers(&before, &records);
         Ok(records)
+    }
+
+    /// Ascend of permanents: who controls ten permanents gets the city's blessing for good (702.131b).
+    pub(crate) fn grant_blessings(&mut self) {
+        if self.state.battlefield.len() < BLESSED_PERMANENTS {
+            return;
+        }
+        for player in PlayerId::BOTH {
+            let view = self.view();
+            let own = |id: &&ObjectId| view.controller(**id) == player;
+            let mut permanents = self.state.battlefield.iter().filter(own);
+            if !self.state.player(player).has_blessing
+                && permanents.any(|id| view.has_keyword(*id, Keyword::Ascend))
+            {
+                self.bless(player);
+            }
+        }
+    }
+
+    /// Gives the city's blessing to a player who controls ten permanents (702.131c).
+    pub(crate) fn bless(&mut self, player: PlayerId) {
+        let permanents = self.state.battlefield.iter().filter(|id| self.view().controller(**id) == player);
+        if permanents.count() >= BLESSED_PERMANENTS {
+            self.state.player_mut(player).has_blessing = true;
+            self.touch();
+        }
     }
 
     /// Commits events that were settled.
@@ -288,6 +318,10 @@ impl MTGEngine {
                     self.commit_loss(player, amount, records);
                 }
                 self.count(player, TurnStatistic::DamageTaken, amount);
+                let sources = &mut self.state.player_mut(player).damaged_by;
+                if !sources.contains(&source) {
+                    sources.push(source);
+                }
                 player
             }
             Entity::Object(id) => {

@@ -180,7 +180,7 @@ pub(crate) fn land_mana(subtype: Subtype) -> Option<u8> {
 
 static LAND_ABILITIES: LazyLock<Vec<Ability>> = LazyLock::new(|| {
     let build = |kind: &ManaKind| {
-        let add = Effect::AddMana { who: Selector::You, mana: ManaOutput::Fixed(vec![*kind]) };
+        let add = Effect::AddMana { who: Selector::You, mana: ManaOutput::Fixed(vec![*kind]), only: None };
         Ability::Activated(Box::new(ActivatedAbility {
             cost: Cost::tap(),
             body: Body { effects: vec![Instruction::from(add)], ..Body::default() },

@@ -1,11 +1,12 @@
 //! Resolution of spells and abilities (608).
 
-use crate::ability::{Ability, Body, Instruction, Selector, Zone};
+use crate::ability::{Ability, Body, Instruction, Keyword, Selector, Zone};
 use crate::casting::spell_body;
 use crate::context::Context;
 use crate::decision::{DecisionKind, OptionLabel};
 use crate::engine::{Flow, MTGEngine, Suspend};
 use crate::event::{Event, MoveCause, MoveEvent};
+use crate::faces::has_printed_keyword;
 use crate::ids::{Entity, ObjectId, PlayerId};
 use crate::state::{CastWay, ObjectKind, StackItem};
 use crate::targets::target_specs;
@@ -51,6 +52,14 @@ impl MTGEngine {
         }
         if let Some(own) = self.state.stack.last_mut() {
             own.context.targets.clone_from(&context.targets);
+        }
+        let face = self.state.faces.get(self.state.object(item.object).shown_face());
+        if item.ability.is_none()
+            && face.is_some_and(|face| {
+                has_printed_keyword(&face.face, Keyword::Ascend) && !face.face.is_permanent_card()
+            })
+        {
+            self.bless(item.context.controller);
         }
         let queue = operations(&body, &item.modes);
         if !queue.is_empty() {

@@ -3,8 +3,8 @@
 //! Nothing here knows a rule. A choice in the middle of something is a [`Task`] on the task stack
 //! with the answers given so far; it holds neither closures nor references.
 
-use crate::ability::{Ability, CounterKind, Duration, PlayerRule, Replacement, TurnStep, Zone};
-use crate::card::{Color, Subtype};
+use crate::ability::{Ability, CounterKind, Duration, ManaUse, PlayerRule, Replacement, TurnStep, Zone};
+use crate::card::{Color, ManaKind, Subtype};
 use crate::characteristics::Characteristics;
 use crate::context::{Context, EventRecord};
 use crate::decision::{Answer, Decision};
@@ -221,12 +221,34 @@ pub struct Player {
     pub lost: bool,
     /// Steps to skip.
     pub skips: SmallVec<[TurnStep; 1]>,
+    /// Statistics of the turn before.
+    #[serde(default)]
+    pub last_statistics: TurnStatistics,
+    /// What dealt damage to the player this turn.
+    #[serde(default)]
+    pub damaged_by: SmallVec<[ObjectId; 1]>,
+    /// Mana in the pool that may not be spent on everything.
+    #[serde(default)]
+    pub restricted_mana: SmallVec<[RestrictedMana; 1]>,
+    /// Whether the player has the city's blessing (702.131d).
+    #[serde(default)]
+    pub has_blessing: bool,
 }
+
+/// One mana in a pool with what it may be spent on (106.6).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RestrictedMana {
+    pub kind: ManaKind,
+    pub only: ManaUse,
+}
+
+/// Life total at the beginning of a game (103.4).
+pub const STARTING_LIFE: i32 = 20;
 
 impl Default for Player {
     fn default() -> Self {
         Self {
-            life: 20,
+            life: STARTING_LIFE,
             counters: SmallVec::new(),
             mana: [0; 6],
             library: Vec::new(),
@@ -238,6 +260,10 @@ impl Default for Player {
             drew_from_empty: false,
             lost: false,
             skips: SmallVec::new(),
+            last_statistics: [0; 14],
+            damaged_by: SmallVec::new(),
+            restricted_mana: SmallVec::new(),
+            has_blessing: false,
         }
     }
 }
@@ -290,6 +316,15 @@ pub struct RuleEffect {
     pub source: ObjectId,
     pub rule: PlayerRule,
     pub until: Until,
+}
+
+impl RuleEffect {
+    /// Whether the rule holds now: one for a player's next turn waits for it.
+    #[must_use]
+    pub fn is_active(&self, state: &GameState) -> bool {
+        self.until.duration != Duration::TheirNextTurn
+            || (state.active == self.player && state.turn > self.until.turn)
+    }
 }
 
 /// Card that an effect allows a player to play.

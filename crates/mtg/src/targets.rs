@@ -143,10 +143,19 @@ impl MTGEngine {
         })
     }
 
-    /// Damage that protection prevents (702.16e).
+    /// Whether damage of a source cannot be prevented (615.12).
+    pub(crate) fn is_unpreventable(&self, source: ObjectId) -> bool {
+        self.projection().rules.iter().any(|(_, rule, _)| *rule == PlayerRule::DamageCantBePrevented)
+            || self.view().characteristics(source).has_rule(RuleFlag::DamageCantBePrevented)
+            || self.restricts_itself(source, &Restriction::DamageCantBePrevented)
+    }
+
+    /// Damage that protection prevents (702.16e), or to what is not there any more.
     pub(crate) fn is_damage_prevented(&self, source: ObjectId, to: Entity) -> bool {
         match to {
-            Entity::Object(id) => !self.state.is_on_battlefield(id) || self.is_protected_from(id, source),
+            Entity::Object(id) if !self.state.is_on_battlefield(id) => true,
+            _ if self.is_unpreventable(source) => false,
+            Entity::Object(id) => self.is_protected_from(id, source),
             Entity::Player(player) => {
                 let view = self.view();
                 self.projection().rules.iter().any(|(who, rule, by)| match rule {

@@ -18,6 +18,7 @@ impl MTGEngine {
     /// State-based actions, triggered abilities, then a player gets priority (117.5).
     pub(crate) fn run_priority(&mut self) -> Flow<()> {
         self.notice_control();
+        self.grant_blessings();
         self.prune_combat();
         if self.check_state_based()? {
             self.state.tasks.push(Task::Priority);
@@ -62,7 +63,9 @@ impl MTGEngine {
         self.state.passes = 0;
         self.state.combat = Combat::default();
         for seat in PlayerId::BOTH {
-            self.state.player_mut(seat).statistics = [0; 14];
+            let own = self.state.player_mut(seat);
+            own.last_statistics = std::mem::take(&mut own.statistics);
+            own.damaged_by.clear();
         }
         for object in &mut self.state.objects {
             if object.flags & ObjectFlag::TURN != 0 || !object.uses.is_empty() {
@@ -219,6 +222,7 @@ impl MTGEngine {
         self.state.priority = self.state.active;
         self.state.passes = 0;
         self.touch();
+        self.grant_blessings();
         let mut record =
             EventRecord::new(EventKind::StepBegan).player(self.state.active).subject(self.state.active);
         record.step = Some(step);
@@ -263,7 +267,9 @@ impl MTGEngine {
     /// The step is over: mana empties, the next step or turn begins.
     pub(crate) fn end_step(&mut self) {
         for player in PlayerId::BOTH {
-            self.state.player_mut(player).mana = [0; 6];
+            let own = self.state.player_mut(player);
+            own.mana = [0; 6];
+            own.restricted_mana.clear();
         }
         let step = self.state.step;
         if step == TurnStep::EndCombat {
@@ -337,6 +343,9 @@ impl MTGEngine {
             Duration::EndOfTurn => true,
             Duration::EndOfYourNextTurn => controller == active && until.turn < turn,
             _ => false,
+        });
+        self.state.rules.retain(|rule| {
+            rule.until.duration != Duration::TheirNextTurn || rule.player != active || rule.until.turn >= turn
         });
         self.notice_control();
         self.return_dashed();

@@ -46,6 +46,10 @@ pub enum Amount {
     CardTypesAmong(Box<Selector>),
     /// Statistic of the current turn.
     ThisTurn(TurnStatistic, Box<Selector>),
+    /// Statistic of the turn before the current one.
+    LastTurn(TurnStatistic, Box<Selector>),
+    /// Life with which each player begins the game (103.4).
+    StartingLife,
     /// How many times the spell was kicked.
     KickerCount,
     If(Box<Condition>, Box<Amount>, Box<Amount>),
@@ -127,4 +131,8 @@ pub enum Condition {
     CoinWon,
     /// The previous "may" or optional cost was taken ("if you do").
     Accepted,
+    /// One of these players has the city's blessing (702.131).
+    CityBlessing(Selector),
+    /// Two of the objects have a card type in common.
+    ShareCardType(Selector),
 }

@@ -1,7 +1,7 @@
 //! Costs (118).
 
 use super::{Amount, CounterKind, Filter};
-use crate::card::ManaCost;
+use crate::card::{Color, ManaCost};
 use serde::{Deserialize, Serialize};
 
 /// Mana and other actions to pay.
@@ -11,18 +11,21 @@ pub struct Cost {
     pub mana: ManaCost,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<CostPart>,
+    /// "Spend only black mana on X."
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x_color: Option<Color>,
 }
 
 impl Cost {
     #[must_use]
     pub fn mana(mana: ManaCost) -> Self {
-        Self { mana, parts: Vec::new() }
+        Self { mana, ..Self::default() }
     }
 
     /// The cost `{T}` alone.
     #[must_use]
     pub fn tap() -> Self {
-        Self { mana: ManaCost::default(), parts: vec![CostPart::Tap] }
+        Self { parts: vec![CostPart::Tap], ..Self::default() }
     }
 
     /// Whether it is the cost of a loyalty ability (606.1).
@@ -51,6 +54,8 @@ pub enum CostPart {
         filter: Filter,
         count: Amount,
     },
+    /// "You may sacrifice any number of": those that the payment names, none without.
+    SacrificeAny(Filter),
     DiscardThis,
     Discard {
         filter: Filter,

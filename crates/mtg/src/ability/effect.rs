@@ -62,6 +62,11 @@ pub enum Effect {
         times: Amount,
         then: Vec<Instruction>,
     },
+    /// The instructions as long as the condition holds, which is checked before each time.
+    While {
+        condition: Condition,
+        then: Vec<Instruction>,
+    },
     /// Choice on resolution between sets of instructions (not modes: nothing is announced).
     ChooseOne {
         who: Selector,
@@ -352,6 +357,9 @@ pub enum Effect {
     AddMana {
         who: Selector,
         mana: ManaOutput,
+        /// What the mana may be spent on; `None` is anything.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        only: Option<ManaUse>,
     },
     ExtraTurn {
         who: Selector,
@@ -455,6 +463,8 @@ pub enum Duration {
     YourNextTurn,
     /// Until the end of the controller's next turn.
     EndOfYourNextTurn,
+    /// During the next turn of the player whom a rule affects, and not before.
+    TheirNextTurn,
     /// During the affected controller's next untap step ("doesn't untap during its next untap step").
     NextUntap,
     /// As long as the source is on the battlefield.
@@ -507,6 +517,16 @@ pub enum ManaOutput {
     },
     /// A colour among these permanents.
     ColorAmong(Selector),
+}
+
+/// What restricted mana may be spent on (106.6): spells, abilities of sources, or both.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct ManaUse {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spells: Option<Filter>,
+    /// Sources whose abilities may be activated with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abilities: Option<Filter>,
 }
 
 /// Conditions of playing a card that an effect allows to play.

@@ -14,7 +14,7 @@ named_set!(
         Convoke, Delve, Fear, Intimidate, Skulk, Shadow, Horsemanship, Flanking, Evolve, Riot, Mentor, Training,
         Extort, BattleCry, Dethrone, Ingest, LivingWeapon, Unleash, Rebound, Devoid, Storm, Cascade, Provoke, Sunburst,
         Improvise, SplitSecond, Partner, Decayed, Melee, Myriad, Epic, Soulbond, Assist, Cipher, Exploit,
-        TotemArmor, Banding, Phasing, StartYourEngines, Foretell, JumpStart, Retrace, Demonstrate, Daybound, Nightbound
+        TotemArmor, Banding, Phasing, StartYourEngines, Foretell, JumpStart, Retrace, Demonstrate, Daybound, Nightbound, Ascend
     }
 );
 

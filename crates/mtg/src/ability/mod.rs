@@ -20,8 +20,8 @@ mod statics;
 pub use amount::{Amount, Comparison, Condition, TurnStatistic};
 pub use cost::{Cost, CostPart};
 pub use effect::{
-    ChoiceKind, Destination, Duration, Effect, Instruction, LibraryPosition, ManaOutput, PlayPermission,
-    RestOfCards, TokenSpec,
+    ChoiceKind, Destination, Duration, Effect, Instruction, LibraryPosition, ManaOutput, ManaUse,
+    PlayPermission, RestOfCards, TokenSpec,
 };
 pub use event::{EventPattern, EventRole, TurnStep};
 pub use keyword::{Keyword, KeywordAbility, KeywordSet};
@@ -29,6 +29,7 @@ pub use replacement::{Replacement, ReplacementAction, ReplacementPattern};
 pub use selector::{Filter, ObjectMark, Selector, Slot};
 pub use statics::{Change, CostChange, CostChangeAmount, PlayerRule, Restriction, StaticAbility};
 
+use crate::card::Color;
 use serde::{Deserialize, Serialize};
 
 /// Zone of the game (400.1).
@@ -133,6 +134,8 @@ pub enum Ability {
     CostChange(Box<CostChange>),
     /// "Cast this spell only ..." or "This spell can't be countered" and the like.
     CastRestriction(Condition),
+    /// "Spend only black mana on X."
+    XColor(Color),
     CantBeCountered,
     /// "If this card is in your opening hand, you may begin the game with it on the battlefield" (103.6a).
     BeginsInPlay,

@@ -150,6 +150,8 @@ pub enum Filter {
     DealtDamageThisTurn,
     /// Was dealt damage this turn by one of these.
     DealtDamageThisTurnBy(Box<Selector>),
+    /// Dealt damage to one of these players this turn.
+    DealtDamageThisTurnTo(Box<Selector>),
     SummoningSick,
     /// Has the colour or the creature type chosen for the source.
     ChosenColor,

@@ -125,6 +125,8 @@ pub enum Restriction {
     EntersTapped,
     CantLeaveCombat,
     LegendRuleOff,
+    /// Damage that the object deals cannot be prevented (615.12).
+    DamageCantBePrevented,
 }
 
 /// Rule for players.

@@ -9,7 +9,7 @@ use crate::costs::CostPlan;
 use crate::decision::{Refusal, RefusalReason};
 use crate::engine::MTGEngine;
 use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
-use crate::mana::{ManaNeed, ManaSource};
+use crate::mana::{Helpers, ManaNeed, ManaPurpose, ManaSource};
 use crate::state::{ObjectKind, StackItem};
 use crate::targets::target_specs;
 
@@ -56,7 +56,7 @@ impl MTGEngine {
         while context.targets.len() < specs.len() {
             context.targets.push(crate::context::TargetChoice::default());
         }
-        let mut need = ManaNeed::new(&ability.cost.mana, action.x);
+        let mut need = ManaNeed::of_cost(&ability.cost, action.x);
         need.generic += self.generic_parts(&ability.cost, &context);
         self.change_ability_cost(player, action.source, &mut need);
         let mut cost = CostPlan::default();
@@ -74,7 +74,7 @@ impl MTGEngine {
             .collect();
         let planned = self.planned_sources(&free, &action.payment)?;
         cost.mana = self
-            .plan_mana(player, &need, &planned, &[], &[])
+            .plan_mana(player, &need, &planned, &Helpers::default(), ManaPurpose::Ability(action.source))
             .ok_or_else(|| Refusal::new("602.2b", RefusalReason::CannotPayMana))?;
         self.keep_surplus(&mut cost.mana, &planned, &action.payment);
         Ok(CastPlan { cost, context })

@@ -5,12 +5,12 @@ use crate::action::CastAction;
 use crate::card::{CardFace, CardType, ManaCost};
 use crate::characteristics::AbilityClass;
 use crate::context::Context;
-use crate::costs::{CostPlan, PaidPart};
+use crate::costs::{CostPlan, MoveCauseTag, PaidPart};
 use crate::decision::{Refusal, RefusalReason};
 use crate::engine::MTGEngine;
 use crate::faces::{find_keyword_ability, has_printed_keyword};
 use crate::ids::{Entity, ObjectId, PlayerId};
-use crate::mana::{ManaNeed, ManaSource};
+use crate::mana::{Helpers, ManaNeed, ManaPurpose, ManaSource};
 use std::borrow::Cow;
 
 impl MTGEngine {
@@ -24,8 +24,13 @@ impl MTGEngine {
         context: &Context,
         sources: &[ManaSource],
     ) -> Result<CostPlan, Refusal> {
-        let mut need = ManaNeed::new(&base.mana, cast.x);
-        let mut parts = Cost { mana: ManaCost::default(), parts: base.parts.clone() };
+        let mut base = base.clone();
+        base.x_color = face.abilities.iter().find_map(|ability| match ability {
+            Ability::XColor(color) => Some(*color),
+            _ => None,
+        });
+        let mut need = ManaNeed::of_cost(&base, cast.x);
+        let mut parts = Cost { parts: base.parts.clone(), ..Cost::default() };
         let mut add = |cost: &Cost| {
             need.add(&cost.mana, cast.x);
             parts.parts.extend(cost.parts.iter().cloned());
@@ -58,13 +63,16 @@ impl MTGEngine {
             return Err(Refusal::new("601.2b", RefusalReason::NoSuchWay));
         }
         need.generic += self.generic_parts(&parts, context);
-        self.change_cost(player, cast.card, face, &mut need, context);
         let mut plan = CostPlan::default();
         self.plan_parts(&parts, context, &cast.payment.objects, &mut plan.parts)?;
-        let (mut convoke, delve) = self.helpers(player, cast, face);
+        // "For each creature sacrificed this way" counts what the payment names (601.2f).
+        let mut context = context.clone();
+        context.paid = sacrificed_objects(&plan).into_iter().collect();
+        self.change_cost(player, cast.card, face, &mut need, &context);
+        let mut helpers = self.helpers(player, cast, face);
         // What is tapped for another part of the cost is not tapped for mana or convoke.
         let busy = tapped_objects(&plan);
-        convoke.retain(|id| !busy.contains(id));
+        helpers.convoke.retain(|id| !busy.contains(id));
         let free: Cow<'_, [ManaSource]> = if busy.is_empty() {
             Cow::Borrowed(sources)
         } else {
@@ -72,19 +80,14 @@ impl MTGEngine {
         };
         let planned = self.planned_sources(&free, &cast.payment)?;
         plan.mana = self
-            .plan_mana(player, &need, &planned, &convoke, &delve)
+            .plan_mana(player, &need, &planned, &helpers, ManaPurpose::Spell(cast.card))
             .ok_or_else(|| Refusal::new("601.2h", RefusalReason::CannotPayMana))?;
         self.keep_surplus(&mut plan.mana, &planned, &cast.payment);
         Ok(plan)
     }
 
     /// Creatures for convoke, artifacts for improvise, cards for delve.
-    pub(super) fn helpers(
-        &self,
-        player: PlayerId,
-        cast: &CastAction,
-        face: &CardFace,
-    ) -> (Vec<ObjectId>, Vec<ObjectId>) {
+    pub(super) fn helpers(&self, player: PlayerId, cast: &CastAction, face: &CardFace) -> Helpers {
         let view = self.view();
         let mut taps = Vec::new();
         let convoke = has_printed_keyword(face, Keyword::Convoke);
@@ -105,7 +108,7 @@ impl MTGEngine {
         if has_printed_keyword(face, Keyword::Delve) {
             cards.extend(self.state.player(player).graveyard.iter().copied().filter(|id| *id != cast.card));
         }
-        (taps, cards)
+        Helpers { convoke: taps, delve: cards }
     }
 
     /// Increases, then reductions (601.2f).
@@ -186,8 +189,17 @@ pub(super) fn tapped_objects(plan: &CostPlan) -> Vec<ObjectId> {
     plan.parts.iter().flat_map(tapped).collect()
 }
 
+/// Permanents that a cost sacrifices.
+fn sacrificed_objects(plan: &CostPlan) -> Vec<ObjectId> {
+    let sacrificed = |part: &PaidPart| match part {
+        PaidPart::Move(ids, Zone::Graveyard, MoveCauseTag::Sacrifice) => ids.clone(),
+        _ => Vec::new(),
+    };
+    plan.parts.iter().flat_map(sacrificed).collect()
+}
+
 /// Filters of cost changes say "spell"; the card is not one yet when the cost is determined.
-pub(super) fn spell_filter(filter: &Filter) -> Cow<'_, Filter> {
+pub(crate) fn spell_filter(filter: &Filter) -> Cow<'_, Filter> {
     match filter {
         Filter::Spell => Cow::Owned(Filter::Any),
         Filter::All(parts) if parts.contains(&Filter::Spell) => {

@@ -4,7 +4,7 @@
 //! planned without changing anything; a plan that exists is carried out as a whole.
 
 mod activation;
-mod cost;
+pub(crate) mod cost;
 
 use crate::ability::{
     Ability, Body, Cost, Filter, Keyword, KeywordAbility, PlayPermission, PlayerRule, TargetSpec,
@@ -256,7 +256,8 @@ impl MTGEngine {
             *who == player
                 && match rule {
                     PlayerRule::CantCast(filter) => {
-                        self.view().object_matches(filter, card, &Context::new(*source, player))
+                        let context = Context::new(*source, player);
+                        self.view().object_matches(&cost::spell_filter(filter), card, &context)
                     }
                     PlayerRule::MaxSpellsPerTurn(most) => {
                         crate::eval::statistic(&self.state, player, TurnStatistic::SpellsCast)

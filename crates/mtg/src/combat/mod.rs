@@ -15,7 +15,7 @@ use crate::decision::{Answer, Decision, DecisionKind, Refusal, RefusalReason};
 use crate::engine::{Flow, MTGEngine};
 use crate::ids::{Entity, ObjectId, PlayerId};
 use crate::layers::find_restriction;
-use crate::mana::ManaNeed;
+use crate::mana::{Helpers, ManaNeed, ManaPurpose};
 use crate::state::{Attacker, ObjectFlag};
 use crate::task::Task;
 use smallvec::SmallVec;
@@ -189,7 +189,7 @@ impl MTGEngine {
             .into_iter()
             .filter(|source| !attack.iter().any(|(id, _)| *id == source.id))
             .collect();
-        let plan = self.plan_mana(player, &need, &sources, &[], &[]);
+        let plan = self.plan_mana(player, &need, &sources, &Helpers::default(), ManaPurpose::Other);
         plan.map(Some).ok_or_else(|| Refusal::new("508.1j", RefusalReason::CannotPayMana))
     }
 

@@ -1,13 +1,14 @@
 //! Damage, life and mana.
 
 use super::EffectResult;
-use crate::ability::{Effect, Instruction, ManaOutput};
+use crate::ability::{Effect, Instruction, ManaOutput, ManaUse};
 use crate::card::ManaKind;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{Choosable, Decision, DecisionKind};
 use crate::engine::{Flow, MTGEngine};
 use crate::event::Event;
 use crate::ids::{Entity, ObjectId, PlayerId};
+use crate::state::RestrictedMana;
 
 impl MTGEngine {
     pub(super) fn execute_life(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
@@ -72,10 +73,10 @@ impl MTGEngine {
                 self.apply(events)?;
                 Ok(EffectResult::default())
             }
-            Effect::AddMana { who, mana } => {
+            Effect::AddMana { who, mana, only } => {
                 let player = self.player_of(who, context);
                 let kinds = self.choose_mana(player, mana, context)?;
-                self.add_mana(player, &kinds);
+                self.add_mana(player, &kinds, only.as_ref());
                 Ok(EffectResult::default())
             }
             _ => Ok(EffectResult::default()),
@@ -174,7 +175,12 @@ impl MTGEngine {
         Ok(chosen)
     }
 
-    pub(crate) fn add_mana(&mut self, player: PlayerId, kinds: &[ManaKind]) {
+    fn add_mana(&mut self, player: PlayerId, kinds: &[ManaKind], only: Option<&ManaUse>) {
+        if let Some(only) = only {
+            let mana = kinds.iter().map(|kind| RestrictedMana { kind: *kind, only: only.clone() });
+            self.state.player_mut(player).restricted_mana.extend(mana);
+            return;
+        }
         for kind in kinds {
             if let Some(place) = self.state.player_mut(player).mana.get_mut(kind.index()) {
                 *place = place.saturating_add(1);
@@ -185,18 +191,18 @@ impl MTGEngine {
     /// Mana of an activated mana ability; `choice` is the position among the possible kinds.
     pub(crate) fn add_mana_now(&mut self, effects: &[Instruction], context: &Context, choice: u8) {
         for instruction in effects {
-            let Effect::AddMana { who, mana } = &instruction.effect else { continue };
+            let Effect::AddMana { who, mana, only } = &instruction.effect else { continue };
             let player = self.player_of(who, context);
             let (mask, amount, list) = self.mana_output(mana, context);
             if !list.is_empty() {
-                self.add_mana(player, &list);
+                self.add_mana(player, &list, only.as_ref());
                 continue;
             }
             let kinds: Vec<ManaKind> =
                 ManaKind::ALL.into_iter().filter(|kind| mask & (1 << kind.index()) != 0).collect();
             let kind = kinds.get(usize::from(choice)).or(kinds.first()).copied();
             let added: Vec<ManaKind> = (0..amount).filter_map(|_| kind).collect();
-            self.add_mana(player, &added);
+            self.add_mana(player, &added, only.as_ref());
         }
     }
 

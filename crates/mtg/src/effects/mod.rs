@@ -8,7 +8,7 @@ mod life;
 mod permanents;
 mod spells;
 
-use crate::ability::{Amount, Cost, CostPart, Effect, Instruction, Selector};
+use crate::ability::{Amount, Cost, CostPart, Effect, Instruction, Selector, Zone};
 use crate::context::{Binding, Context, EventKind, EventRecord};
 use crate::decision::{Choosable, Decision, DecisionKind, OptionLabel};
 use crate::engine::{Flow, MTGEngine};
@@ -17,6 +17,12 @@ use crate::stack::queue_of;
 use crate::state::{EndReason, Outcome};
 use crate::task::Operation;
 
+/// Greatest X of a cost that is paid on resolution, exclusive.
+const MAX_CHOSEN_X: i32 = 100;
+
+/// Repetitions of instructions in one resolution, so that one without an end stops.
+const MAX_REPETITIONS: u32 = 10_000;
+
 /// What an instruction did: what later ones may refer to, and instructions to follow next.
 #[derive(Debug, Default)]
 pub(crate) struct EffectResult {
@@ -24,6 +30,8 @@ pub(crate) struct EffectResult {
     pub amount: i32,
     pub next: Vec<Operation>,
     pub accepted: Option<bool>,
+    /// The X that was chosen for a cost.
+    pub x: Option<i32>,
 }
 
 impl EffectResult {
@@ -57,6 +65,7 @@ impl MTGEngine {
         if let Some(accepted) = done.accepted {
             context.accepted = accepted;
         }
+        context.x = done.x.unwrap_or(context.x);
         if let Some(slot) = instruction.bind {
             context
                 .bind(slot, Binding { entities: done.entities.into_iter().collect(), amount: done.amount });
@@ -92,6 +101,15 @@ impl MTGEngine {
             Effect::Repeat { times, then } => {
                 let times = self.view().amount(times, context).clamp(0, 1000);
                 Ok(EffectResult::next((0..times).flat_map(|_| queue_of(then)).collect()))
+            }
+            Effect::While { condition, then } => {
+                if !self.view().condition(condition, context) || !self.may_repeat() {
+                    return Ok(EffectResult::default());
+                }
+                let again = Operation::Run(Box::new(effect.clone().into()));
+                let mut next = vec![again];
+                next.extend(queue_of(then));
+                Ok(EffectResult::next(next))
             }
             Effect::ChooseOne { who, options } => {
                 let player = self.player_of(who, context);
@@ -212,6 +230,8 @@ impl MTGEngine {
         if !self.choose_label(player, kind, Some(context.source), labels)? {
             return Ok(refused);
         }
+        let x = self.choose_cost_x(cost, &inner)?;
+        inner.x = x.unwrap_or(inner.x);
         let given = self.choose_payment(cost, &inner)?;
         let Ok(plan) = self.plan_cost(cost, &inner, &given) else { return Ok(refused) };
         let paid = self.pay(player, &plan);
@@ -219,8 +239,36 @@ impl MTGEngine {
             entities: paid.into_iter().map(Entity::Object).collect(),
             next: queue_of(then),
             accepted: Some(true),
+            x,
             ..EffectResult::default()
         })
+    }
+
+    /// Asks for the X of a cost that is paid on resolution; `None` if it has none or it was announced
+    /// with the spell or ability (107.3e).
+    fn choose_cost_x(&mut self, cost: &Cost, context: &Context) -> Flow<Option<i32>> {
+        let is_announced = context.x != 0 || self.state.object(context.source).zone == Zone::Stack;
+        if is_announced || cost.mana.x_count() == 0 {
+            return Ok(None);
+        }
+        let mut trial = context.clone();
+        let payable = |x: &i32| {
+            trial.x = *x;
+            self.plan_cost(cost, &trial, &[]).is_ok()
+        };
+        let options: Vec<Choosable> = (0..MAX_CHOSEN_X).take_while(payable).map(Choosable::Number).collect();
+        let mut decision = Decision::new(context.controller, DecisionKind::Number).source(context.source);
+        decision.options = options;
+        Ok(self.choose_options(decision)?.first().map(|choice| match choice {
+            Choosable::Number(x) => *x,
+            _ => 0,
+        }))
+    }
+
+    /// Counts a repetition of a resolution; false at the limit of the loop guard (104.4b).
+    fn may_repeat(&mut self) -> bool {
+        self.state.quiet_steps += 1;
+        self.state.quiet_steps < MAX_REPETITIONS
     }
 
     /// Asks which objects pay the parts of a cost that leave a choice.
@@ -229,18 +277,20 @@ impl MTGEngine {
         for part in &cost.parts {
             let (zone, filter, count, kind) = match part {
                 CostPart::Sacrifice { filter, count } => {
-                    (crate::ability::Zone::Battlefield, filter, count, DecisionKind::Sacrifice)
+                    (Zone::Battlefield, filter, Some(count), DecisionKind::Sacrifice)
                 }
+                CostPart::SacrificeAny(filter) => (Zone::Battlefield, filter, None, DecisionKind::Sacrifice),
                 CostPart::Discard { filter, count, random: false } => {
-                    (crate::ability::Zone::Hand, filter, count, DecisionKind::Discard)
+                    (Zone::Hand, filter, Some(count), DecisionKind::Discard)
                 }
                 _ => continue,
             };
             let options = self.payable_objects(zone, filter, context);
-            let count = usize::try_from(self.view().amount(count, context)).unwrap_or(0);
+            let exact = |count| usize::try_from(self.view().amount(count, context)).unwrap_or(0);
+            let (least, most) = count.map_or((0, options.len()), |count| (exact(count), exact(count)));
             let decision = Decision::new(context.controller, kind)
                 .source(context.source)
-                .range(count, count)
+                .range(least, most)
                 .entities(options.into_iter().map(Entity::Object));
             given.extend(self.choose_objects(decision)?);
         }

@@ -1,7 +1,7 @@
 //! Spells on the stack: countering, copying, casting during a resolution.
 
 use super::EffectResult;
-use crate::ability::{Ability, Destination, Effect, Zone};
+use crate::ability::{Ability, Change, Destination, Effect, Restriction, Selector, Zone};
 use crate::characteristics::RuleFlag;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{Decision, DecisionKind};
@@ -68,7 +68,28 @@ impl MTGEngine {
     fn is_uncounterable(&self, id: ObjectId) -> bool {
         let printed =
             self.view().face(id).is_some_and(|face| face.abilities.contains(&Ability::CantBeCountered));
-        printed || self.view().characteristics(id).has_rule(RuleFlag::CantBeCountered)
+        printed
+            || self.view().characteristics(id).has_rule(RuleFlag::CantBeCountered)
+            || self.restricts_itself(id, &Restriction::CantBeCountered)
+    }
+
+    /// Whether a static ability of a spell restricts the spell while it is on the stack.
+    pub(crate) fn restricts_itself(&self, id: ObjectId, restriction: &Restriction) -> bool {
+        let object = self.view().object(id);
+        if object.zone != Zone::Stack || object.kind == ObjectKind::Ability {
+            return false;
+        }
+        let Some(face) = self.view().face(id) else { return false };
+        let context = Context::new(id, self.view().controller(id));
+        face.abilities.iter().any(|ability| match ability {
+            Ability::Static(own) => {
+                own.zone == Some(Zone::Stack)
+                    && own.affected == Selector::This
+                    && own.changes.contains(&Change::Restriction(restriction.clone()))
+                    && own.condition.as_ref().is_none_or(|holds| self.view().condition(holds, &context))
+            }
+            _ => false,
+        })
     }
 
     fn counter(

@@ -6,7 +6,7 @@ use crate::card::{CardType, Color, ManaSymbol, TypeSet};
 use crate::context::Context;
 use crate::faces::land_mana;
 use crate::ids::{Entity, ObjectId, PlayerId};
-use crate::state::GameState;
+use crate::state::{GameState, STARTING_LIFE};
 
 impl View<'_> {
     /// Value of an amount.
@@ -54,6 +54,10 @@ impl View<'_> {
             Amount::ThisTurn(which, selector) => {
                 self.sum_players(selector, context, |state, player| statistic(state, player, *which))
             }
+            Amount::LastTurn(which, selector) => self.sum_players(selector, context, |state, player| {
+                state.player(player).last_statistics.get(*which as usize).copied().unwrap_or(0)
+            }),
+            Amount::StartingLife => STARTING_LIFE,
             Amount::KickerCount => i32::from(context.kicked.max(self.object(context.source).cast.kicked)),
             Amount::If(condition, yes, no) => {
                 self.amount(if self.condition(condition, context) { yes } else { no }, context)
@@ -114,6 +118,15 @@ impl View<'_> {
         counters.iter().filter(|entry| kind.is_none_or(|kind| kind == entry.0)).map(|entry| entry.1).sum()
     }
 
+    /// Whether two of the objects have a card type in common.
+    fn share_card_type(&self, objects: &[ObjectId]) -> bool {
+        objects.iter().enumerate().any(|(position, one)| {
+            let types = self.characteristics(*one).types;
+            let earlier = objects.iter().take(position);
+            earlier.into_iter().any(|two| types.intersects(self.characteristics(*two).types))
+        })
+    }
+
     pub(super) fn sum_players(
         &self,
         selector: &Selector,
@@ -155,6 +168,11 @@ impl View<'_> {
                 self.object(context.source).cast.colors_spent & (1 << (*color as u8)) != 0
             }
             Condition::CoinWon | Condition::Accepted => context.accepted,
+            Condition::CityBlessing(selector) => {
+                let players = self.select(selector, context).into_iter().filter_map(Entity::player);
+                players.into_iter().any(|player| self.state.player(player).has_blessing)
+            }
+            Condition::ShareCardType(selector) => self.share_card_type(&self.objects(selector, context)),
         }
     }
 }

@@ -289,6 +289,10 @@ impl<'a> View<'a> {
                 let sources = self.select(selector, context);
                 object.damaged_by.iter().any(|source| sources.contains(&Entity::Object(*source)))
             }
+            Filter::DealtDamageThisTurnTo(selector) => {
+                let players = self.select(selector, context).into_iter().filter_map(Entity::player);
+                players.into_iter().any(|player| self.state.player(player).damaged_by.contains(&id))
+            }
             Filter::SummoningSick => object.controlled_since >= self.state.turn,
             Filter::ChosenColor => {
                 let chosen = context.color.or(self.object(context.source).chosen.color);

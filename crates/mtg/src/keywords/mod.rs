@@ -322,7 +322,7 @@ pub(crate) fn expand_keyword_ability(keyword: &KeywordAbility) -> Vec<Ability> {
                 changes: vec![Change::AddTypes(vec![CardType::Artifact, CardType::Creature])],
                 until: Duration::EndOfTurn,
             };
-            let cost = Cost { mana: ManaCost::default(), parts: vec![CostPart::TapPower(*power)] };
+            let cost = Cost { parts: vec![CostPart::TapPower(*power)], ..Cost::default() };
             vec![activated(
                 format!("Crew {power}"),
                 cost,

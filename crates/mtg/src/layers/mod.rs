@@ -443,7 +443,7 @@ impl<'a> Builder<'a> {
             self.projection.classes |= own.classes;
         }
         let mut rules = Vec::new();
-        for rule in &self.state.rules {
+        for rule in self.state.rules.iter().filter(|rule| rule.is_active(self.state)) {
             rules.push((rule.player, rule.rule.clone(), rule.source));
         }
         if self.projection.has_class(AbilityClass::PlayerRule) || !self.state.command.is_empty() {

@@ -8,22 +8,46 @@
 
 mod solver;
 
-use crate::ability::{Ability, ActivatedAbility, Amount, CostPart, Effect, Filter, Instruction, ManaOutput};
+use crate::ability::{
+    Ability, ActivatedAbility, Amount, Cost, CostPart, Effect, Filter, Instruction, ManaOutput, ManaUse,
+};
 use crate::action::Payment;
 use crate::card::{CardType, Color, ManaCost, ManaKind, ManaSymbol};
+use crate::casting::cost::spell_filter;
 use crate::characteristics::{AbilityClass, RuleFlag};
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{Refusal, RefusalReason};
 use crate::engine::MTGEngine;
 use crate::ids::{AbilityRef, ObjectId, PlayerId};
+use crate::state::RestrictedMana;
 use smallvec::{SmallVec, smallvec};
 use solver::Solver;
 use std::borrow::Cow;
 
 const ALL_COLORS: u8 = 0b01_1111;
 
+/// Symbols that an X of one colour is written as; no pool has more.
+const MAX_COLORED_X: usize = 1_000;
+
 /// Creatures that convoke are tapped after lands.
 const CREATURE_RANK: u16 = 8;
+
+/// What mana is spent on (106.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ManaPurpose {
+    Spell(ObjectId),
+    /// Ability of this source.
+    Ability(ObjectId),
+    Other,
+}
+
+/// Permanents and cards that pay instead of mana.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Helpers {
+    /// Creatures for convoke, artifacts for improvise.
+    pub convoke: Vec<ObjectId>,
+    pub delve: Vec<ObjectId>,
+}
 
 /// Mana that one activation adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +60,8 @@ pub(crate) struct ManaOption {
     pub list: SmallVec<[ManaKind; 2]>,
     /// Has a cost or a drawback other than tapping.
     pub costly: bool,
+    /// What the mana may be spent on; `None` is anything.
+    pub only: Option<Box<ManaUse>>,
 }
 
 /// Untapped permanent that can add mana now.
@@ -56,6 +82,8 @@ pub(crate) type ManaDemand = [u8; 6];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Supply {
     Pool(ManaKind),
+    /// Restricted mana in the pool, by its place.
+    Restricted(usize),
     Source(usize),
     /// Part of what a source with several mana adds: source, option, kind.
     Several(usize, usize, ManaKind),
@@ -86,12 +114,26 @@ pub(crate) struct ManaTap {
 pub(crate) struct ManaPlan {
     pub taps: Vec<ManaTap>,
     pub from_pool: [u16; 6],
+    /// Places of restricted mana in the pool that is spent.
+    pub from_restricted: Vec<usize>,
     pub convoke: Vec<ObjectId>,
     pub delve: Vec<ObjectId>,
     pub life: i32,
     /// Mana that stays in the pool.
     pub surplus: [u16; 6],
+    pub restricted_surplus: Vec<RestrictedMana>,
     pub colors_spent: u8,
+}
+
+impl ManaPlan {
+    /// Leaves one mana of an option in the pool.
+    fn keep(&mut self, kind: ManaKind, option: &ManaOption) {
+        if let Some(only) = &option.only {
+            self.restricted_surplus.push(RestrictedMana { kind, only: (**only).clone() });
+        } else if let Some(place) = self.surplus.get_mut(kind.index()) {
+            *place += 1;
+        }
+    }
 }
 
 /// What is to be paid: symbols without generic ones, and generic mana.
@@ -105,6 +147,16 @@ impl ManaNeed {
     pub(crate) fn new(cost: &ManaCost, x: u32) -> Self {
         let mut need = Self::default();
         need.add(cost, x);
+        need
+    }
+
+    /// The mana of a cost; X is generic unless the cost names a colour for it.
+    pub(crate) fn of_cost(cost: &Cost, x: u32) -> Self {
+        let Some(color) = cost.x_color else { return Self::new(&cost.mana, x) };
+        let mut need = Self::new(&cost.mana, 0);
+        let count = usize::try_from(cost.mana.x_count().saturating_mul(x)).unwrap_or(usize::MAX);
+        let colored = count.min(MAX_COLORED_X);
+        need.symbols.extend(std::iter::repeat_n(ManaSymbol::Colored(color), colored));
         need
     }
 
@@ -248,10 +300,11 @@ impl MTGEngine {
         let context = self.context_of(id);
         let simple =
             ability.cost.parts.iter().all(|part| *part == CostPart::Tap) && ability.body.effects.len() == 1;
-        let output = ability.body.effects.iter().find_map(|instruction| match &instruction.effect {
-            Effect::AddMana { mana, .. } => Some(mana),
-            _ => None,
-        })?;
+        let (output, only) =
+            ability.body.effects.iter().find_map(|instruction| match &instruction.effect {
+                Effect::AddMana { mana, only, .. } => Some((mana, only)),
+                _ => None,
+            })?;
         let (mask, amount, list) = self.mana_output(output, &context);
         (mask != 0 && amount > 0).then_some(ManaOption {
             ability: reference,
@@ -259,7 +312,40 @@ impl MTGEngine {
             amount,
             list,
             costly: !simple,
+            only: only.clone().map(Box::new),
         })
+    }
+
+    /// Whether restricted mana of a player may be spent on something.
+    fn may_spend(&self, player: PlayerId, only: &ManaUse, purpose: ManaPurpose) -> bool {
+        let (filter, id) = match purpose {
+            ManaPurpose::Spell(card) => (&only.spells, card),
+            ManaPurpose::Ability(source) => (&only.abilities, source),
+            ManaPurpose::Other => return false,
+        };
+        let context = Context::new(id, player);
+        filter.as_ref().is_some_and(|filter| self.view().object_matches(&spell_filter(filter), id, &context))
+    }
+
+    /// The sources without mana that may not be spent on this.
+    fn usable_sources<'s>(
+        &self,
+        player: PlayerId,
+        sources: &'s [ManaSource],
+        purpose: ManaPurpose,
+    ) -> Cow<'s, [ManaSource]> {
+        let is_barred = |option: &ManaOption| {
+            option.only.as_ref().is_some_and(|only| !self.may_spend(player, only, purpose))
+        };
+        if !sources.iter().any(|source| source.options.iter().any(is_barred)) {
+            return Cow::Borrowed(sources);
+        }
+        let mut usable = sources.to_vec();
+        for source in &mut usable {
+            source.options.retain(|option| !is_barred(option));
+        }
+        usable.retain(|source| !source.options.is_empty());
+        Cow::Owned(usable)
     }
 
     /// Kinds and amount of mana of an output.
@@ -321,14 +407,21 @@ impl MTGEngine {
         player: PlayerId,
         need: &ManaNeed,
         sources: &[ManaSource],
-        convoke: &[ObjectId],
-        delve: &[ObjectId],
+        payers: &Helpers,
+        purpose: ManaPurpose,
     ) -> Option<ManaPlan> {
         if need.is_free() {
             return Some(ManaPlan::default());
         }
+        let sources = &*self.usable_sources(player, sources, purpose);
         let own = self.state.player(player);
         let mut units: Vec<Unit> = Vec::new();
+        for (place, mana) in own.restricted_mana.iter().enumerate() {
+            if self.may_spend(player, &mana.only, purpose) {
+                let supply = Supply::Restricted(place);
+                units.push(Unit { supply, mask: bit(mana.kind), generic: true, rank: 0, wanted: 0 });
+            }
+        }
         for kind in ManaKind::ALL {
             let amount = own.mana.get(kind.index()).copied().unwrap_or(0);
             let unit =
@@ -336,7 +429,7 @@ impl MTGEngine {
             units.extend((0..amount).map(|_| unit));
         }
         let mut helpers: SmallVec<[(ObjectId, u8); 4]> = SmallVec::new();
-        for id in convoke {
+        for id in &payers.convoke {
             let colors = self.view().characteristics(*id).colors;
             let mask = colors.iter().fold(0, |mask, color| mask | color_bit(color));
             // A permanent is tapped once: for its mana or for convoke.
@@ -352,7 +445,7 @@ impl MTGEngine {
                 });
             }
         }
-        for id in delve {
+        for id in &payers.delve {
             units.push(Unit {
                 supply: Supply::Card(*id),
                 mask: 0,
@@ -424,17 +517,14 @@ impl MTGEngine {
             } else {
                 option.list.clone()
             };
-            for kind in added {
-                if let Some(place) = plan.surplus.get_mut(kind.index()) {
-                    *place += 1;
-                }
-            }
+            added.into_iter().for_each(|kind| plan.keep(kind, option));
         }
     }
 
     pub(crate) fn can_pay_mana(&self, player: PlayerId, cost: &ManaCost, x: u32) -> bool {
         let sources = self.mana_sources(player);
-        self.plan_mana(player, &ManaNeed::new(cost, x), &sources, &[], &[]).is_some()
+        self.plan_mana(player, &ManaNeed::new(cost, x), &sources, &Helpers::default(), ManaPurpose::Other)
+            .is_some()
     }
 
     /// Pays a cost that was found payable.
@@ -445,9 +535,9 @@ impl MTGEngine {
         _source: ObjectId,
     ) -> bool {
         let sources = self.mana_sources(player);
-        let Some(plan) = self.plan_mana(player, &ManaNeed::new(cost, 0), &sources, &[], &[]) else {
-            return false;
-        };
+        let need = ManaNeed::new(cost, 0);
+        let plan = self.plan_mana(player, &need, &sources, &Helpers::default(), ManaPurpose::Other);
+        let Some(plan) = plan else { return false };
         self.pay_plan(player, &plan);
         true
     }
@@ -477,6 +567,12 @@ impl MTGEngine {
         for (have, (spend, more)) in own.mana.iter_mut().zip(plan.from_pool.iter().zip(&plan.surplus)) {
             *have = have.saturating_sub(*spend) + more;
         }
+        let mut place = 0;
+        own.restricted_mana.retain(|_| {
+            place += 1;
+            !plan.from_restricted.contains(&(place - 1))
+        });
+        own.restricted_mana.extend(plan.restricted_surplus.iter().cloned());
         if plan.life > 0 {
             self.commit_loss(player, plan.life, &mut records);
         }

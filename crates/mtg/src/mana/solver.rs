@@ -225,6 +225,7 @@ impl Solver<'_> {
                         *place += 1;
                     }
                 }
+                Supply::Restricted(place) => plan.from_restricted.push(place),
                 Supply::Source(source) => match self.tap(source, kind) {
                     Some(tap) => plan.taps.push(tap),
                     None => plan.convoke.extend(self.sources.get(source).map(|own| own.id)),
@@ -243,11 +244,12 @@ impl Solver<'_> {
             plan.taps.push(ManaTap { source: own.id, ability: option.ability, kind: *kind });
         }
         for unit in units {
-            if let Supply::Several(source, _, kind) = unit.supply {
+            if let Supply::Several(source, position, kind) = unit.supply {
+                let option = self.sources.get(source).and_then(|own| own.options.get(position));
                 if let Some(position) = spent_several.iter().position(|entry| *entry == (source, kind)) {
                     spent_several.remove(position);
-                } else if let Some(place) = plan.surplus.get_mut(kind.index()) {
-                    *place += 1;
+                } else if let Some(option) = option {
+                    plan.keep(kind, option);
                 }
             }
         }

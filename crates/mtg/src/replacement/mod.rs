@@ -302,6 +302,7 @@ impl MTGEngine {
                 Event::Damage { source: by, to: hurt, combat: is_combat, .. },
             ) => {
                 combat.is_none_or(|combat| combat == *is_combat)
+                    && !(is_prevention(&replacement.action) && self.is_unpreventable(*by))
                     && object(source, *by)
                     && (*to == Filter::Any || view.matches(to, *hurt, context))
             }
@@ -514,6 +515,11 @@ impl MTGEngine {
         }
         (*value > 0).then_some(event)
     }
+}
+
+/// Whether an action only prevents damage; one that does more still applies (615.12).
+fn is_prevention(action: &ReplacementAction) -> bool {
+    matches!(action, ReplacementAction::Prevent(_) | ReplacementAction::PreventNext(_))
 }
 
 fn is_entry(action: &ReplacementAction) -> bool {

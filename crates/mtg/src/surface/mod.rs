@@ -17,9 +17,9 @@ pub use schema::{
 };
 pub use stops::Stops;
 
-use crate::ability::{Ability, Body, KeywordAbility, TargetSpec, Zone};
+use crate::ability::{Ability, Body, CostPart, KeywordAbility, TargetSpec, Zone};
 use crate::action::{Action, ActivateAction, CastAction, Payment};
-use crate::card::CardType;
+use crate::card::{CardFace, CardType};
 use crate::casting::spell_body;
 use crate::characteristics::AbilityClass;
 use crate::context::{Context, TargetChoice};
@@ -38,6 +38,9 @@ pub const MAX_COMBINATIONS: usize = 24;
 
 /// Greatest X that is listed.
 const MAX_LISTED_X: u32 = 20;
+
+/// Most objects that an optional sacrifice is listed with.
+const MAX_LISTED_SACRIFICES: usize = 8;
 
 /// Ways to cast a card other than the normal one.
 const OTHER_WAYS: [CastWay; 8] = [
@@ -130,11 +133,31 @@ impl MTGEngine {
             let has_x = face.face.mana_cost.as_ref().is_some_and(|cost| cost.x_count() > 0);
             for modes in mode_choices(&body) {
                 for kicked in 0..=kicker.unwrap_or(0) {
-                    let base = CastAction { modes: modes.clone(), kicked, ..plain.clone() };
-                    self.list_cast_targets(player, &base, &body, has_x, sources, actions);
+                    for payment in self.list_payments(player, card, &face.face) {
+                        let base = CastAction { modes: modes.clone(), kicked, payment, ..plain.clone() };
+                        self.list_cast_targets(player, &base, &body, has_x, sources, actions);
+                    }
                 }
             }
         }
+    }
+
+    /// Payments of "you may sacrifice any number of": none, then the first one, the first two, …
+    fn list_payments(&self, player: PlayerId, card: ObjectId, face: &CardFace) -> Vec<Payment> {
+        let part = face.abilities.iter().find_map(|ability| match ability {
+            Ability::AdditionalCost(costs) => costs.iter().find_map(|cost| {
+                cost.parts.iter().find_map(|part| match part {
+                    CostPart::SacrificeAny(filter) => Some(filter),
+                    _ => None,
+                })
+            }),
+            _ => None,
+        });
+        let Some(filter) = part else { return vec![Payment::default()] };
+        let able = self.payable_objects(Zone::Battlefield, filter, &Context::new(card, player));
+        let most = able.len().min(MAX_LISTED_SACRIFICES);
+        let named = |count: usize| able.iter().take(count).copied().collect();
+        (0..=most).map(|count| Payment { objects: named(count), ..Payment::default() }).collect()
     }
 
     fn list_cast_targets(
@@ -259,21 +282,30 @@ impl MTGEngine {
     ) {
         let Some(Ability::Activated(ability)) = self.ability(reference) else { return };
         let specs = target_specs(&ability.body, modes);
-        let context = Context::new(source, player);
-        for targets in self.target_combinations(&specs, &context) {
-            let action = ActivateAction {
-                source,
-                ability: reference,
-                modes: modes.to_vec(),
-                targets,
-                x: 0,
-                mana: 0,
-                payment: Payment::default(),
-            };
-            if self.plan_activation(player, &action, sources).is_err() {
+        let has_x = ability.cost.mana.x_count() > 0 || ability.cost.parts.contains(&CostPart::LoyaltyX);
+        for x in 0..=(if has_x { MAX_LISTED_X } else { 0 }) {
+            let mut context = Context::new(source, player);
+            context.x = i32::try_from(x).unwrap_or(0);
+            let mut any = false;
+            for targets in self.target_combinations(&specs, &context) {
+                let action = ActivateAction {
+                    source,
+                    ability: reference,
+                    modes: modes.to_vec(),
+                    targets,
+                    x,
+                    mana: 0,
+                    payment: Payment::default(),
+                };
+                if self.plan_activation(player, &action, sources).is_err() {
+                    break;
+                }
+                any = true;
+                actions.push(Action::Activate(action));
+            }
+            if !any {
                 break;
             }
-            actions.push(Action::Activate(action));
         }
     }
 
@@ -342,12 +374,18 @@ impl MTGEngine {
             Action::Cast(cast) => {
                 let kicked = if cast.kicked > 0 { " kicked" } else { "" };
                 let x = if cast.x > 0 { format!(" X={}", cast.x) } else { String::new() };
-                format!("cast {}{kicked}{x}{}", self.view().name(cast.card), targets(&cast.targets))
+                let paid = match cast.payment.objects.len() {
+                    0 => String::new(),
+                    count => format!(" paying with {count}"),
+                };
+                let name = self.view().name(cast.card);
+                format!("cast {name}{kicked}{x}{}{paid}", targets(&cast.targets))
             }
             Action::Activate(activate) => {
                 let name = self.view().name(activate.source);
                 let text = self.ability_text(activate.source, activate.ability);
-                format!("activate {name}: {text}{}", targets(&activate.targets))
+                let x = if activate.x > 0 { format!(" X={}", activate.x) } else { String::new() };
+                format!("activate {name}: {text}{x}{}", targets(&activate.targets))
             }
         }
     }

@@ -7,6 +7,7 @@ use super::cost::CostPhrase;
 use super::event::Events;
 use super::keyword::KeywordLine;
 use super::statics::StaticPhrase;
+use super::words::ColorName;
 use crate::ability::{
     Ability, ActivatedAbility, Body, Cost, CostPart, Effect, EventPattern, Selector, TriggeredAbility, Zone,
 };
@@ -202,6 +203,8 @@ struct Activated;
 
 const AS_A_SORCERY: &str = " activate only as a sorcery.";
 const ONCE: &str = " activate only once each turn.";
+const X_ONLY: &str = " spend only ";
+const X_MANA: &str = " mana on X.";
 const ANY_PLAYER: &str = " any player may activate this ability.";
 
 impl Phrase for Activated {
@@ -239,6 +242,10 @@ impl Phrase for Activated {
 }
 
 fn parse_limits(input: &mut Input<'_>, ability: &mut ActivatedAbility) -> ParseResult<()> {
+    if has_word(input, X_ONLY) {
+        ability.cost.x_color = Some(ColorName.parse(input)?);
+        word(input, X_MANA)?;
+    }
     if has_word(input, AS_A_SORCERY) {
         ability.sorcery_speed = true;
     } else if has_word(input, " activate only as a sorcery and only once each turn.") {
@@ -261,6 +268,13 @@ fn parse_limits(input: &mut Input<'_>, ability: &mut ActivatedAbility) -> ParseR
 }
 
 fn print_limits(ability: &ActivatedAbility, out: &mut Printer<'_>) -> bool {
+    let is_colored = ability
+        .cost
+        .x_color
+        .is_none_or(|color| out.word(X_ONLY) && ColorName.print(&color, out) && out.word(X_MANA));
+    if !is_colored {
+        return false;
+    }
     let is_limited = match (ability.sorcery_speed, ability.per_turn, &ability.condition) {
         (false, None, None) => true,
         (true, None, None) => out.word(AS_A_SORCERY),

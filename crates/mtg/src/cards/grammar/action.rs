@@ -63,7 +63,7 @@ rules! {
         [{"shuffle", "shuffles"} (who: Subject)] => { Effect::Shuffle { who } };
         [{"skip your", "skips their"} " next combat phase" (who: Subject)] => { Effect::SkipNext { who, step: TurnStep::BeginCombat } };
         [{"proliferate", "proliferates"} (who: Subject)] => { Effect::Proliferate { who } };
-        [{"add ", "adds "} (mana: super::mana::ManaPhrase) (who: Subject)] => { Effect::AddMana { who, mana } };
+        [{"add ", "adds "} (mana: super::mana::ManaPhrase) (only: super::mana::Spending) (who: Subject)] => { Effect::AddMana { who, mana, only } };
         [(effect: super::library::Searching)] => { effect };
         [(effect: super::library::Looking)] => { effect };
         [(effect: Investigating)] => { effect };

@@ -42,6 +42,8 @@ rules! {
             <= { Condition::Compare(Amount::HandSize(who), Comparison::AtLeast, number) if **who == Selector::You };
         ["you have " (number: NumberWord) " or fewer cards in hand"] => { Condition::Compare(Amount::HandSize(Box::new(Selector::You)), Comparison::AtMost, number) }
             <= { Condition::Compare(Amount::HandSize(who), Comparison::AtMost, number) if **who == Selector::You };
+        ["you lost life last turn"] => { last_turn(TurnStatistic::LifeLost) } <= { condition if *condition == last_turn(TurnStatistic::LifeLost) };
+        ["you have the city's blessing"] => { Condition::CityBlessing(Selector::You) };
         ["a creature is attacking you"] => { under_attack() } <= { condition if *condition == under_attack() };
         ["~ was kicked"] => { Condition::Kicked };
         ["it was kicked"] => { Condition::Kicked };
@@ -64,6 +66,11 @@ rules! {
 
 fn this_turn(statistic: TurnStatistic, who: Selector, least: i32) -> Condition {
     Condition::Compare(Amount::ThisTurn(statistic, Box::new(who)), Comparison::AtLeast, Amount::Fixed(least))
+}
+
+fn last_turn(statistic: TurnStatistic) -> Condition {
+    let amount = Amount::LastTurn(statistic, Box::new(Selector::You));
+    Condition::Compare(amount, Comparison::AtLeast, Amount::Fixed(1))
 }
 
 fn under_attack() -> Condition {

@@ -4,7 +4,7 @@ use super::condition::{ActivationTime, ConditionPhrase};
 use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, longest, rules, word};
 use super::cost::CostPhrase;
 use super::noun::{Noun, PLURAL};
-use super::words::Mana;
+use super::words::{ColorName, Mana};
 use crate::ability::{
     Ability, Amount, Condition, Cost, CostChange, CostChangeAmount, Filter, PlayerRule, Selector, Zone,
 };
@@ -100,7 +100,7 @@ fn print_alternative(cost: &Cost, condition: Option<&Condition>, out: &mut Print
     let is_priced = if cost.mana.is_empty() {
         is_begun && CostPhrase.print(cost, out)
     } else {
-        let rest = Cost { mana: ManaCost::default(), parts: cost.parts.clone() };
+        let rest = Cost { parts: cost.parts.clone(), ..Cost::default() };
         is_begun
             && out.word("pay ")
             && Mana.print(&cost.mana, out)
@@ -263,6 +263,7 @@ rules! {
         ["~ can't be countered"] => { Ability::CantBeCountered };
         ["if ~ is in your opening hand, you may begin the game with it on the battlefield"] => { Ability::BeginsInPlay };
         ["you may play two additional lands on each of your turns"] => { rule(Selector::You, PlayerRule::AdditionalLands(2)) } <= { ability if *ability == rule(Selector::You, PlayerRule::AdditionalLands(2)) };
+        ["spend only " (color: ColorName) " mana on X"] => { Ability::XColor(color) };
         ["cast ~ only " (condition: ActivationTime)] => { Ability::CastRestriction(condition) };
         ["you have no maximum hand size"] => { rule(Selector::You, PlayerRule::NoMaximumHandSize) } <= { ability if *ability == rule(Selector::You, PlayerRule::NoMaximumHandSize) };
         ["you may play an additional land on each of your turns"] => { rule(Selector::You, PlayerRule::AdditionalLands(1)) } <= { ability if *ability == rule(Selector::You, PlayerRule::AdditionalLands(1)) };

@@ -2,8 +2,9 @@
 
 use super::amount::{EachPhrase, divide, multiply};
 use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
+use super::noun::{ArticleNoun, Noun, PLURAL};
 use super::words::{Mana, NumberWord};
-use crate::ability::{Amount, ManaOutput};
+use crate::ability::{Amount, Filter, ManaOutput, ManaUse, Zone};
 use crate::card::{ManaKind, ManaSymbol};
 use winnow::error::EmptyError;
 
@@ -78,6 +79,60 @@ impl Phrase for ManaPhrase {
             _ => false,
         }
     }
+}
+
+/// ". Spend this mana only to cast creature spells": what the mana before it is for; no words for any use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spending;
+
+const SPENDING: &str = ". spend this mana only to ";
+const ACTIVATING: &str = "activate abilities of ";
+
+impl Phrase for Spending {
+    type Value = Option<ManaUse>;
+
+    fn parse(&self, input: &mut Input<'_>) -> ParseResult<Option<ManaUse>> {
+        if !has_word(input, SPENDING) {
+            return Ok(None);
+        }
+        let mut only = ManaUse::default();
+        if has_word(input, "cast ") {
+            only.spells = Some(parse_used(input, Zone::Stack)?);
+        }
+        if only.spells.is_none() || has_word(input, " or ") {
+            word(input, ACTIVATING)?;
+            only.abilities = Some(parse_used(input, Zone::Battlefield)?);
+        }
+        Ok(Some(only))
+    }
+
+    fn print(&self, value: &Option<ManaUse>, out: &mut Printer<'_>) -> bool {
+        let Some(only) = value else { return true };
+        let cast = |out: &mut Printer<'_>| match &only.spells {
+            Some(spells) => out.word("cast ") && print_used(spells, out),
+            None => true,
+        };
+        let activate = |out: &mut Printer<'_>| match &only.abilities {
+            Some(sources) => {
+                (only.spells.is_none() || out.word(" or "))
+                    && out.word(ACTIVATING)
+                    && print_used(sources, out)
+            }
+            None => true,
+        };
+        out.word(SPENDING) && cast(out) && activate(out)
+    }
+}
+
+/// "Creature spells", "an instant or sorcery spell".
+fn parse_used(input: &mut Input<'_>, zone: Zone) -> ParseResult<Filter> {
+    let noun = attempt(input, |input| ArticleNoun.parse(input)).or_else(|_| PLURAL.parse(input))?;
+    if noun.place() == zone { Ok(noun.filter) } else { Err(EmptyError) }
+}
+
+fn print_used(filter: &Filter, out: &mut Printer<'_>) -> bool {
+    let noun = Noun { filter: filter.clone(), zone: None };
+    out.attempt(|out| ArticleNoun.print(&noun, out)) || PLURAL.print(&noun, out)
 }
 
 fn unique(kinds: &[ManaKind]) -> ParseResult<Vec<ManaKind>> {

@@ -29,6 +29,7 @@ rules! {
         ["attacking you"] => { Filter::AttackingPlayer(Box::new(Selector::You)) } <= { Filter::AttackingPlayer(who) if **who == Selector::You };
         ["blocking " (what: BoxPhrase(Object))] => { Filter::BlockingAny(what) };
         ["that was dealt damage this turn"] => { Filter::DealtDamageThisTurn };
+        ["that dealt damage to you this turn"] => { Filter::DealtDamageThisTurnTo(Box::new(Selector::You)) } <= { Filter::DealtDamageThisTurnTo(who) if **who == Selector::You };
         ["that attacked this turn"] => { Filter::AttackedThisTurn };
         ["that's attacking"] => { Filter::Attacking };
         ["that's tapped"] => { Filter::Tapped };
