@@ -133,7 +133,7 @@ fn overridden(text: &str, is_spell: bool) -> Result<Option<Vec<Ability>>, Declin
 }
 
 /// Reads one paragraph and prints it back.
-fn read_line(line: &str, is_spell: bool) -> Result<Vec<Ability>, Decline> {
+pub(super) fn read_line(line: &str, is_spell: bool) -> Result<Vec<Ability>, Decline> {
     let decline = |reason| Decline { line: line.to_owned(), reason };
     if let Some(abilities) = overridden(line, is_spell)? {
         return Ok(abilities);

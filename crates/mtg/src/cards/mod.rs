@@ -11,4 +11,5 @@ pub(crate) use compile::print_ability;
 pub use compile::{Decline, DeclineReason, compile};
 pub use facts::{CardFacts, fold_name};
 pub use normalise::normalise;
+pub use overrides::{OverrideFault, override_faults};
 pub use pool::{Pool, PoolError};

@@ -2,13 +2,17 @@
 //!
 //! The key is the beginning of the SHA-256 of a paragraph in normal form, or of all paragraphs of a
 //! card joined by line breaks. An entry gives the meaning as paragraphs that the grammar reads, as
-//! abilities, or both. When a text changes, its hash does too, and the card is declined again.
+//! abilities, or both. When a text changes, its hash does too, and the card is declined again. An
+//! entry that cannot be used is left out and named by [`override_faults`]; the others stay.
 
+use super::compile::read_line;
 use crate::ability::Ability;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use thiserror::Error;
 
 /// Bytes of the hash in a key.
 const KEY_BYTES: usize = 8;
@@ -18,8 +22,7 @@ const KEY_BYTES: usize = 8;
 #[serde(deny_unknown_fields)]
 pub(super) struct Override {
     /// The card for which it was written, for readers of the file.
-    #[serde(rename = "card")]
-    _card: String,
+    card: String,
     /// In which rare case the meaning differs from the text.
     #[serde(default, rename = "note")]
     _note: String,
@@ -29,8 +32,59 @@ pub(super) struct Override {
     pub(super) abilities: Vec<Ability>,
 }
 
-static OVERRIDES: LazyLock<Result<BTreeMap<String, Override>, serde_json::Error>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("../../data/overrides.json")));
+/// Entry of the overrides that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Error)]
+#[error("cannot use override {key} of {card}: {reason}")]
+pub struct OverrideFault {
+    pub key: String,
+    /// The card for which the entry was written; empty if it does not say.
+    pub card: String,
+    pub reason: String,
+}
+
+/// Entries that can be used, and the others.
+#[derive(Debug, Default)]
+struct OverrideTable {
+    entries: BTreeMap<String, Override>,
+    faults: Vec<OverrideFault>,
+}
+
+static OVERRIDES: LazyLock<OverrideTable> =
+    LazyLock::new(|| read_overrides(include_str!("../../data/overrides.json")));
+
+/// Reads each entry on its own: one that is malformed does not spoil the others.
+fn read_overrides(text: &str) -> OverrideTable {
+    let mut table = OverrideTable::default();
+    let values: BTreeMap<String, Value> = match serde_json::from_str(text) {
+        Ok(values) => values,
+        Err(error) => {
+            let reason = format!("the file is not a JSON object: {error}");
+            table.faults.push(OverrideFault { key: String::new(), card: String::new(), reason });
+            return table;
+        }
+    };
+    for (key, value) in values {
+        let card = value.get("card").and_then(Value::as_str).unwrap_or_default().to_owned();
+        match read_entry(&key, value) {
+            Ok(entry) => {
+                table.entries.insert(key, entry);
+            }
+            Err(reason) => table.faults.push(OverrideFault { key, card, reason }),
+        }
+    }
+    table
+}
+
+fn read_entry(key: &str, value: Value) -> Result<Override, String> {
+    if key.len() != 2 * KEY_BYTES || !key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(format!("the key is not {} hexadecimal digits", 2 * KEY_BYTES));
+    }
+    let entry = Override::deserialize(value).map_err(|error| error.to_string())?;
+    if entry.lines.is_empty() && entry.abilities.is_empty() {
+        return Err("it has neither lines nor abilities".to_owned());
+    }
+    Ok(entry)
+}
 
 /// The key of a text in normal form.
 fn key(text: &str) -> String {
@@ -40,7 +94,21 @@ fn key(text: &str) -> String {
 
 /// The override of a text in normal form.
 pub(super) fn find_override(text: &str) -> Option<&'static Override> {
-    OVERRIDES.as_ref().ok()?.get(&key(text))
+    OVERRIDES.entries.get(&key(text))
+}
+
+/// Entries of the shipped overrides that cannot be used, also those whose lines no rule reads.
+#[must_use]
+pub fn override_faults() -> Vec<OverrideFault> {
+    let mut faults = OVERRIDES.faults.clone();
+    for (key, entry) in &OVERRIDES.entries {
+        let is_read = |line: &&String| [true, false].iter().any(|spell| read_line(line, *spell).is_ok());
+        if let Some(line) = entry.lines.iter().find(|line| !is_read(line)) {
+            let reason = format!("no rule of the grammar reads its line `{line}`");
+            faults.push(OverrideFault { key: key.clone(), card: entry.card.clone(), reason });
+        }
+    }
+    faults
 }
 
 #[cfg(test)]
@@ -48,12 +116,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_is_read_whole() {
-        let overrides = OVERRIDES.as_ref().unwrap();
-        assert!(!overrides.is_empty());
-        for (key, entry) in overrides {
-            assert_eq!(key.len(), 2 * KEY_BYTES, "{}", entry._card);
-            assert!(!entry.lines.is_empty() || !entry.abilities.is_empty(), "{}", entry._card);
-        }
+    fn the_shipped_file_has_no_fault() {
+        assert!(!OVERRIDES.entries.is_empty());
+        assert_eq!(override_faults(), []);
+    }
+
+    #[test]
+    fn a_bad_entry_is_named_and_the_others_stay() {
+        let table = read_overrides(
+            r#"{
+                "0123456789abcdef": {"card": "Good", "lines": ["flying"]},
+                "0123456789abcdee": {"card": "Odd", "abilities": ["no_such_ability"]},
+                "0123456789abcded": {"card": "Empty"},
+                "short": {"card": "Short", "lines": ["flying"]}
+            }"#,
+        );
+        assert_eq!(table.entries.keys().collect::<Vec<_>>(), ["0123456789abcdef"]);
+        let told: Vec<String> = table.faults.iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), 3);
+        assert_eq!(
+            told[0],
+            "cannot use override 0123456789abcded of Empty: it has neither lines nor abilities"
+        );
+        assert!(
+            told[1].starts_with("cannot use override 0123456789abcdee of Odd: unknown variant"),
+            "{told:?}"
+        );
+        assert_eq!(told[2], "cannot use override short of Short: the key is not 16 hexadecimal digits");
+    }
+
+    #[test]
+    fn a_file_that_is_not_an_object_is_one_fault() {
+        assert_eq!(read_overrides("[]").faults.len(), 1);
     }
 }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output;
 use clap::{Args, Subcommand};
 use marvin_base::{Exit, atomic};
-use marvin_mtg::cards::{CardFacts, Decline, Pool, compile};
+use marvin_mtg::cards::{CardFacts, Decline, OverrideFault, Pool, compile, override_faults};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +59,9 @@ struct SupportReport<'a> {
     supported: Vec<&'a str>,
     declined: Vec<DeclinedCard<'a>>,
     unknown: Vec<String>,
+    /// Entries of the overrides that are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    override_faults: Vec<OverrideFault>,
 }
 
 #[derive(Serialize)]
@@ -94,6 +97,7 @@ fn support(arguments: &SupportArguments) -> Result<Exit, Failure> {
         supported: Vec::new(),
         declined: Vec::new(),
         unknown,
+        override_faults: override_faults(),
     };
     for facts in cards {
         match compile(facts) {
@@ -110,6 +114,9 @@ fn support(arguments: &SupportArguments) -> Result<Exit, Failure> {
     }
     for name in &report.unknown {
         text.push_str(&format!("UNKNOWN {name}\n"));
+    }
+    for fault in &report.override_faults {
+        text.push_str(&format!("OVERRIDE {fault}\n"));
     }
     output::line(&text)
 }
