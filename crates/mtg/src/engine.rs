@@ -187,7 +187,9 @@ impl MTGEngine {
             Task::Frame(frame) => self.run_frame((**frame).clone()),
             Task::FinishResolution(id) => self.finish_resolution(*id),
             Task::Enter(card, player) => self.run_enter(*card, *player),
-            Task::CastNow { player, card, free } => self.run_cast_now(*player, *card, *free),
+            Task::CastNow { player, card, free, cost } => {
+                self.run_cast_now(*player, *card, *free, cost.as_deref())
+            }
         }
     }
 

@@ -1,15 +1,16 @@
 //! Changes of the game as events: proposed, replaced, committed, then seen by triggers.
 
-use crate::ability::Ability;
 use crate::ability::{
-    CounterKind, Keyword, KeywordAbility, LibraryPosition, PlayerRule, TurnStatistic, Zone,
+    Ability, Body, Cost, CounterKind, Destination, Effect, Filter, Keyword, KeywordAbility, LibraryPosition,
+    PlayerRule, Selector, TriggeredAbility, TurnStatistic, Zone,
 };
 use crate::card::CardType;
 use crate::characteristics::AbilityClass;
 use crate::context::{EventKind, EventRecord};
 use crate::engine::{Flow, MTGEngine};
+use crate::faces::find_keyword_ability;
 use crate::ids::{Entity, FaceId, ObjectId, PlayerId};
-use crate::state::{CastFacts, ChosenValues, ObjectFlag, ObjectKind, Snapshot};
+use crate::state::{CastFacts, ChosenValues, ObjectFlag, ObjectKind, PendingTrigger, Snapshot};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub(crate) enum MoveCause {
     Sacrifice,
     Discard,
     Cycle,
+    /// Discarded into exile.
+    Madness,
     Mill,
     Draw,
     PlayLand,
@@ -456,6 +459,12 @@ impl MTGEngine {
         if !self.state.exists(old) {
             return None;
         }
+        if let Some(cost) = self.madness_cost(moving) {
+            let exiled = MoveEvent { to: Zone::Exile, cause: MoveCause::Madness, ..moving.clone() };
+            let id = self.commit_move(&exiled, records)?;
+            self.add_madness_trigger(id, cost);
+            return Some(id);
+        }
         if self.state.snapshot(old).is_none() {
             self.take_snapshot(old);
         }
@@ -501,6 +510,53 @@ impl MTGEngine {
         Some(id)
     }
 
+    /// The madness cost of a card that is about to be discarded (702.35a).
+    fn madness_cost(&self, moving: &MoveEvent) -> Option<Cost> {
+        let is_discard = matches!(moving.cause, MoveCause::Discard | MoveCause::Cycle);
+        if !is_discard || moving.to != Zone::Graveyard {
+            return None;
+        }
+        let face = self.state.faces.get(self.state.object(moving.object).face)?;
+        find_keyword_ability(&face.face, |keyword| match keyword {
+            KeywordAbility::Madness(cost) => Some(cost.clone()),
+            _ => None,
+        })
+    }
+
+    /// "When this card is exiled this way, its owner may cast it for its madness cost; if that player
+    /// doesn't, they put it into their graveyard."
+    fn add_madness_trigger(&mut self, card: ObjectId, cost: Cost) {
+        let what = Selector::This;
+        let cast = Effect::CastNow {
+            who: Selector::You,
+            what: what.clone(),
+            free: false,
+            cost: Some(Box::new(cost)),
+        };
+        let left = Selector::Matching { from: Box::new(what), filter: Filter::InZone(Zone::Exile) };
+        let bury = Effect::Move { what: left, to: Destination::zone(Zone::Graveyard) };
+        let body = Body { effects: vec![cast.into(), bury.into()], ..Body::default() };
+        let ability = Ability::Triggered(Box::new(TriggeredAbility {
+            events: Vec::new(),
+            batch: false,
+            condition: None,
+            body,
+            per_turn: None,
+            zone: None,
+            text: "Madness".to_owned(),
+        }));
+        let ability = self.state.keep_ability(&ability);
+        let owner = self.state.object(card).owner;
+        let event = EventRecord::new(EventKind::State).subject(card).player(owner);
+        self.state.triggers.push(PendingTrigger {
+            ability,
+            source: card,
+            controller: owner,
+            event,
+            context: None,
+        });
+    }
+
     fn record_move(
         &mut self,
         moving: &MoveEvent,
@@ -523,7 +579,7 @@ impl MTGEngine {
                 self.count(player, TurnStatistic::PermanentsSacrificed, 1);
                 EventRecord::new(EventKind::Sacrifice).subject(old)
             }
-            MoveCause::Discard | MoveCause::Cycle => {
+            MoveCause::Discard | MoveCause::Cycle | MoveCause::Madness => {
                 self.count(player, TurnStatistic::CardsDiscarded, 1);
                 if moving.cause == MoveCause::Cycle {
                     records.push(EventRecord::new(EventKind::Cycle).subject(id).player(player));

@@ -1,6 +1,9 @@
 //! Resolution of spells and abilities (608).
 
-use crate::ability::{Ability, Body, Instruction, Keyword, Selector, Zone};
+use crate::ability::{
+    Ability, Body, Cost, Duration, Effect, EventPattern, Filter, Instruction, Keyword, Selector,
+    TriggeredAbility, TurnStep, Zone,
+};
 use crate::casting::spell_body;
 use crate::context::Context;
 use crate::decision::{DecisionKind, OptionLabel};
@@ -8,7 +11,7 @@ use crate::engine::{Flow, MTGEngine, Suspend};
 use crate::event::{Event, MoveCause, MoveEvent};
 use crate::faces::has_printed_keyword;
 use crate::ids::{Entity, ObjectId, PlayerId};
-use crate::state::{CastWay, ObjectKind, StackItem};
+use crate::state::{CastWay, DelayedTrigger, ObjectKind, StackItem, Until};
 use crate::targets::target_specs;
 use crate::task::{Frame, Operation, Task};
 use smallvec::SmallVec;
@@ -175,15 +178,42 @@ impl MTGEngine {
             }
             return Ok(());
         }
-        let to = if matches!(cast.way, CastWay::Flashback) {
+        let rebounds = cast.from == Some(Zone::Hand) && has_printed_keyword(&face.face, Keyword::Rebound);
+        let to = if cast.way.exiles() || rebounds {
             Zone::Exile
         } else if cast.buyback {
             Zone::Hand
         } else {
             Zone::Graveyard
         };
-        self.apply(vec![Event::Move(MoveEvent::new(item.object, to))])?;
+        let records = self.apply(vec![Event::Move(MoveEvent::new(item.object, to))])?;
+        if rebounds && let Some(card) = records.first().and_then(|record| record.became) {
+            self.wait_for_rebound(card, item.context.controller);
+        }
         Ok(())
+    }
+
+    /// Rebound (702.88a): the card may be cast from exile at the beginning of the next upkeep.
+    fn wait_for_rebound(&mut self, card: ObjectId, player: PlayerId) {
+        let cast = Effect::CastNow { who: Selector::You, what: Selector::This, free: true, cost: None };
+        let you = Filter::Is(Box::new(Selector::You));
+        let trigger = TriggeredAbility {
+            events: vec![EventPattern::Step { step: TurnStep::Upkeep, whose: you }],
+            batch: false,
+            condition: None,
+            body: Body { effects: vec![cast.into()], ..Body::default() },
+            per_turn: None,
+            zone: None,
+            text: Keyword::Rebound.text(),
+        };
+        let ability = self.state.keep_ability(&Ability::Triggered(Box::new(trigger)));
+        self.state.delayed.push(DelayedTrigger {
+            ability,
+            context: Context::new(card, player),
+            once: true,
+            until: Until { duration: Duration::Forever, turn: self.state.turn },
+            created: self.state.timestamp,
+        });
     }
 
     /// A land that is played enters.
@@ -195,21 +225,34 @@ impl MTGEngine {
     }
 
     /// A player may cast a card as part of a resolution (608.2g).
-    pub(crate) fn run_cast_now(&mut self, player: PlayerId, card: ObjectId, free: bool) -> Flow<()> {
+    pub(crate) fn run_cast_now(
+        &mut self,
+        player: PlayerId,
+        card: ObjectId,
+        free: bool,
+        other_cost: Option<&Cost>,
+    ) -> Flow<()> {
         let object = self.state.object(card);
         let Some(face) = self.state.faces.get(object.face) else { return Ok(()) };
         if object.is_gone() || face.face.has_type(crate::card::CardType::Land) {
             return Ok(());
         }
         let body = spell_body(&face.face).into_owned();
-        let cost = face.face.mana_cost.clone().map(crate::ability::Cost::mana).unwrap_or_default();
+        let mana = face.face.mana_cost.clone().filter(|_| !free).map(Cost::mana).unwrap_or_default();
+        let mut cost = other_cost.cloned().unwrap_or(mana);
+        for ability in &face.face.abilities {
+            // Additional costs are paid even if the mana cost is not (118.9d).
+            if let Ability::AdditionalCost(choices) = ability
+                && let Some(more) = choices.first()
+            {
+                cost.mana.symbols.extend(more.mana.symbols.iter().copied());
+                cost.parts.extend(more.parts.iter().cloned());
+            }
+        }
         let mut context = Context::new(card, player);
-        let plan = if free {
-            crate::costs::CostPlan::default()
-        } else {
-            let Ok(plan) = self.plan_cost(&cost, &context, &[]) else { return Ok(()) };
-            plan
-        };
+        if self.plan_cost(&cost, &context, &[]).is_err() {
+            return Ok(());
+        }
         let labels = [OptionLabel::Accept, OptionLabel::Decline];
         if !self.choose_label(player, DecisionKind::CastNow, Some(card), labels)? {
             return Ok(());
@@ -219,9 +262,15 @@ impl MTGEngine {
         if !self.choose_trigger_targets(&specs, &mut context, DecisionKind::TriggerTargets)? {
             return Ok(());
         }
+        let given = self.choose_payment(&cost, &context)?;
+        let Ok(plan) = self.plan_cost(&cost, &context, &given) else { return Ok(()) };
         let cast = crate::action::CastAction {
             card,
-            way: if free { CastWay::Free } else { CastWay::Normal },
+            way: match (free, other_cost) {
+                (true, _) => CastWay::Free,
+                (false, Some(_)) => CastWay::Madness,
+                (false, None) => CastWay::Normal,
+            },
             modes,
             targets: context.targets.iter().cloned().collect(),
             x: 0,

@@ -58,8 +58,18 @@ pub enum CastWay {
     Spectacle,
     Overload,
     Madness,
+    Retrace,
+    JumpStart,
     /// Without paying its mana cost.
     Free,
+}
+
+impl CastWay {
+    /// Whether the card is exiled instead of going anywhere else from the stack (702.34a, 702.133a).
+    #[must_use]
+    pub fn exiles(self) -> bool {
+        matches!(self, Self::Flashback | Self::JumpStart)
+    }
 }
 
 /// What was chosen for a permanent as it entered.
@@ -230,6 +240,11 @@ pub struct Player {
     /// Mana in the pool that may not be spent on everything.
     #[serde(default)]
     pub restricted_mana: SmallVec<[RestrictedMana; 1]>,
+    /// Number of the player's latest turn, and of the one before it; 0 if there was none.
+    #[serde(default)]
+    pub latest_turn: u32,
+    #[serde(default)]
+    pub turn_before: u32,
     /// Whether the player has the city's blessing (702.131d).
     #[serde(default)]
     pub has_blessing: bool,
@@ -263,6 +278,8 @@ impl Default for Player {
             last_statistics: [0; 14],
             damaged_by: SmallVec::new(),
             restricted_mana: SmallVec::new(),
+            latest_turn: 0,
+            turn_before: 0,
             has_blessing: false,
         }
     }

@@ -3,7 +3,7 @@
 //! A task that needs an answer is put back with the answers so far and runs again from its
 //! beginning: it asks all its questions before it changes anything.
 
-use crate::ability::{Instruction, TurnStep};
+use crate::ability::{Cost, Instruction, TurnStep};
 use crate::context::Context;
 use crate::ids::{Entity, ObjectId, PlayerId};
 use crate::state::PendingTrigger;
@@ -44,6 +44,9 @@ pub enum Task {
         player: PlayerId,
         card: ObjectId,
         free: bool,
+        /// Paid rather than the mana cost.
+        #[serde(default)]
+        cost: Option<Box<Cost>>,
     },
 }
 

@@ -62,6 +62,9 @@ impl MTGEngine {
         self.state.priority = player;
         self.state.passes = 0;
         self.state.combat = Combat::default();
+        let turn = self.state.turn;
+        let own = self.state.player_mut(player);
+        own.turn_before = std::mem::replace(&mut own.latest_turn, turn);
         for seat in PlayerId::BOTH {
             let own = self.state.player_mut(seat);
             own.last_statistics = std::mem::take(&mut own.statistics);
@@ -74,7 +77,6 @@ impl MTGEngine {
                 object.uses.clear();
             }
         }
-        let turn = self.state.turn;
         self.state.snapshots.retain(|(_, snapshot)| snapshot.turn + 2 > turn);
         self.expire(|until, controller| until.duration == Duration::YourNextTurn && controller == player);
         self.touch();
@@ -348,7 +350,6 @@ impl MTGEngine {
             rule.until.duration != Duration::TheirNextTurn || rule.player != active || rule.until.turn >= turn
         });
         self.notice_control();
-        self.return_dashed();
         // If something triggers or a state-based action happens, players get priority and another
         // cleanup step follows (514.3a).
         if self.check_state_based()? || !self.state.triggers.is_empty() {
@@ -357,18 +358,6 @@ impl MTGEngine {
         }
         self.state.tasks.push(Task::EndStep);
         Ok(())
-    }
-
-    /// Dash: the creature returns to its owner's hand (702.109a).
-    fn return_dashed(&mut self) {
-        let mut records = Vec::new();
-        let before = self.shared_projection();
-        for id in self.state.battlefield.clone() {
-            if self.state.object(id).has_flag(ObjectFlag::Dashed) {
-                self.commit_move(&MoveEvent::new(id, crate::ability::Zone::Hand), &mut records);
-            }
-        }
-        self.collect_triggers(&before, &records);
     }
 
     fn maximum_hand_size(&self, player: PlayerId) -> Option<usize> {

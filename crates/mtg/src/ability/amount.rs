@@ -50,6 +50,8 @@ pub enum Amount {
     LastTurn(TurnStatistic, Box<Selector>),
     /// Life with which each player begins the game (103.4).
     StartingLife,
+    /// Colours of mana spent on the spell (of a permanent, on the spell it was).
+    ColorsSpent,
     /// How many times the spell was kicked.
     KickerCount,
     If(Box<Condition>, Box<Amount>, Box<Amount>),

@@ -305,11 +305,13 @@ pub enum Effect {
     ChangeTargets {
         what: Selector,
     },
-    /// `who` may cast the cards, without paying if `free`, now.
+    /// `who` may cast the cards, without paying if `free`, now; for `cost` rather than the mana cost.
     CastNow {
         who: Selector,
         what: Selector,
         free: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<Box<Cost>>,
     },
     AllowPlay {
         who: Selector,

@@ -102,6 +102,12 @@ pub enum ReplacementAction {
         action: Box<ReplacementAction>,
     },
     EnterWithKeyword(super::Keyword),
+    /// The controller may sacrifice any number that match; so many counters for each (702.82a).
+    EnterSacrificing {
+        filter: Filter,
+        kind: CounterKind,
+        each: u8,
+    },
     /// The controller chooses one ("with your choice of").
     Choice(Vec<ReplacementAction>),
     /// Under the control of this player.

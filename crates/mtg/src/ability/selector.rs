@@ -153,6 +153,8 @@ pub enum Filter {
     /// Dealt damage to one of these players this turn.
     DealtDamageThisTurnTo(Box<Selector>),
     SummoningSick,
+    /// Came under its controller's control since the beginning of the controller's last upkeep (702.30a).
+    SinceLastUpkeep,
     /// Has the colour or the creature type chosen for the source.
     ChosenColor,
     ChosenType,
@@ -228,4 +230,5 @@ pub enum ObjectMark {
     Unearthed,
     Goaded,
     Suspected,
+    Dashed,
 }

@@ -107,7 +107,11 @@ impl MTGEngine {
             }
             _ => false,
         });
-        if forbidden || self.view().characteristics(action.source).has_rule(RuleFlag::CantActivate) {
+        let is_split = !ability.is_mana_ability() && self.has_split_second();
+        if forbidden
+            || is_split
+            || self.view().characteristics(action.source).has_rule(RuleFlag::CantActivate)
+        {
             return Err(Refusal::new("602.5", RefusalReason::Forbidden));
         }
         Ok(())

@@ -7,8 +7,8 @@ mod activation;
 pub(crate) mod cost;
 
 use crate::ability::{
-    Ability, Body, Cost, Filter, Keyword, KeywordAbility, PlayPermission, PlayerRule, TargetSpec,
-    TurnStatistic, TurnStep, Zone,
+    Ability, Amount, Body, Cost, CostPart, Filter, Keyword, KeywordAbility, PlayPermission, PlayerRule,
+    TargetSpec, TurnStatistic, TurnStep, Zone,
 };
 use crate::action::{Action, CastAction};
 use crate::card::{CardFace, CardType, Subtype};
@@ -220,6 +220,16 @@ impl MTGEngine {
                 })
             }
             CastWay::Overload | CastWay::Madness => None,
+            CastWay::Retrace | CastWay::JumpStart => {
+                let (keyword, filter) = match way {
+                    CastWay::Retrace => (Keyword::Retrace, Filter::Type(CardType::Land)),
+                    _ => (Keyword::JumpStart, Filter::Any),
+                };
+                let able = graveyard && has_printed_keyword(face, keyword);
+                let mana = face.mana_cost.clone().filter(|_| able)?;
+                let discard = CostPart::Discard { filter, count: Amount::Fixed(1), random: false };
+                Some(Cost { parts: vec![discard], ..Cost::mana(mana) })
+            }
             CastWay::Alternative => face.abilities.iter().find_map(|ability| match ability {
                 Ability::AlternativeCost { cost, condition } if hand => {
                     let context = Context::new(card, player);
@@ -266,13 +276,17 @@ impl MTGEngine {
                     _ => false,
                 }
         });
-        let split_second = self.state.stack.iter().any(|item| {
-            self.view().characteristics(item.object).has(Keyword::SplitSecond) && item.ability.is_none()
-        });
-        if forbidden || split_second {
+        if forbidden || self.has_split_second() {
             return Err(Refusal::new("101.2", RefusalReason::Forbidden));
         }
         Ok(())
+    }
+
+    /// Whether a spell on the stack keeps players from casting and from most abilities (702.61b).
+    pub(super) fn has_split_second(&self) -> bool {
+        self.state.stack.iter().any(|item| {
+            self.view().characteristics(item.object).has(Keyword::SplitSecond) && item.ability.is_none()
+        })
     }
 
     /// Checks an announcement and finds its payment.

@@ -38,11 +38,12 @@ impl MTGEngine {
                 }
                 Ok(EffectResult::default())
             }
-            Effect::CastNow { who, what, free } => {
+            Effect::CastNow { who, what, free, cost } => {
                 let player = self.player_of(who, context);
                 let what = self.pick_selector(what, context)?;
                 for card in self.follow(&what, context) {
-                    self.deferred.push(Task::CastNow { player, card, free: *free });
+                    let cost = cost.clone();
+                    self.deferred.push(Task::CastNow { player, card, free: *free, cost });
                 }
                 Ok(EffectResult::default())
             }
@@ -107,9 +108,7 @@ impl MTGEngine {
             } else if !self.is_uncounterable(*id) {
                 let moving = match to {
                     Some(to) => self.destination_event(*id, to, context),
-                    None if self.state.object(*id).cast.way == crate::state::CastWay::Flashback => {
-                        MoveEvent::new(*id, Zone::Exile)
-                    }
+                    None if self.state.object(*id).cast.way.exiles() => MoveEvent::new(*id, Zone::Exile),
                     None => MoveEvent::new(*id, Zone::Graveyard),
                 };
                 events.push(Event::Move(moving));

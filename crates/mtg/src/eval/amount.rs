@@ -58,6 +58,10 @@ impl View<'_> {
                 state.player(player).last_statistics.get(*which as usize).copied().unwrap_or(0)
             }),
             Amount::StartingLife => STARTING_LIFE,
+            Amount::ColorsSpent => {
+                let spent = self.object(context.source).cast.colors_spent;
+                i32::try_from(spent.count_ones()).unwrap_or(0)
+            }
             Amount::KickerCount => i32::from(context.kicked.max(self.object(context.source).cast.kicked)),
             Amount::If(condition, yes, no) => {
                 self.amount(if self.condition(condition, context) { yes } else { no }, context)

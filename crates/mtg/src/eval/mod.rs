@@ -42,6 +42,7 @@ pub(crate) fn mark_flag(mark: ObjectMark) -> ObjectFlag {
         ObjectMark::Unearthed => ObjectFlag::Unearthed,
         ObjectMark::Goaded => ObjectFlag::Goaded,
         ObjectMark::Suspected => ObjectFlag::Suspected,
+        ObjectMark::Dashed => ObjectFlag::Dashed,
     }
 }
 
@@ -294,6 +295,9 @@ impl<'a> View<'a> {
                 players.into_iter().any(|player| self.state.player(player).damaged_by.contains(&id))
             }
             Filter::SummoningSick => object.controlled_since >= self.state.turn,
+            Filter::SinceLastUpkeep => {
+                object.controlled_since >= self.state.player(self.controller(id)).turn_before
+            }
             Filter::ChosenColor => {
                 let chosen = context.color.or(self.object(context.source).chosen.color);
                 chosen.is_some_and(|color| self.characteristics(id).colors.contains(color))

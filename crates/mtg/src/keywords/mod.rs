@@ -2,15 +2,17 @@
 //!
 //! Keywords that change a rule (flying, trample, hexproof) are handled where the rule is; those that
 //! are short for a triggered or activated ability are expanded here, so that the engine runs them
-//! like any other ability. Not implemented: banding, phasing, epic, cipher, soulbond, hideaway.
+//! like any other ability. [`is_implemented`] names the keywords that a card may have; the compiler
+//! declines cards with others. Myriad, partner and assist do nothing in a game of two players.
 
 mod numbered;
 
 use crate::ability::{
     Ability, ActivatedAbility, Amount, Body, Change, Comparison, Condition, Cost, CostPart, CounterKind,
     Destination, Duration, Effect, EventPattern, EventRole, Filter, Instruction, Keyword, KeywordAbility,
-    ObjectMark, Replacement, ReplacementAction, ReplacementPattern, Selector, TargetSpec, TokenSpec,
-    TriggeredAbility, TurnStatistic, TurnStep, Zone,
+    LibraryPosition, ObjectMark, Replacement, ReplacementAction, ReplacementPattern, RestOfCards,
+    Restriction, Selector, StaticAbility, TargetSpec, TokenSpec, TriggeredAbility, TurnStatistic, TurnStep,
+    Zone,
 };
 use crate::card::{CardFace, CardType, Color, ColorSet, ManaCost, Subtype, TypeSet};
 use numbered::expand_numbered_keyword;
@@ -29,6 +31,28 @@ static EXPANSIONS: LazyLock<BTreeMap<Keyword, Vec<Ability>>> = LazyLock::new(|| 
 #[must_use]
 pub(crate) fn expand_keyword(keyword: Keyword) -> &'static [Ability] {
     EXPANSIONS.get(&keyword).map_or(&[], Vec::as_slice)
+}
+
+/// Keywords that the engine has no rules for.
+const UNIMPLEMENTED: [Keyword; 12] = [
+    Keyword::Provoke,
+    Keyword::Epic,
+    Keyword::Soulbond,
+    Keyword::Cipher,
+    Keyword::TotemArmor,
+    Keyword::Banding,
+    Keyword::Phasing,
+    Keyword::StartYourEngines,
+    Keyword::Foretell,
+    Keyword::Demonstrate,
+    Keyword::Daybound,
+    Keyword::Nightbound,
+];
+
+/// Whether the engine knows the rules of a keyword.
+#[must_use]
+pub(crate) fn is_implemented(keyword: Keyword) -> bool {
+    !UNIMPLEMENTED.contains(&keyword)
 }
 
 fn this() -> Filter {
@@ -218,7 +242,39 @@ fn build_other_keyword(keyword: Keyword, text: String) -> Vec<Ability> {
                 Box::new(Amount::Fixed(1)),
             );
             let copy = Effect::CopySpell { what: subject(), amount, new_targets: true };
-            vec![in_zone(triggered(text, EventPattern::CastThis, vec![copy.into()]), Zone::Stack)]
+            vec![triggered(text, EventPattern::CastThis, vec![copy.into()])]
+        }
+        Keyword::Cascade => vec![cascade(text)],
+        Keyword::Unleash => unleash(),
+        Keyword::Melee => {
+            let attacked = Filter::AttackingPlayer(Box::new(Selector::EachOpponent));
+            let body = effects(vec![pump(Selector::This, 1, 1)]);
+            let condition = Condition::Exists(Selector::permanents(attacked));
+            vec![triggered_if(text, attacks(this()), Some(condition), body)]
+        }
+        Keyword::Sunburst => {
+            let colored = |kind, filter| {
+                let condition = Condition::Matches(Selector::This, filter);
+                enters_with(Amount::ColorsSpent, kind, Some(condition))
+            };
+            vec![
+                colored(CounterKind::PlusOne, Filter::creature()),
+                colored(CounterKind::Charge, Filter::creature().negate()),
+            ]
+        }
+        Keyword::Decayed => {
+            let later = TriggeredAbility {
+                events: vec![EventPattern::Step { step: TurnStep::EndCombat, whose: Filter::Player }],
+                batch: false,
+                condition: None,
+                body: effects(vec![Effect::SacrificeObjects { what: Selector::This }.into()]),
+                per_turn: None,
+                zone: None,
+                text: text.clone(),
+            };
+            let trigger = Box::new(later);
+            let wait = Effect::DelayedTrigger { trigger, once: true, until: Duration::EndOfTurn };
+            vec![triggered(text, attacks(this()), vec![wait.into()])]
         }
         Keyword::Exploit => {
             let sacrifice = Effect::Sacrifice {
@@ -233,14 +289,42 @@ fn build_other_keyword(keyword: Keyword, text: String) -> Vec<Ability> {
     }
 }
 
-fn in_zone(ability: Ability, zone: Zone) -> Ability {
-    match ability {
-        Ability::Triggered(mut triggered) => {
-            triggered.zone = Some(zone);
-            Ability::Triggered(triggered)
-        }
-        other => other,
-    }
+/// Cascade (702.85a): the first cheaper nonland card is exiled and may be cast for nothing.
+fn cascade(text: String) -> Ability {
+    let own = Box::new(Amount::ManaValue(Box::new(Selector::This)));
+    let filter =
+        Filter::All(vec![Filter::Type(CardType::Land).negate(), Filter::ManaValue(Comparison::Less, own)]);
+    let exile = Effect::RevealUntil {
+        who: Selector::You,
+        filter,
+        to: Destination::zone(Zone::Exile),
+        rest: RestOfCards::BottomRandom,
+    };
+    let cast = Effect::CastNow { who: Selector::You, what: Selector::Binding(0), free: true, cost: None };
+    let left =
+        Selector::Matching { from: Box::new(Selector::Binding(0)), filter: Filter::InZone(Zone::Exile) };
+    let bottom = Destination { position: LibraryPosition::Bottom, ..Destination::zone(Zone::Library) };
+    let back = Effect::Move { what: left, to: bottom };
+    triggered(text, EventPattern::CastThis, vec![exile.bind(0), cast.into(), back.into()])
+}
+
+/// Unleash (702.98a): with a counter if the player wants, and then it cannot block.
+fn unleash() -> Vec<Ability> {
+    let counter = Ability::Replacement(Box::new(Replacement {
+        pattern: ReplacementPattern::Enters { what: this() },
+        condition: None,
+        action: ReplacementAction::EnterWithCounters { kind: CounterKind::PlusOne, amount: Amount::Fixed(1) },
+        optional: true,
+        uses: None,
+    }));
+    let grown = Filter::Counters(Some(CounterKind::PlusOne), Comparison::AtLeast, Box::new(Amount::Fixed(1)));
+    let stay = Ability::Static(Box::new(StaticAbility {
+        affected: Selector::This,
+        changes: vec![Change::Restriction(Restriction::CantBlock)],
+        condition: Some(Condition::Matches(Selector::This, grown)),
+        zone: None,
+    }));
+    vec![counter, stay]
 }
 
 fn living_weapon(text: String) -> Ability {

@@ -4,9 +4,9 @@ use super::{
     attacks, counters, dies, effects, enters, enters_with, pump, subject, this, triggered, triggered_if, you,
 };
 use crate::ability::{
-    Ability, Amount, Body, Change, Comparison, Condition, Cost, CounterKind, Duration, Effect, EventPattern,
-    EventRole, Filter, Instruction, Keyword, KeywordAbility, ObjectMark, Selector, TargetSpec, TokenSpec,
-    TurnStatistic, TurnStep,
+    Ability, Amount, Body, Change, Comparison, Condition, Cost, CounterKind, Destination, Duration, Effect,
+    EventPattern, EventRole, Filter, Instruction, Keyword, KeywordAbility, ObjectMark, Replacement,
+    ReplacementAction, ReplacementPattern, Selector, TargetSpec, TokenSpec, TurnStatistic, TurnStep, Zone,
 };
 use crate::card::{CardFace, CardType, Color, ColorSet, Subtype, TypeSet};
 
@@ -62,7 +62,25 @@ pub(super) fn expand_numbered_keyword(keyword: &KeywordAbility) -> Vec<Ability> 
         KeywordAbility::Modular(number) => {
             vec![enters_with(fixed(number), CounterKind::PlusOne, None), modular(*number)]
         }
-        KeywordAbility::Graft(number) => vec![enters_with(fixed(number), CounterKind::PlusOne, None)],
+        KeywordAbility::Graft(number) => {
+            vec![enters_with(fixed(number), CounterKind::PlusOne, None), graft(*number)]
+        }
+        KeywordAbility::Soulshift(number) => vec![soulshift(*number)],
+        KeywordAbility::Devour(number) => {
+            let action = ReplacementAction::EnterSacrificing {
+                filter: Filter::creature(),
+                kind: CounterKind::PlusOne,
+                each: *number,
+            };
+            vec![Ability::Replacement(Box::new(Replacement {
+                pattern: ReplacementPattern::Enters { what: this() },
+                condition: None,
+                action,
+                optional: false,
+                uses: None,
+            }))]
+        }
+        KeywordAbility::Dash(_) => vec![dash()],
         KeywordAbility::Vanishing(number) => timed(*number, CounterKind::Time, "Vanishing"),
         KeywordAbility::Fading(number) => timed(*number, CounterKind::Fade, "Fading"),
         KeywordAbility::Renown(number) => {
@@ -148,6 +166,44 @@ pub(super) fn modular(number: u8) -> Ability {
     triggered_if(format!("Modular {number}"), dies(this()), None, body)
 }
 
+/// Graft (702.58a): a counter may go to another creature that enters.
+fn graft(number: u8) -> Ability {
+    let plus = CounterKind::PlusOne;
+    let grown = Filter::Counters(Some(plus), Comparison::AtLeast, Box::new(Amount::Fixed(1)));
+    let give = Effect::MoveCounters {
+        from: Selector::This,
+        to: subject(),
+        kind: Some(plus),
+        amount: Amount::Fixed(1),
+    };
+    let may = Effect::May { who: Selector::You, then: vec![give.into()], otherwise: Vec::new() };
+    let event = enters(Filter::All(vec![Filter::creature(), Filter::Other]));
+    let condition = Condition::Matches(Selector::This, grown);
+    triggered_if(format!("Graft {number}"), event, Some(condition), effects(vec![may.into()]))
+}
+
+/// Soulshift (702.46a): a cheap enough Spirit card may return to the hand.
+fn soulshift(number: u8) -> Ability {
+    let mut wanted = vec![
+        Filter::Controller(Box::new(Selector::You)),
+        Filter::ManaValue(Comparison::AtMost, Box::new(Amount::Fixed(i32::from(number)))),
+    ];
+    wanted.extend(Subtype::find("Spirit").map(Filter::Subtype));
+    let target = TargetSpec { zone: Zone::Graveyard, ..TargetSpec::single(Filter::All(wanted)) };
+    let back = Effect::Move { what: Selector::Target(0), to: Destination::zone(Zone::Hand) };
+    let may = Effect::May { who: Selector::You, then: vec![back.into()], otherwise: Vec::new() };
+    let body = Body { targets: vec![target], effects: vec![may.into()], modes: None };
+    triggered_if(format!("Soulshift {number}"), dies(this()), None, body)
+}
+
+/// Dash (702.109a): back to the hand at the beginning of the end step.
+fn dash() -> Ability {
+    let marked = Condition::Matches(Selector::This, Filter::Marked(ObjectMark::Dashed));
+    let back = Effect::Move { what: Selector::This, to: Destination::zone(Zone::Hand) };
+    let event = EventPattern::Step { step: TurnStep::End, whose: Filter::Player };
+    triggered_if("Dash".to_string(), event, Some(marked), effects(vec![back.into()]))
+}
+
 /// Vanishing and fading: counters that run out (702.63, 702.32).
 pub(super) fn timed(number: u8, kind: CounterKind, name: &str) -> Vec<Ability> {
     let left = Condition::Compare(
@@ -179,7 +235,7 @@ pub(super) fn echo(cost: &Cost) -> Ability {
         then: Vec::new(),
         otherwise: vec![Effect::SacrificeObjects { what: Selector::This }.into()],
     };
-    let recent = Condition::Matches(Selector::This, Filter::SummoningSick);
+    let recent = Condition::Matches(Selector::This, Filter::SinceLastUpkeep);
     let upkeep = EventPattern::Step { step: TurnStep::Upkeep, whose: you() };
     triggered_if(format!("Echo {}", cost.mana), upkeep, Some(recent), effects(vec![pay.into()]))
 }

@@ -3,7 +3,7 @@
 use super::{Candidate, Settlement};
 use crate::ability::{
     Ability, Change, ChoiceKind, Cost, CostPart, CounterKind, Filter, ReplacementAction, ReplacementPattern,
-    Selector,
+    Selector, Zone,
 };
 use crate::card::{CardFace, CardType, Color, Subtype, SubtypeKind};
 use crate::characteristics::AbilityClass;
@@ -45,6 +45,21 @@ impl MTGEngine {
                 moving.chosen.subtype = values.subtype.or(moving.chosen.subtype);
                 moving.chosen.player = values.player.or(moving.chosen.player);
                 moving.chosen.number += values.number;
+            }
+            ReplacementAction::EnterSacrificing { filter, kind, each } => {
+                let able =
+                    self.payable_objects(Zone::Battlefield, filter, &Context::new(moving.object, player));
+                let most = able.len();
+                let decision = Decision::new(player, DecisionKind::Sacrifice)
+                    .source(moving.object)
+                    .range(0, most)
+                    .entities(able.into_iter().map(Entity::Object));
+                let chosen = self.choose_objects(decision)?;
+                let count = i32::try_from(chosen.len()).unwrap_or(0) * i32::from(*each);
+                if count > 0 {
+                    moving.counters.push((*kind, count));
+                }
+                settlement.sacrificed.extend(chosen);
             }
             ReplacementAction::EnterUnlessPaid { cost, action } => {
                 let payable = self.can_pay_simple(player, cost, moving.object);

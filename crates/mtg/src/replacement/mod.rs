@@ -42,6 +42,7 @@ struct Settlement {
     used: Vec<(u32, i32)>,
     frames: Vec<Frame>,
     payments: Vec<(PlayerId, Cost, ObjectId)>,
+    sacrificed: Vec<ObjectId>,
 }
 
 impl MTGEngine {
@@ -68,10 +69,25 @@ impl MTGEngine {
         for (player, cost, source) in settlement.payments {
             self.pay_simple(player, &cost, source);
         }
+        self.sacrifice_now(&settlement.sacrificed);
         for frame in settlement.frames {
             self.defer(frame);
         }
         Ok(settled)
+    }
+
+    /// Permanents that are sacrificed as another one enters.
+    fn sacrifice_now(&mut self, permanents: &[ObjectId]) {
+        if permanents.is_empty() {
+            return;
+        }
+        let before = self.shared_projection();
+        let mut records = Vec::new();
+        for id in permanents {
+            let moving = MoveEvent::new(*id, Zone::Graveyard).cause(MoveCause::Sacrifice);
+            self.commit_move(&moving, &mut records);
+        }
+        self.collect_triggers(&before, &records);
     }
 
     /// Counters and life that damage results in, which effects can replace in turn (120.4b).
@@ -529,6 +545,7 @@ fn is_entry(action: &ReplacementAction) -> bool {
             | ReplacementAction::EnterWithCounters { .. }
             | ReplacementAction::EnterChoosing(_)
             | ReplacementAction::EnterWithKeyword(_)
+            | ReplacementAction::EnterSacrificing { .. }
             | ReplacementAction::EnterUnlessPaid { .. }
             | ReplacementAction::Choice(_)
     )

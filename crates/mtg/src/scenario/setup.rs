@@ -170,6 +170,9 @@ pub(super) fn set_up(scenario: &Scenario, cards: &dyn CardSource) -> Result<Scen
     loader.state.active = active;
     loader.state.starting_player = active;
     loader.state.priority = active;
+    let turn = loader.state.turn;
+    loader.state.player_mut(active).latest_turn = turn;
+    loader.state.player_mut(active.opponent()).latest_turn = turn.saturating_sub(1);
     loader.add_side(&scenario.setup.first, PlayerId(0))?;
     loader.add_side(&scenario.setup.second, PlayerId(1))?;
     let attachments = std::mem::take(&mut loader.attachments);

@@ -43,7 +43,7 @@ const MAX_LISTED_X: u32 = 20;
 const MAX_LISTED_SACRIFICES: usize = 8;
 
 /// Ways to cast a card other than the normal one.
-const OTHER_WAYS: [CastWay; 8] = [
+const OTHER_WAYS: [CastWay; 10] = [
     CastWay::Free,
     CastWay::Flashback,
     CastWay::Alternative,
@@ -52,6 +52,8 @@ const OTHER_WAYS: [CastWay; 8] = [
     CastWay::Escape,
     CastWay::Surge,
     CastWay::Spectacle,
+    CastWay::Retrace,
+    CastWay::JumpStart,
 ];
 
 /// Action with a short id and a label that says what it does.

@@ -200,7 +200,6 @@ rules! {
         ["fabricate " (number: SmallNumber)] => { KeywordAbility::Fabricate(number) };
         ["afterlife " (number: SmallNumber)] => { KeywordAbility::Afterlife(number) };
         ["graft " (number: SmallNumber)] => { KeywordAbility::Graft(number) };
-        ["tribute " (number: SmallNumber)] => { KeywordAbility::Tribute(number) };
         ["soulshift " (number: SmallNumber)] => { KeywordAbility::Soulshift(number) };
         [(filter: Landwalk)] => { KeywordAbility::Landwalk(filter) };
     }

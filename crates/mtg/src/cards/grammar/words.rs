@@ -3,6 +3,7 @@
 use super::core::{Input, ParseResult, Phrase, Printer, word};
 use crate::ability::{Amount, CounterKind, Keyword};
 use crate::card::{CardType, Color, ManaCost, Supertype};
+use crate::keywords::is_implemented;
 use winnow::Parser;
 use winnow::error::EmptyError;
 use winnow::token::take_while;
@@ -319,6 +320,9 @@ impl Phrase for KeywordName {
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Keyword> {
         let found = Keyword::ALL.iter().filter(|keyword| is_next_word(input.input, &keyword.text()));
         let keyword = found.max_by_key(|keyword| keyword.text().len()).ok_or(EmptyError)?;
+        if !is_implemented(*keyword) {
+            return Err(EmptyError);
+        }
         skip(input, &keyword.text());
         Ok(*keyword)
     }
