@@ -301,6 +301,10 @@ impl MTGEngine {
         match effect {
             Effect::ExtraTurn { who } => {
                 for player in self.players_of(who, context) {
+                    if self.state.extra_turns.is_empty() {
+                        // The turn that would have come next follows the extra ones (500.7).
+                        self.state.extra_turns.push(self.state.active.opponent());
+                    }
                     self.state.extra_turns.push(player);
                 }
             }
