@@ -7,7 +7,9 @@
 
 mod changes;
 
-use crate::ability::{Ability, Change, CounterKind, Keyword, PlayerRule, Restriction, StaticAbility, Zone};
+use crate::ability::{
+    Ability, Change, CounterKind, Filter, Keyword, PlayerRule, Restriction, Selector, StaticAbility, Zone,
+};
 use crate::characteristics::{AbilityClass, Characteristics, RestrictionRef};
 use crate::context::Context;
 use crate::eval::View;
@@ -78,10 +80,13 @@ struct LayerEffect {
     /// Fixed once the effect has begun to apply.
     affected: Option<SmallVec<[ObjectId; 8]>>,
     context: Context,
-    layers: u8,
+    layers: u16,
 }
 
-/// Layer in which a change applies; restrictions are collected with layer 6.
+/// Pass for restrictions, after all layers: an ability that was lost restricts nothing.
+const RESTRICTIONS: u8 = 8;
+
+/// Layer in which a change applies.
 fn layer_of(change: &Change) -> u8 {
     match change {
         Change::CopyOf { .. } | Change::SetName(_) => 1,
@@ -102,8 +107,8 @@ fn layer_of(change: &Change) -> u8 {
         | Change::RemoveKeyword(_)
         | Change::AddAbility(_)
         | Change::LoseAllAbilities
-        | Change::ProtectionFromChosenColor
-        | Change::Restriction(_) => 5,
+        | Change::ProtectionFromChosenColor => 5,
+        Change::Restriction(_) => RESTRICTIONS,
         Change::SetPower(_)
         | Change::SetToughness(_)
         | Change::DefinePower(_)
@@ -113,7 +118,7 @@ fn layer_of(change: &Change) -> u8 {
     }
 }
 
-fn layer_bits(changes: &[Change]) -> u8 {
+fn layer_bits(changes: &[Change]) -> u16 {
     changes.iter().fold(0, |bits, change| bits | 1 << layer_of(change))
 }
 
@@ -131,6 +136,7 @@ pub(crate) fn project(state: &GameState) -> Projection {
     builder.apply_layer(7);
     builder.apply_counters();
     builder.apply_layer(0);
+    builder.apply_layer(RESTRICTIONS);
     builder.finish()
 }
 
@@ -325,9 +331,18 @@ impl<'a> Builder<'a> {
         };
         match layer {
             1..=3 => true,
-            5 => waiting.iter().any(removes),
+            5 => waiting.iter().any(removes) || waiting.iter().any(|index| self.selects_by_ability(*index)),
             _ => false,
         }
+    }
+
+    /// Whether a static ability affects objects by the abilities that they have.
+    fn selects_by_ability(&self, index: usize) -> bool {
+        let origin = self.effects.get(index).and_then(|effect| self.origin_static(effect.origin));
+        let Some(granting) = origin.and_then(|(_, reference)| self.static_ability(reference)) else {
+            return false;
+        };
+        matches!(&granting.affected, Selector::All { filter, .. } if mentions_ability(filter))
     }
 
     /// Position of the first effect, by timestamp, that depends on no other waiting one (613.8b).
@@ -473,6 +488,16 @@ impl<'a> Builder<'a> {
                 }
             }
         }
+    }
+}
+
+/// Whether a filter looks at the abilities of objects.
+fn mentions_ability(filter: &Filter) -> bool {
+    match filter {
+        Filter::Keyword(_) | Filter::HasAbility => true,
+        Filter::All(parts) | Filter::AnyOf(parts) => parts.iter().any(mentions_ability),
+        Filter::Not(part) => mentions_ability(part),
+        _ => false,
     }
 }
 
