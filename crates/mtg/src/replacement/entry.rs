@@ -10,8 +10,9 @@ use crate::characteristics::AbilityClass;
 use crate::context::Context;
 use crate::decision::{Choosable, Decision, DecisionKind, OptionLabel};
 use crate::engine::{Flow, MTGEngine};
-use crate::event::MoveEvent;
+use crate::event::{Event, MoveEvent};
 use crate::ids::{Entity, FaceId, ObjectId, PlayerId};
+use crate::state::ObjectKind;
 
 impl MTGEngine {
     /// What changes how an object enters.
@@ -84,6 +85,37 @@ impl MTGEngine {
             _ => {}
         }
         Ok(Some(moving))
+    }
+
+    /// Applies to tokens what changes how permanents enter, as if one of them entered (614.12).
+    pub(super) fn replace_token_entry(
+        &mut self,
+        event: Event,
+        settlement: &mut Settlement,
+    ) -> Flow<Option<Event>> {
+        let Event::Tokens { player, face, amount, model } = event else { return Ok(Some(event)) };
+        let own = self.state.faces.get(face);
+        let enters_plainly = own.is_none_or(|own| {
+            let is_saga = Subtype::find("Saga").is_some_and(|saga| own.face.has_subtype(saga));
+            !own.base.has_class(AbilityClass::Replacement) && own.face.loyalty.is_none() && !is_saga
+        });
+        if enters_plainly && !self.projection().has_class(AbilityClass::Replacement) {
+            return Ok(Some(Event::Tokens { player, face, amount, model }));
+        }
+        // The token exists only while the effects look at it: nothing is changed before all is settled.
+        let saved = self.state.objects.clone();
+        let id = self.state.add_object(ObjectKind::Token, face, player, Zone::Command);
+        let moving = MoveEvent { object: id, controller: Some(player), ..model };
+        let replaced = self.replace_event(Event::Move(moving), settlement);
+        self.state.objects = saved;
+        match replaced? {
+            Some(Event::Move(moving)) if moving.to == Zone::Battlefield => {
+                let player = moving.controller.unwrap_or(player);
+                let face = moving.copy_of.unwrap_or(face);
+                Ok(Some(Event::Tokens { player, face, amount, model: moving }))
+            }
+            _ => Ok(None),
+        }
     }
 
     pub(super) fn choose_copy(

@@ -52,6 +52,7 @@ impl MTGEngine {
         let mut settled = Vec::with_capacity(events.len());
         for event in events {
             let Some(event) = self.replace_event(event, &mut settlement)? else { continue };
+            let Some(event) = self.replace_token_entry(event, &mut settlement)? else { continue };
             let results = self.damage_results(&event);
             settled.push(event);
             for result in results {
