@@ -48,6 +48,20 @@ impl MTGEngine {
         if self.view().characteristics(attacker).has(Keyword::Deathtouch) { left.min(1) } else { left }
     }
 
+    /// What is left of lethal damage after what other creatures assign in the same step (702.19b).
+    fn still_lethal(&self, lethal: i32, to: ObjectId, events: &[Event]) -> i32 {
+        let mut left = lethal;
+        for event in events {
+            if let Event::Damage { source, to: hurt, amount, .. } = event
+                && *hurt == Entity::Object(to)
+            {
+                let deadly = self.view().characteristics(*source).has(Keyword::Deathtouch) && *amount > 0;
+                left = if deadly { 0 } else { (left - amount).max(0) };
+            }
+        }
+        left
+    }
+
     pub(crate) fn run_combat_damage(&mut self, first: bool) -> Flow<()> {
         let attackers = self.state.combat.attackers.clone();
         let mut events = Vec::new();
@@ -104,8 +118,11 @@ impl MTGEngine {
         }
         let defender = defender.filter(|_| trample);
         let mut options: Vec<Entity> = attacker.blockers.iter().copied().map(Entity::Object).collect();
-        let minimums: Vec<i32> =
-            attacker.blockers.iter().map(|blocker| self.lethal_for(*blocker, source)).collect();
+        let minimums: Vec<i32> = attacker
+            .blockers
+            .iter()
+            .map(|blocker| self.still_lethal(self.lethal_for(*blocker, source), *blocker, events))
+            .collect();
         options.extend(defender);
         if let [only] = options.as_slice() {
             events.push(hit(*only, power));
