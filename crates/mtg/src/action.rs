@@ -38,6 +38,9 @@ pub struct CastAction {
     pub additional: u8,
     #[serde(default)]
     pub payment: Payment,
+    /// The choices are asked one after the other; what else is given of them does not count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ask: bool,
 }
 
 /// Announcement of an activated ability (602.2).
@@ -56,6 +59,9 @@ pub struct ActivateAction {
     pub mana: u8,
     #[serde(default)]
     pub payment: Payment,
+    /// The choices are asked one after the other; what else is given of them does not count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ask: bool,
 }
 
 /// What pays costs that leave a choice. Empty lists are filled by the engine where there is one way.

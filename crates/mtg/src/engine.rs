@@ -186,6 +186,7 @@ impl MTGEngine {
             Task::ResolveTop => self.resolve_top(),
             Task::Frame(frame) => self.run_frame((**frame).clone()),
             Task::FinishResolution(id) => self.finish_resolution(*id),
+            Task::Announce(player, action) => self.run_announce(*player, action),
             Task::Enter(card, player) => self.run_enter(*card, *player),
             Task::CastNow { player, card, free, cost } => {
                 self.run_cast_now(*player, *card, *free, cost.as_deref())

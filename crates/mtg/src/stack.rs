@@ -278,6 +278,7 @@ impl MTGEngine {
             buyback: false,
             additional: 0,
             payment: crate::action::Payment::default(),
+            ask: false,
         };
         self.carry_out_cast(player, &cast, crate::casting::CastPlan { cost: plan, context });
         Ok(())

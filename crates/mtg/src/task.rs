@@ -4,6 +4,7 @@
 //! beginning: it asks all its questions before it changes anything.
 
 use crate::ability::{Cost, Instruction, TurnStep};
+use crate::action::Action;
 use crate::context::Context;
 use crate::ids::{Entity, ObjectId, PlayerId};
 use crate::state::PendingTrigger;
@@ -37,6 +38,8 @@ pub enum Task {
     Frame(Box<Frame>),
     /// The spell or ability leaves the stack after its instructions.
     FinishResolution(ObjectId),
+    /// A spell or ability whose choices are asked (601.2).
+    Announce(PlayerId, Box<Action>),
     /// A land is played: it enters under the player's control.
     Enter(ObjectId, PlayerId),
     /// A player may cast a card now, as part of a resolution.

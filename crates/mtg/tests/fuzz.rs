@@ -133,6 +133,7 @@ fn wrong_answer(
                 buyback: false,
                 additional: 0,
                 payment: Payment::default(),
+                ask: false,
             };
             (player, decision.number, Answer::Action(Box::new(Action::Cast(cast))))
         }
@@ -145,6 +146,7 @@ fn wrong_answer(
                 x: 0,
                 mana: 0,
                 payment: Payment::default(),
+                ask: false,
             };
             (player, decision.number, Answer::Action(Box::new(Action::Activate(activate))))
         }

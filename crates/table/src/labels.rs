@@ -11,6 +11,7 @@ use marvin_mtg::context::TargetChoice;
 use marvin_mtg::decision::{Choosable, Decision, DecisionKind};
 use marvin_mtg::ids::{AbilityRef, Entity, ObjectId, PlayerId};
 use marvin_mtg::state::CastWay;
+use marvin_mtg::surface::ASKS;
 
 /// Point of view of a seat on a game.
 #[derive(Debug, Clone, Copy)]
@@ -157,15 +158,27 @@ impl Viewpoint<'_> {
                 let x = if cast.x > 0 { format!(" X={}", cast.x) } else { String::new() };
                 let name = self.engine.view().name(cast.card);
                 let modes = self.modes(cast.card, &cast.modes);
-                format!("cast {name}{way}{kicked}{x}{modes}{}", self.targets(&cast.targets))
+                let targets = self.targets(&cast.targets);
+                let paid = self.payment(&cast.payment.objects);
+                let asks = if cast.ask { ASKS } else { "" };
+                format!("cast {name}{way}{kicked}{x}{modes}{targets}{paid}{asks}")
             }
             Action::Activate(activate) => {
                 let name = self.engine.view().name(activate.source);
                 let modes = self.modes(activate.source, &activate.modes);
                 let text = self.ability(activate.ability);
-                format!("activate {name}: {text}{modes}{}", self.targets(&activate.targets))
+                let x = if activate.x > 0 { format!(" X={}", activate.x) } else { String::new() };
+                let targets = self.targets(&activate.targets);
+                let asks = if activate.ask { ASKS } else { "" };
+                format!("activate {name}: {text}{x}{modes}{targets}{asks}")
             }
         }
+    }
+
+    /// What pays a cost, if the action names it.
+    fn payment(&self, objects: &[ObjectId]) -> String {
+        let names: Vec<&str> = objects.iter().map(|id| self.engine.view().name(*id)).collect();
+        if names.is_empty() { String::new() } else { format!(", paying with {}", names.join(", ")) }
     }
 
     /// What an option of a question is.

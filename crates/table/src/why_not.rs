@@ -77,6 +77,7 @@ impl Viewpoint<'_> {
                     x: 0,
                     mana: 0,
                     payment: Payment::default(),
+                    ask: false,
                 });
                 if !text.is_empty() {
                     found.push(self.explain_action(format!("activate {name}: {text}"), id, &action));
@@ -95,6 +96,7 @@ impl Viewpoint<'_> {
                 buyback: false,
                 additional: 0,
                 payment: Payment::default(),
+                ask: false,
             });
             found.push(self.explain_action(format!("cast {name}"), id, &action));
         }

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 impl MTGEngine {
     /// Total cost (601.2f) and its payment.
-    pub(super) fn plan_cast_cost(
+    pub(crate) fn plan_cast_cost(
         &self,
         player: PlayerId,
         cast: &CastAction,

@@ -4,13 +4,14 @@
 //! planned without changing anything; a plan that exists is carried out as a whole.
 
 mod activation;
+pub(crate) mod announce;
 pub(crate) mod cost;
 
 use crate::ability::{
     Ability, Amount, Body, Cost, CostPart, Filter, Keyword, KeywordAbility, PlayPermission, PlayerRule,
     TargetSpec, TurnStatistic, TurnStep, Zone,
 };
-use crate::action::{Action, CastAction};
+use crate::action::{Action, ActivateAction, CastAction};
 use crate::card::{CardFace, CardType, Subtype};
 use crate::context::{Context, EventKind, EventRecord};
 use crate::costs::CostPlan;
@@ -88,6 +89,8 @@ impl MTGEngine {
         match action {
             Action::Pass | Action::Concede => Ok(()),
             Action::PlayLand { card } => self.check_land(player, *card),
+            Action::Cast(CastAction { ask: true, .. })
+            | Action::Activate(ActivateAction { ask: true, .. }) => self.check_asked(player, action),
             Action::Cast(cast) => self.plan_cast(player, cast, &self.mana_sources(player)).map(|_| ()),
             Action::Activate(activate) => {
                 self.plan_activation(player, activate, &self.mana_sources(player)).map(|_| ())
@@ -344,6 +347,10 @@ impl MTGEngine {
                 self.count(player, TurnStatistic::LandsPlayed, 1);
                 self.state.tasks.push(Task::Priority);
                 self.state.tasks.push(Task::Enter(*card, player));
+            }
+            Action::Cast(CastAction { ask: true, .. })
+            | Action::Activate(ActivateAction { ask: true, .. }) => {
+                self.state.tasks.push(Task::Announce(player, Box::new(action.clone())));
             }
             Action::Cast(cast) => {
                 let plan = self.plan_cast(player, cast, &self.mana_sources(player))?;

@@ -9,6 +9,7 @@ mod permanents;
 mod spells;
 
 use crate::ability::{Amount, Cost, CostPart, Effect, Instruction, Selector, Zone};
+use crate::casting::announce::payable_part;
 use crate::context::{Binding, Context, EventKind, EventRecord};
 use crate::decision::{Choosable, Decision, DecisionKind, OptionLabel};
 use crate::engine::{Flow, MTGEngine};
@@ -275,17 +276,16 @@ impl MTGEngine {
     pub(crate) fn choose_payment(&mut self, cost: &Cost, context: &Context) -> Flow<Vec<ObjectId>> {
         let mut given = Vec::new();
         for part in &cost.parts {
-            let (zone, filter, count, kind) = match part {
-                CostPart::Sacrifice { filter, count } => {
-                    (Zone::Battlefield, filter, Some(count), DecisionKind::Sacrifice)
-                }
-                CostPart::SacrificeAny(filter) => (Zone::Battlefield, filter, None, DecisionKind::Sacrifice),
-                CostPart::Discard { filter, count, random: false } => {
-                    (Zone::Hand, filter, Some(count), DecisionKind::Discard)
-                }
-                _ => continue,
+            let Some((zone, filter, count)) = payable_part(part) else { continue };
+            let kind = match part {
+                CostPart::Sacrifice { .. } | CostPart::SacrificeAny(_) => DecisionKind::Sacrifice,
+                CostPart::Discard { .. } => DecisionKind::Discard,
+                _ => DecisionKind::Choose,
             };
-            let options = self.payable_objects(zone, filter, context);
+            let mut options = self.payable_objects(zone, filter, context);
+            if matches!(part, CostPart::TapPermanents { .. }) {
+                options.retain(|id| !self.state.object(*id).tapped);
+            }
             let exact = |count| usize::try_from(self.view().amount(count, context)).unwrap_or(0);
             let (least, most) = count.map_or((0, options.len()), |count| (exact(count), exact(count)));
             let decision = Decision::new(context.controller, kind)

@@ -211,6 +211,9 @@ pub struct ScriptAction {
     pub legal_choices: Option<Vec<Value>>,
     #[serde(default)]
     pub check: Option<Vec<Assertion>>,
+    /// Whether targets, X, division and payment are asked for; the answers are `choose` lines.
+    #[serde(default)]
+    pub announce: Option<bool>,
     #[serde(default)]
     pub concede: Option<bool>,
     #[serde(default)]

@@ -39,6 +39,9 @@ pub const MAX_COMBINATIONS: usize = 24;
 /// Greatest X that is listed.
 const MAX_LISTED_X: u32 = 20;
 
+/// What the label of an action that asks for its choices ends with.
+pub const ASKS: &str = " (choose each part)";
+
 /// Most objects that an optional sacrifice is listed with.
 const MAX_LISTED_SACRIFICES: usize = 8;
 
@@ -123,6 +126,7 @@ impl MTGEngine {
                 buyback: false,
                 additional: 0,
                 payment: Payment::default(),
+                ask: false,
             };
             if self.check_castable(player, &plain).is_err() {
                 continue;
@@ -298,6 +302,7 @@ impl MTGEngine {
                     x,
                     mana: 0,
                     payment: Payment::default(),
+                    ask: false,
                 };
                 if self.plan_activation(player, &action, sources).is_err() {
                     break;
@@ -311,10 +316,13 @@ impl MTGEngine {
         }
     }
 
-    /// Actions with short ids and labels.
+    /// Actions with short ids and labels. Where the list shows only some of the choices of a card, an
+    /// action follows that asks for them one after the other.
     #[must_use]
     pub fn compact_actions(&self, player: PlayerId) -> Vec<CompactAction> {
-        let actions = self.list_actions(player);
+        let mut actions = self.list_actions(player);
+        let open = self.open_announcements(player, &actions);
+        actions.extend(open);
         let label = |(number, action): (usize, Action)| CompactAction {
             id: format!("a{number}"),
             label: self.label(&action),
@@ -381,13 +389,15 @@ impl MTGEngine {
                     count => format!(" paying with {count}"),
                 };
                 let name = self.view().name(cast.card);
-                format!("cast {name}{kicked}{x}{}{paid}", targets(&cast.targets))
+                let asks = if cast.ask { ASKS } else { "" };
+                format!("cast {name}{kicked}{x}{}{paid}{asks}", targets(&cast.targets))
             }
             Action::Activate(activate) => {
                 let name = self.view().name(activate.source);
                 let text = self.ability_text(activate.source, activate.ability);
                 let x = if activate.x > 0 { format!(" X={}", activate.x) } else { String::new() };
-                format!("activate {name}: {text}{x}{}", targets(&activate.targets))
+                let asks = if activate.ask { ASKS } else { "" };
+                format!("activate {name}: {text}{x}{}{asks}", targets(&activate.targets))
             }
         }
     }

@@ -92,7 +92,9 @@ impl ScenarioRun {
         context.x = i32::try_from(action.x.unwrap_or(0)).unwrap_or(0);
         context.kicked = kicked;
         let body = spell_body(&face.face);
-        let targets = self.targets(&target_specs(&body, &modes), action, &context)?;
+        let asks = action.announce == Some(true);
+        let specs = if asks { Vec::new() } else { target_specs(&body, &modes) };
+        let targets = self.targets(&specs, action, &context)?;
         Ok(Action::Cast(CastAction {
             card,
             way,
@@ -103,6 +105,7 @@ impl ScenarioRun {
             buyback: action.buyback.unwrap_or(false),
             additional: 0,
             payment: self.payment(action)?,
+            ask: action.announce.unwrap_or(false),
         }))
     }
 
@@ -215,7 +218,9 @@ impl ScenarioRun {
         context.x = i32::try_from(action.x.unwrap_or(0)).unwrap_or(0);
         let text = self.engine.view().face(source).map_or("", |face| face.face.text.as_str());
         let modes = modes(action, text);
-        let targets = self.targets(&target_specs(&own.body, &modes), action, &context)?;
+        let asks = action.announce == Some(true);
+        let specs = if asks { Vec::new() } else { target_specs(&own.body, &modes) };
+        let targets = self.targets(&specs, action, &context)?;
         Ok(Action::Activate(ActivateAction {
             source,
             ability,
@@ -224,6 +229,7 @@ impl ScenarioRun {
             x: action.x.unwrap_or(0),
             mana: 0,
             payment: self.payment(action)?,
+            ask: action.announce.unwrap_or(false),
         }))
     }
 
