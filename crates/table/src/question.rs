@@ -1,6 +1,7 @@
 //! Questions for a seat: a sentence, the options by flat ids, and how many of them are needed.
 
 use crate::labels::{Viewpoint, entity_id, object_id, step_name};
+use marvin_mtg::MTGEngine;
 use marvin_mtg::action::Action;
 use marvin_mtg::context::TargetChoice;
 use marvin_mtg::decision::{Choosable, Decision, DecisionKind};
@@ -33,8 +34,8 @@ pub enum AnswerForm {
     Attackers { attackers: Vec<ChoiceOption>, defenders: Vec<ChoiceOption>, required: Vec<(String, String)> },
     /// Pairs of blocker and attacker; an empty list blocks with nothing.
     Blockers { blockers: Vec<BlockerOption>, attackers: Vec<ChoiceOption>, required: Vec<(String, String)> },
-    /// One amount for each option, in their order, which add up to the total.
-    Amounts { options: Vec<ChoiceOption>, total: i32, minimums: Vec<i32> },
+    /// One amount for each option, in their order, which add up to the total; a legal proposal to begin with.
+    Amounts { options: Vec<ChoiceOption>, total: i32, minimums: Vec<i32>, proposal: Vec<i32> },
 }
 
 /// Thing that can be answered.
@@ -58,6 +59,16 @@ pub struct BlockerOption {
     pub label: String,
     /// Attackers that it can block.
     pub can_block: Vec<String>,
+}
+
+/// The least for each, the rest for the first.
+fn propose_division(decision: &Decision) -> Vec<i32> {
+    let mut amounts = decision.minimums.clone();
+    let rest = decision.total - amounts.iter().sum::<i32>();
+    if let Some(first) = amounts.first_mut() {
+        *first += rest;
+    }
+    amounts
 }
 
 fn is_order(kind: DecisionKind) -> bool {
@@ -97,19 +108,30 @@ impl Viewpoint<'_> {
                 }
             }
             DecisionKind::DeclareBlockers => {
-                let blocker = |id| BlockerOption {
-                    id: object_id(id),
-                    label: self.creature(Entity::Object(id)),
-                    can_block: decision
-                        .subjects
-                        .iter()
-                        .filter(|attacker| self.engine.can_block(id, **attacker))
-                        .map(|attacker| object_id(*attacker))
-                        .collect(),
+                // A creature that can block several attackers has a row for each of its blocks.
+                let blocker = |id| {
+                    let able = decision.subjects.iter().filter(|one| self.engine.can_block(id, **one));
+                    let can_block: Vec<String> = able.map(|one| object_id(*one)).collect();
+                    let blocks = self.engine.block_limit(id).min(can_block.len()).max(1);
+                    let label = self.creature(Entity::Object(id));
+                    (0..blocks).map(move |block| BlockerOption {
+                        id: object_id(id),
+                        label: if block == 0 {
+                            label.clone()
+                        } else {
+                            format!("{label}, block {}", block + 1)
+                        },
+                        can_block: can_block.clone(),
+                    })
                 };
                 let required = self.engine.required_block(self.seat);
                 AnswerForm::Blockers {
-                    blockers: self.engine.possible_blockers(self.seat).into_iter().map(blocker).collect(),
+                    blockers: self
+                        .engine
+                        .possible_blockers(self.seat)
+                        .into_iter()
+                        .flat_map(blocker)
+                        .collect(),
                     attackers: decision
                         .subjects
                         .iter()
@@ -118,10 +140,18 @@ impl Viewpoint<'_> {
                     required: required.into_iter().map(|(id, to)| (object_id(id), object_id(to))).collect(),
                 }
             }
-            DecisionKind::Division | DecisionKind::DamageAssignment => AnswerForm::Amounts {
+            // Combat damage is divided freely (510.1c): what is lethal bounds only what tramples over.
+            DecisionKind::DamageAssignment => AnswerForm::Amounts {
+                options: self.numbered_options(decision),
+                total: decision.total,
+                minimums: vec![0; decision.options.len()],
+                proposal: MTGEngine::usual_damage(decision),
+            },
+            DecisionKind::Division => AnswerForm::Amounts {
                 options: self.numbered_options(decision),
                 total: decision.total,
                 minimums: decision.minimums.clone(),
+                proposal: propose_division(decision),
             },
             kind => {
                 let count = u32::try_from(decision.options.len()).unwrap_or(u32::MAX);

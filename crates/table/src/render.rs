@@ -167,7 +167,7 @@ impl Question {
                 }
                 lines.extend(required_line(required, attackers));
             }
-            AnswerForm::Amounts { options, total, minimums } => {
+            AnswerForm::Amounts { options, total, minimums, .. } => {
                 lines.extend(option_lines(options, style));
                 let least: Vec<String> = minimums.iter().map(ToString::to_string).collect();
                 lines.push(format!(

@@ -13,8 +13,11 @@ export class Form {
       this.names = this.kind === "attackers" ? form.defenders : form.attackers;
       const own = this.kind === "attackers" ? form.attackers : form.blockers;
       this.rows = own.map((one) => ({ ...row(one), cards: [one.id], partners: one.can_block || this.names.map((name) => name.id) }));
-      const required = new Map(form.required);
-      this.pairs = this.rows.map((one) => required.get(one.id) || null);
+      // A creature that can block several attackers has a row for each block: the n-th row has its n-th required partner.
+      this.pairs = this.rows.map((one, at) => {
+        const earlier = this.rows.slice(0, at).filter((other) => other.id === one.id).length;
+        return form.required.filter(([id]) => id === one.id)[earlier]?.[1] || null;
+      });
     } else {
       this.rows = form.options.map((one) => ({ ...row(one), cards: one.cards || [] }));
     }
@@ -22,8 +25,7 @@ export class Form {
     if (this.kind === "amounts") {
       this.total = form.total;
       this.minimums = form.minimums;
-      this.amounts = this.rows.map((_, at) => form.minimums[at] || 0);
-      if (this.amounts.length) this.amounts[0] += Math.max(0, this.total - this.sum());
+      this.amounts = [...form.proposal];
     }
   }
 
@@ -119,7 +121,8 @@ export class Form {
   }
 
   pointPair(id) {
-    const own = this.rows.findIndex((row) => row.cards.includes(id));
+    const all = this.rows.map((_, at) => at).filter((at) => this.rows[at].cards.includes(id));
+    const own = all.find((at) => !this.pairs[at]) ?? all.at(-1) ?? -1;
     if (own >= 0) {
       const only = this.rows[own].partners.length === 1;
       if (this.pairs[own]) { this.pairs[own] = null; this.held = null; }

@@ -125,7 +125,9 @@ impl MTGEngine {
         usize::from(least.unwrap_or(1)).max(menace)
     }
 
-    pub(super) fn max_blocked(&self, blocker: ObjectId) -> usize {
+    /// How many attackers a creature can block at once.
+    #[must_use]
+    pub fn block_limit(&self, blocker: ObjectId) -> usize {
         let more = self.restriction_number(blocker, |restriction| match restriction {
             Restriction::BlocksAdditional(more) => Some(*more),
             _ => None,
@@ -159,7 +161,7 @@ impl MTGEngine {
             }
             let times = block.iter().filter(|pair| pair.0 == *blocker).count();
             let repeated = block.iter().take(position).any(|pair| pair == &(*blocker, *attacker));
-            if repeated || times > self.max_blocked(*blocker) || !self.can_block(*blocker, *attacker) {
+            if repeated || times > self.block_limit(*blocker) || !self.can_block(*blocker, *attacker) {
                 return Err(Refusal::new("509.1b", RefusalReason::CannotBlockThat));
             }
             if !blockers.contains(blocker) {

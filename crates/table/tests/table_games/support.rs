@@ -166,7 +166,7 @@ pub(crate) fn random_answer(question: &Question, random: &mut RandomStream) -> C
             CompactAnswer::Attackers(pairs)
         }
         AnswerForm::Blockers { required, .. } => CompactAnswer::Blockers(required.clone()),
-        AnswerForm::Amounts { total, minimums, options } => {
+        AnswerForm::Amounts { total, minimums, options, .. } => {
             let mut amounts = minimums.clone();
             amounts.resize(options.len(), 0);
             let rest = total - amounts.iter().sum::<i32>();

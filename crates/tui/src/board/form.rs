@@ -110,12 +110,9 @@ impl Form {
                 });
                 pairs(rows.collect(), attackers, required, false)
             }
-            AnswerForm::Amounts { options, total, minimums } => {
-                let amounts = suggest_amounts(options.len(), *total, minimums);
-                (
-                    options.iter().map(row).collect(),
-                    Shape::Amounts { amounts, minimums: minimums.clone(), total: *total },
-                )
+            AnswerForm::Amounts { options, total, minimums, proposal } => {
+                let (amounts, minimums) = (proposal.clone(), minimums.clone());
+                (options.iter().map(row).collect(), Shape::Amounts { amounts, minimums, total: *total })
             }
         };
         let mut form = Form {
@@ -357,7 +354,12 @@ impl Form {
     /// Points at a card or a player on the board.
     pub(super) fn point(&mut self, id: &str) -> FormStep {
         if let Shape::Pairs { partners, names, held, .. } = &mut self.shape {
-            let own = self.rows.iter().position(|row| row.cards.iter().any(|card| card == id));
+            // A creature that can block several attackers has a row for each block: the first free one.
+            let is_own = |row: &FormRow| row.cards.iter().any(|card| card == id);
+            let is_free = |at: &usize| partners.get(*at).copied().flatten().is_none();
+            let own: Vec<usize> =
+                (0..self.rows.len()).filter(|at| self.rows.get(*at).is_some_and(is_own)).collect();
+            let own = own.iter().copied().find(is_free).or(own.last().copied());
             let name = names.iter().position(|name| name.id == id);
             match (own, name, *held) {
                 (Some(position), _, _) => {
@@ -483,11 +485,13 @@ fn pairs(
     required: &[(String, String)],
     is_attack: bool,
 ) -> (Vec<FormRow>, Shape) {
-    let partner = |row: &FormRow| {
-        let wanted = required.iter().find(|(id, _)| *id == row.id).map(|(_, to)| to)?;
+    // The n-th row of a creature has its n-th required partner.
+    let partner = |(position, row): (usize, &FormRow)| {
+        let earlier = rows.iter().take(position).filter(|other| other.id == row.id).count();
+        let wanted = required.iter().filter(|(id, _)| *id == row.id).map(|(_, to)| to).nth(earlier)?;
         names.iter().position(|name| name.id == *wanted)
     };
-    let partners = rows.iter().map(partner).collect();
+    let partners = rows.iter().enumerate().map(partner).collect();
     (rows, Shape::Pairs { partners, names: names.to_vec(), is_attack, held: None })
 }
 
@@ -497,14 +501,4 @@ fn next_partner(now: Option<usize>, able: &[usize], by: i32) -> Option<usize> {
     let place = now.and_then(|now| able.iter().position(|one| *one == now)).map_or(0, |at| at + 1);
     let step = if by < 0 { count - 1 } else { 1 };
     ((place + step) % count).checked_sub(1).and_then(|at| able.get(at).copied())
-}
-
-/// The least amounts, with the rest on the first row.
-fn suggest_amounts(count: usize, total: i32, minimums: &[i32]) -> Vec<i32> {
-    let mut amounts: Vec<i32> = (0..count).map(|at| minimums.get(at).copied().unwrap_or(0)).collect();
-    let rest = total.saturating_sub(amounts.iter().sum());
-    if let Some(first) = amounts.first_mut() {
-        *first += rest.max(0);
-    }
-    amounts
 }

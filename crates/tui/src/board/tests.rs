@@ -385,11 +385,42 @@ fn creatures_attack_and_block_by_rows_and_by_pointing() {
 }
 
 #[test]
+fn a_creature_that_blocks_two_attackers_has_two_rows() {
+    let pairs = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+        list.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect()
+    };
+    let blocker = |label: &str| BlockerOption {
+        id: "c1".to_owned(),
+        label: label.to_owned(),
+        can_block: vec!["c8".to_owned(), "c9".to_owned()],
+    };
+    let mut form = ask(AnswerForm::Blockers {
+        blockers: vec![blocker("Guard"), blocker("Guard, block 2")],
+        attackers: vec![option("c8", "Bear"), option("c9", "Giant")],
+        required: pairs(&[("c1", "c8")]),
+    });
+    assert_eq!(form.choose(2), FormStep::Answer(CompactAnswer::Blockers(pairs(&[("c1", "c8")]))));
+    form.point("c1");
+    form.point("c9");
+    assert_eq!(
+        form.choose(2),
+        FormStep::Answer(CompactAnswer::Blockers(pairs(&[("c1", "c8"), ("c1", "c9")])))
+    );
+    form.point("c1");
+    assert_eq!(
+        form.choose(2),
+        FormStep::Answer(CompactAnswer::Blockers(pairs(&[("c1", "c8")]))),
+        "a third time takes the last block back"
+    );
+}
+
+#[test]
 fn damage_is_divided_with_the_keys_of_a_row() {
     let mut form = ask(AnswerForm::Amounts {
         options: vec![option("o0", "Elf"), option("o1", "you")],
         total: 5,
         minimums: vec![2, 0],
+        proposal: vec![5, 0],
     });
     assert_eq!(form.activate(), FormStep::Answer(CompactAnswer::Amounts(vec![5, 0])), "a proposal");
     form.go_to_end(false);
