@@ -2,6 +2,7 @@
 
 use crate::error::{MatchProblem, TableError};
 use crate::setup::{GameSetup, MatchScore};
+use crate::sideboard::NextGame;
 use crate::table::Table;
 use marvin_mtg::ids::PlayerId;
 
@@ -21,11 +22,19 @@ impl Table {
         score
     }
 
-    /// Starts the next game of the match; the loser chooses to play or draw (103.1).
+    /// Starts the next game of the match with the same decks.
+    ///
+    /// # Errors
+    /// See [`plan_next_game`](Self::plan_next_game) and [`NextGame::start`].
+    pub fn next_game(&self) -> Result<Self, TableError> {
+        self.plan_next_game()?.start()
+    }
+
+    /// The next game of the match before it begins; the loser will choose to play or draw (103.1).
     ///
     /// # Errors
     /// A game that is not over, a match that is decided.
-    pub fn next_game(&self) -> Result<Self, TableError> {
+    pub fn plan_next_game(&self) -> Result<NextGame, TableError> {
         let Some(outcome) = self.outcome() else { return Err(TableError::Match(MatchProblem::NotOver)) };
         let score = self.score();
         let needed = self.setup().wins_needed();
@@ -39,6 +48,6 @@ impl Table {
             score,
             ..self.setup().clone()
         };
-        Self::create(self.context(), setup)
+        Ok(NextGame::new(self.context().clone(), setup))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::TableError;
 use crate::plain::PlainOutcome;
+use crate::sideboard::{NextGame, SideboardOutcome};
 use crate::step::Step;
 use crate::table::Table;
 use marvin_mtg::ids::PlayerId;
@@ -14,6 +15,15 @@ pub struct PlainSession {
     shown: usize,
     /// Seat whose question is shown.
     seat: PlayerId,
+    /// The next game of the match, while people use their sideboards.
+    between: Option<Sideboarding>,
+}
+
+/// Next game with the people who are not ready for it.
+#[derive(Debug)]
+struct Sideboarding {
+    game: NextGame,
+    waiting: Vec<PlayerId>,
 }
 
 /// Text for the person, and how the session ended, if it did.
@@ -38,7 +48,7 @@ impl PlainSession {
         let seat = table.person().unwrap_or(PlayerId(0));
         // A resumed game begins with its board, not with its whole log.
         let shown = table.log_length();
-        Self { table, shown, seat }
+        Self { table, shown, seat, between: None }
     }
 
     #[must_use]
@@ -75,6 +85,9 @@ impl PlainSession {
     /// # Errors
     /// Records that cannot be written; what is wrong with a line is told as text.
     pub async fn run_line(&mut self, line: &str) -> Result<PlainText, TableError> {
+        if let Some(between) = self.between.take() {
+            return self.run_sideboard_line(between, line).await;
+        }
         let passes = matches!(line.trim(), "pass" | "p" | "1");
         let warnings =
             if passes && self.table.setup().tutor { self.table.warnings(self.seat) } else { Vec::new() };
@@ -124,19 +137,61 @@ impl PlainSession {
         Ok(PlainText { text, end: None })
     }
 
-    /// Starts the next game of a match, or ends the session.
+    /// Goes on to the next game of a match, or ends the session.
     async fn finish_game(&mut self, mut text: String) -> Result<PlainText, TableError> {
-        match self.table.next_game() {
-            Ok(next) => {
-                let [one, two] = next.setup().score.wins;
-                text.push_str(&format!("\nMatch: {one} to {two}. The next game begins.\n\n"));
-                self.table = next;
-                self.shown = 0;
-                let start = Box::pin(self.proceed()).await?;
-                Ok(PlainText { text: format!("{text}{}", start.text), end: start.end })
-            }
-            Err(TableError::Match(_)) => Ok(PlainText { text, end: Some(SessionEnd::Over) }),
-            Err(error) => Err(error),
+        let game = match self.table.plan_next_game() {
+            Ok(game) => game,
+            Err(TableError::Match(_)) => return Ok(PlainText { text, end: Some(SessionEnd::Over) }),
+            Err(error) => return Err(error),
+        };
+        let waiting = game.seats_with_sideboard();
+        if let Some(seat) = waiting.first() {
+            text.push_str(&format!("\n{}", game.invitation(*seat)));
+            self.between = Some(Sideboarding { game, waiting });
+            return Ok(PlainText { text, end: None });
         }
+        let [one, two] = game.score().wins;
+        text.push_str(&format!("\nMatch: {one} to {two}. The next game begins.\n\n"));
+        self.start_next(game, text).await
+    }
+
+    /// Starts the next game; its first question follows the text.
+    async fn start_next(&mut self, game: NextGame, text: String) -> Result<PlainText, TableError> {
+        self.table = game.start()?;
+        self.shown = 0;
+        let start = Box::pin(self.proceed()).await?;
+        Ok(PlainText { text: format!("{text}{}", start.text), end: start.end })
+    }
+
+    /// Carries out a line of a person between two games.
+    async fn run_sideboard_line(
+        &mut self,
+        mut between: Sideboarding,
+        line: &str,
+    ) -> Result<PlainText, TableError> {
+        let Some(seat) = between.waiting.first().copied() else {
+            return self.start_next(between.game, String::new()).await;
+        };
+        let text = match between.game.run_line(seat, line) {
+            SideboardOutcome::Text(text) => text,
+            SideboardOutcome::Quit => {
+                // The game exists from now on, so that it can be resumed.
+                self.table = between.game.start()?;
+                let summary = self.table.close()?;
+                return Ok(PlainText { text: summary.to_string(), end: Some(SessionEnd::Left) });
+            }
+            SideboardOutcome::Ready => {
+                between.waiting.remove(0);
+                match between.waiting.first() {
+                    Some(next) => between.game.invitation(*next),
+                    None => {
+                        let text = "The next game begins.\n\n".to_owned();
+                        return self.start_next(between.game, text).await;
+                    }
+                }
+            }
+        };
+        self.between = Some(between);
+        Ok(PlainText { text, end: None })
     }
 }

@@ -144,6 +144,11 @@ impl GameSetup {
         if seat == PlayerId(0) { first } else { second }
     }
 
+    pub(crate) fn deck_mut(&mut self, seat: PlayerId) -> &mut DeckChoice {
+        let [first, second] = &mut self.decks;
+        if seat == PlayerId(0) { first } else { second }
+    }
+
     #[must_use]
     pub(crate) fn stops(&self, seat: PlayerId) -> &Stops {
         let [first, second] = &self.stops;

@@ -1,6 +1,7 @@
 //! Games of people: answers, refusals, kills, undo, matches, and what a person sees.
 
 use super::support::{context, count, random_answer, setup};
+use marvin_mtg::decks::DeckEntry;
 use marvin_mtg::journal::GameJournal;
 use marvin_mtg::rng::RandomStream;
 use marvin_mtg::scenario::CachedSource;
@@ -236,6 +237,40 @@ async fn the_loser_of_a_match_chooses_who_begins() {
     assert_eq!(second.board(SEAT).asked, Some(PlayerId(1)), "the loser is asked to play or draw");
     second.concede(PlayerId(1)).unwrap();
     assert!(matches!(second.next_game(), Err(TableError::Match(_))), "two wins decide the match");
+}
+
+#[tokio::test]
+async fn a_person_uses_the_sideboard_between_games() {
+    let directory = tempfile::tempdir().unwrap();
+    let context = context(directory.path());
+    let mut setup = GameSetup { best_of: 3, ..setup([SeatKind::Person, SeatKind::Heuristic], 1) };
+    let out = setup.decks[0].list.main[0].name.clone();
+    setup.decks[0].list.sideboard = vec![DeckEntry::new(2, "Naturalize")];
+    setup.decks[1].list.sideboard = vec![DeckEntry::new(2, "Duress")];
+    let size = setup.decks[0].list.main_count();
+    let other = setup.decks[1].clone();
+    let mut session = PlainSession::new(Table::create(&context, setup).unwrap());
+    session.start().await.unwrap();
+    let over = session.run_line("concede yes").await.unwrap();
+    assert!(over.text.contains("Match: 0 to 1. Seat 0 may use the sideboard."), "{}", over.text);
+    assert!(over.text.contains("Sideboard (2):\n  2 Naturalize"), "{}", over.text);
+    let lines = [
+        (format!("swap 3 {out} for Naturalize"), "cannot swap 3 of Naturalize: there are 2".to_owned()),
+        (format!("swap {out} for Duress"), "cannot swap `Duress`: the sideboard has no such card".to_owned()),
+        ("swap what".to_owned(), "cannot read `swap what`: say `swap 2 Forest for Naturalize`".to_owned()),
+        (format!("swap 2 {out} for natural"), format!("2 {out} out, 2 natural in")),
+    ];
+    for (line, told) in lines {
+        let text = session.run_line(&line).await.unwrap();
+        assert_eq!((text.text, text.end), (told, None));
+    }
+    let started = session.run_line("start").await.unwrap();
+    assert!(started.text.starts_with("The next game begins."), "{}", started.text);
+    let decks = &session.table().setup().decks;
+    assert_eq!(decks[0].list.main_count(), size);
+    assert_eq!(decks[0].list.sideboard, [DeckEntry::new(2, out)]);
+    assert!(decks[0].list.main.contains(&DeckEntry::new(2, "Naturalize")));
+    assert_eq!(decks[1], other, "a player without a person keeps its deck");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::theme::Theme;
 use crate::{Options, TerminalError};
 use app::{BoardApp, Intent};
 use crossterm::event::Event as Key;
-use marvin_table::{CardText, PlayerId, Snapshot, Summary, Table, TableError, TableHost};
+use marvin_table::{CardText, NextGame, PlayerId, Snapshot, Summary, Table, TableError, TableHost};
 use overlay::Overlay;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -51,7 +51,7 @@ enum BoardMessage {
 pub struct FinishedGame {
     pub summary: Summary,
     /// The next game of the match, unless that is decided or the game is not over.
-    pub next: Option<Result<Table, TableError>>,
+    pub next: Option<NextGame>,
 }
 
 /// Shows a game until the person leaves.
@@ -180,9 +180,8 @@ fn serve(
         }
         let summary = host.close()?;
         let is_match = host.with(|table| table.setup().best_of > 1 && table.outcome().is_some());
-        let next = is_match.then(|| host.with(Table::next_game));
         // A match that is decided has no next game.
-        let next = next.filter(|next| !matches!(next, Err(TableError::Match(_))));
+        let next = if is_match { host.with(Table::plan_next_game).ok() } else { None };
         Ok(FinishedGame { summary, next })
     });
     // A search that still runs is not waited for.
