@@ -1,5 +1,6 @@
 //! Failures of a game at the table.
 
+use marvin_base::printable::count;
 use marvin_mtg::decision::Refusal;
 use marvin_mtg::journal::JournalError;
 use std::path::PathBuf;
@@ -64,7 +65,9 @@ pub enum MatchProblem {
 fn found(known: &[String]) -> String {
     match known.first() {
         None => "no game was played here".to_owned(),
-        Some(last) => format!("{} games are known, the last is `{last}`", known.len()),
+        Some(last) => {
+            format!("the project has {}, the last is `{last}`", count(known.len(), "game"))
+        }
     }
 }
 
