@@ -67,12 +67,12 @@ fn warning_texts(table: &Table, seat: PlayerId) -> Vec<String> {
 /// Game with its driver, which ends with it.
 #[derive(Debug)]
 pub struct TableHost {
-    shared: Arc<Shared>,
+    shared: Arc<DrivenGame>,
     driver: JoinHandle<()>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct DrivenGame {
     state: Mutex<HostState>,
     /// Number of the last change.
     version: watch::Sender<u64>,
@@ -87,7 +87,7 @@ struct HostState {
     failure: Option<String>,
 }
 
-impl Shared {
+impl DrivenGame {
     fn lock(&self) -> MutexGuard<'_, HostState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -108,8 +108,11 @@ impl TableHost {
     #[must_use]
     pub fn start(table: Table) -> Self {
         let state = HostState { table, is_thinking: false, failure: None };
-        let shared =
-            Arc::new(Shared { state: Mutex::new(state), version: watch::channel(0).0, wake: Notify::new() });
+        let shared = Arc::new(DrivenGame {
+            state: Mutex::new(state),
+            version: watch::channel(0).0,
+            wake: Notify::new(),
+        });
         let driver = tokio::spawn(drive(shared.clone()));
         Self { shared, driver }
     }
@@ -232,7 +235,7 @@ impl TableHost {
 }
 
 /// Makes steps until a person must answer, and continues when the table has changed.
-async fn drive(shared: Arc<Shared>) {
+async fn drive(shared: Arc<DrivenGame>) {
     loop {
         let step = shared.lock().table.next_step();
         let result = match step {

@@ -29,7 +29,7 @@ impl OneGame {
 }
 
 #[derive(Serialize)]
-struct Accepted {
+struct OkResponse {
     ok: bool,
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn order(host: &TableHost, seat: PlayerId, order: TableOrder) -> Answ
         TableOrder::Undo {} => host.undo(seat),
     };
     result.map_err(|error| refusal(&error))?;
-    json(&Accepted { ok: true })
+    json(&OkResponse { ok: true })
 }
 
 /// Answers a question about the game, which it does not change.
