@@ -2,7 +2,7 @@
 
 use super::browser;
 use super::failures::table_failure;
-use super::table::{choose_deck, table_context};
+use super::table::{DeckArguments, table_context};
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;
@@ -19,14 +19,8 @@ use std::net::{SocketAddr, TcpStream};
     after_help = "The server listens on loopback only and prints one command for each person. Each sees only the own board. A connection that is lost can be made again.\n\nExamples:\n  marvin mtg serve --decks boundless_elves,dark_sacrifice\n  marvin mtg serve --browser"
 )]
 pub(crate) struct ServeArguments {
-    /// The two decks
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "boundless_elves,dark_sacrifice",
-        value_name = "DECK,DECK"
-    )]
-    decks: Vec<String>,
+    #[command(flatten)]
+    decks: DeckArguments,
     /// The seed; random if there is none
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -60,12 +54,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Exit, Failure> {
     let table = match &arguments.resume {
         Some(id) => Table::resume(&context, id),
         None => {
-            let [one, two] = arguments.decks.as_slice() else {
-                return Err(
-                    Failure::usage("two decks are needed").hint("list the decks: marvin mtg decks list")
-                );
-            };
-            let decks = [choose_deck(one)?, choose_deck(two)?];
+            let decks = arguments.decks.choose()?;
             let seed = arguments.seed.unwrap_or_else(random_seed);
             Table::create(&context, GameSetup::new(decks, [SeatKind::Person, SeatKind::Person], seed))
         }

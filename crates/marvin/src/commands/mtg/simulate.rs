@@ -2,6 +2,7 @@
 
 use super::decks::load_deck;
 use super::pool::load_pool;
+use super::table::{DeckArguments, SearchArguments};
 use crate::failure::Failure;
 use crate::output;
 use clap::{Args, ValueEnum};
@@ -30,26 +31,16 @@ pub(crate) struct SimulateArguments {
     /// The two players
     #[arg(long, value_delimiter = ',', default_value = "heuristic,random", value_name = "PLAYER,PLAYER")]
     players: Vec<PlayerKind>,
-    /// Their decks: ids or names of shipped decks, or deck files
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "boundless_elves,glorious_combat",
-        value_name = "DECK,DECK"
-    )]
-    decks: Vec<String>,
+    #[command(flatten)]
+    decks: DeckArguments,
     /// Number of games
     #[arg(long, default_value_t = 10, value_name = "N")]
     games: u64,
     /// The seed of the first game; the others count on from it
     #[arg(long, default_value_t = 1, value_name = "SEED")]
     seed: u64,
-    /// How long `mcts` thinks about one decision
-    #[arg(long, default_value_t = 500, value_name = "MS")]
-    think_ms: u64,
-    /// Iterations of `mcts` for one decision, in place of a time
-    #[arg(long, value_name = "N", conflicts_with = "think_ms")]
-    iterations: Option<u32>,
+    #[command(flatten)]
+    search: SearchArguments,
     /// Write the journal of each game to this directory
     #[arg(long, value_name = "DIR")]
     journals: Option<PathBuf>,
@@ -152,10 +143,8 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
 
 /// The names of the cards of both decks; every card must be supported.
 fn read_decks(arguments: &SimulateArguments, pool: &Pool) -> Result<[Vec<String>; 2], Failure> {
-    let [one, two] = arguments.decks.as_slice() else {
-        return Err(Failure::usage("two decks are needed").hint("list the decks: marvin mtg decks list"));
-    };
-    let names = |name: &String| -> Result<Vec<String>, Failure> {
+    let [one, two] = arguments.decks.names()?;
+    let names = |name: &str| -> Result<Vec<String>, Failure> {
         let deck = load_deck(name)?;
         let report = check(&deck, pool);
         if !report.is_playable() {
@@ -176,9 +165,9 @@ fn play(
     first: usize,
     mut journal: GameJournal,
 ) -> Result<(GameRow, GameJournal), Failure> {
-    let budget = match arguments.iterations {
+    let budget = match arguments.search.iterations {
         Some(count) => SearchBudget::Iterations(count),
-        None => SearchBudget::Time(Duration::from_millis(arguments.think_ms)),
+        None => SearchBudget::Time(Duration::from_millis(arguments.search.think_ms)),
     };
     let [one, two] = kinds;
     let seats = if first == 0 { [one, two] } else { [two, one] };

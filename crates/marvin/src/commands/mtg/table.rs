@@ -6,6 +6,7 @@ use super::pool::find_deck;
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::project;
+use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use marvin_table::{DeckChoice, SeatKind, TableContext};
 
@@ -18,6 +19,45 @@ pub(super) fn table_context(place: &ProjectArguments) -> Result<TableContext, Fa
 pub(super) fn seat_parser() -> impl TypedValueParser<Value = SeatKind> {
     PossibleValuesParser::new(SeatKind::ALL.map(SeatKind::key))
         .map(|key| SeatKind::find(&key).unwrap_or(SeatKind::Heuristic))
+}
+
+/// Decks of a game between two players
+#[derive(Debug, Args)]
+pub(super) struct DeckArguments {
+    /// The two decks
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "boundless_elves,dark_sacrifice",
+        value_name = "DECK,DECK"
+    )]
+    decks: Vec<String>,
+}
+
+impl DeckArguments {
+    /// The names of the two decks: ids or names of shipped decks, or deck files.
+    pub(super) fn names(&self) -> Result<[&str; 2], Failure> {
+        match self.decks.as_slice() {
+            [one, two] => Ok([one, two]),
+            _ => Err(Failure::usage("two decks are needed").hint("list the decks: marvin mtg decks list")),
+        }
+    }
+
+    pub(super) fn choose(&self) -> Result<[DeckChoice; 2], Failure> {
+        let [one, two] = self.names()?;
+        Ok([choose_deck(one)?, choose_deck(two)?])
+    }
+}
+
+/// Effort of the search player
+#[derive(Debug, Args)]
+pub(super) struct SearchArguments {
+    /// How long `mcts` thinks about one decision
+    #[arg(long, default_value_t = 500, value_name = "MS")]
+    pub(super) think_ms: u64,
+    /// Iterations of `mcts` for one decision, in place of a time
+    #[arg(long, value_name = "N", conflicts_with = "think_ms")]
+    pub(super) iterations: Option<u32>,
 }
 
 /// A deck of a seat: shipped, or from a file.

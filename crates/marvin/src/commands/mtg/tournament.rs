@@ -1,7 +1,7 @@
 //! `marvin mtg tournament`: every player against every other, with changed seats and decks.
 
 use super::failures::table_failure;
-use super::table::{choose_deck, seat_parser, table_context};
+use super::table::{DeckArguments, SearchArguments, seat_parser, table_context};
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;
@@ -23,26 +23,16 @@ pub(crate) struct TournamentArguments {
     /// The players
     #[arg(long, value_delimiter = ',', default_value = "heuristic,random", value_name = "PLAYER,…", value_parser = seat_parser())]
     players: Vec<SeatKind>,
-    /// The two decks
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "boundless_elves,dark_sacrifice",
-        value_name = "DECK,DECK"
-    )]
-    decks: Vec<String>,
+    #[command(flatten)]
+    decks: DeckArguments,
     /// Games of each pair
     #[arg(long, default_value_t = 20, value_name = "N")]
     games: u64,
     /// The seed of the first game; the others count on from it
     #[arg(long, default_value_t = 1, value_name = "SEED")]
     seed: u64,
-    /// How long `mcts` thinks about one decision
-    #[arg(long, default_value_t = 500, value_name = "MS")]
-    think_ms: u64,
-    /// Iterations of `mcts` for one decision, in place of a time
-    #[arg(long, value_name = "N", conflicts_with = "think_ms")]
-    iterations: Option<u32>,
+    #[command(flatten)]
+    search: SearchArguments,
     /// Keep the records of the games in this directory
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
@@ -54,14 +44,11 @@ pub(crate) struct TournamentArguments {
 }
 
 pub(crate) fn run(arguments: &TournamentArguments) -> Result<Exit, Failure> {
-    let [one, two] = arguments.decks.as_slice() else {
-        return Err(Failure::usage("two decks are needed").hint("list the decks: marvin mtg decks list"));
-    };
+    let decks = arguments.decks.choose()?;
     if arguments.players.len() < 2 || arguments.players.contains(&SeatKind::Person) {
         return Err(Failure::usage("two or more players without a person are needed")
             .hint("for example --players heuristic,random,mcts"));
     }
-    let decks = [choose_deck(one)?, choose_deck(two)?];
     let mut context = table_context(&arguments.place)?;
     // Games of a tournament are not games of the person: their records are apart, or only for its time.
     let scratch = tempfile::tempdir()
@@ -96,8 +83,8 @@ fn play_game(
     let [first, second] = decks.clone();
     let decks = if (number / 2 + number).is_multiple_of(2) { [first, second] } else { [second, first] };
     let setup = GameSetup {
-        think_ms: arguments.think_ms,
-        iterations: arguments.iterations,
+        think_ms: arguments.search.think_ms,
+        iterations: arguments.search.iterations,
         ..GameSetup::new(decks, seats, seed)
     };
     let runtime = runtime()?;

@@ -1,7 +1,7 @@
 //! `marvin mtg watch`: a game between players without a person, shown as it is played.
 
 use super::failures::table_failure;
-use super::table::{choose_deck, seat_parser, table_context};
+use super::table::{DeckArguments, seat_parser, table_context};
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;
@@ -20,14 +20,8 @@ pub(crate) struct WatchArguments {
     /// The two players
     #[arg(long, value_delimiter = ',', default_value = "model,heuristic", value_name = "PLAYER,PLAYER", value_parser = seat_parser())]
     players: Vec<SeatKind>,
-    /// Their decks
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "boundless_elves,dark_sacrifice",
-        value_name = "DECK,DECK"
-    )]
-    decks: Vec<String>,
+    #[command(flatten)]
+    decks: DeckArguments,
     /// The seed; random if there is none
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -45,14 +39,11 @@ pub(crate) fn run(arguments: &WatchArguments) -> Result<Exit, Failure> {
     let [one, two] = arguments.players.as_slice() else {
         return Err(Failure::usage("two players are needed").hint("for example --players model,heuristic"));
     };
-    let [first, second] = arguments.decks.as_slice() else {
-        return Err(Failure::usage("two decks are needed").hint("list the decks: marvin mtg decks list"));
-    };
+    let decks = arguments.decks.choose()?;
     if [*one, *two].contains(&SeatKind::Person) {
         return Err(Failure::usage("a person cannot be watched").hint("play: marvin mtg play"));
     }
     let context = table_context(&arguments.place)?;
-    let decks = [choose_deck(first)?, choose_deck(second)?];
     let setup = GameSetup {
         think_ms: arguments.think_ms,
         ..GameSetup::new(decks, [*one, *two], arguments.seed.unwrap_or_else(random_seed))

@@ -192,8 +192,7 @@ fn games() {
     Options:
           --players <PLAYER,PLAYER>  The two players [default: heuristic,random] [possible values:
                                      random, heuristic, mcts]
-          --decks <DECK,DECK>        Their decks: ids or names of shipped decks, or deck files [default:
-                                     boundless_elves,glorious_combat]
+          --decks <DECK,DECK>        The two decks [default: boundless_elves,dark_sacrifice]
           --games <N>                Number of games [default: 10]
           --seed <SEED>              The seed of the first game; the others count on from it [default:
                                      1]
@@ -282,7 +281,7 @@ fn games_at_the_table() {
     Options:
           --players <PLAYER,PLAYER>  The two players [default: model,heuristic] [possible values:
                                      person, random, heuristic, mcts, model]
-          --decks <DECK,DECK>        Their decks [default: boundless_elves,dark_sacrifice]
+          --decks <DECK,DECK>        The two decks [default: boundless_elves,dark_sacrifice]
           --seed <N>                 The seed; random if there is none
           --pace-ms <MS>             Pause after each event [default: 400]
           --think-ms <MS>            How long `mcts` thinks about one decision [default: 500]
