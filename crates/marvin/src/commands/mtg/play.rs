@@ -9,6 +9,7 @@ use crate::output;
 use crate::runtime::runtime;
 use clap::Args;
 use marvin_base::Exit;
+use marvin_base::printable::count;
 use marvin_table::{GameSetup, PlainSession, SeatKind, Table, TableContext, random_seed};
 use std::io::BufRead;
 
@@ -48,7 +49,7 @@ pub(crate) struct PlayArguments {
     /// Continue a game: the one with this id, or the last that is open
     #[arg(long, value_name = "GAME", num_args = 0..=1, default_missing_value = "")]
     resume: Option<String>,
-    /// List the games of this project
+    /// List the games of this project; outside projects, those of the person
     #[arg(long)]
     list: bool,
     #[command(flatten)]
@@ -82,8 +83,13 @@ pub(crate) fn run(arguments: &PlayArguments) -> Result<Exit, Failure> {
         if arguments.place.json {
             return output::json(&rows);
         }
+        // Outside projects all directories share the games of the person: the place says which these are.
+        let place = context.games.display();
+        if rows.is_empty() {
+            return output::line(&format!("no game in {place}\n"));
+        }
         let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
-        return output::line(if lines.is_empty() { "no game was played here\n" } else { &lines });
+        return output::line(&format!("{lines}{} in {place}\n", count(rows.len(), "game")));
     }
     let table = open_table(arguments, &context)?;
     match table.person() {

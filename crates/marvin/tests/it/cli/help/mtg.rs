@@ -259,7 +259,7 @@ fn games_at_the_table() {
           --think-ms <MS>        How long `mcts` thinks about one decision [default: 500]
           --plain                Line by line, also on a terminal
           --resume [<GAME>]      Continue a game: the one with this id, or the last that is open
-          --list                 List the games of this project
+          --list                 List the games of this project; outside projects, those of the person
           --working-dir <PATH>   The project's directory (default: the project around this directory)
           --json                 As JSON
       -h, --help                 Print help
