@@ -302,8 +302,11 @@ pub enum Effect {
         amount: Amount,
         new_targets: bool,
     },
+    /// New targets; with `must`, others than before where there are some (115.7a).
     ChangeTargets {
         what: Selector,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        must: bool,
     },
     /// `who` may cast the cards, without paying if `free`, now; for `cost` rather than the mana cost.
     CastNow {

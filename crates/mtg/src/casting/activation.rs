@@ -100,13 +100,7 @@ impl MTGEngine {
         if ability.per_turn.is_some_and(|limit| used >= limit) {
             return Err(Refusal::new("602.5b", RefusalReason::UsedUp));
         }
-        let forbidden = self.projection().rules.iter().any(|(who, rule, source)| match rule {
-            PlayerRule::CantActivate(filter) => {
-                *who == player
-                    && self.view().object_matches(filter, action.source, &Context::new(*source, player))
-            }
-            _ => false,
-        });
+        let forbidden = self.bars_activation(player, action.source);
         let is_split = !ability.is_mana_ability() && self.has_split_second();
         if forbidden
             || is_split
@@ -115,6 +109,16 @@ impl MTGEngine {
             return Err(Refusal::new("602.5", RefusalReason::Forbidden));
         }
         Ok(())
+    }
+
+    /// Whether a rule keeps a player from activating abilities of an object.
+    pub(crate) fn bars_activation(&self, player: PlayerId, source: ObjectId) -> bool {
+        self.projection().rules.iter().any(|(who, rule, by)| match rule {
+            PlayerRule::CantActivate(filter) => {
+                *who == player && self.view().object_matches(filter, source, &Context::new(*by, player))
+            }
+            _ => false,
+        })
     }
 
     pub(super) fn change_ability_cost(&self, player: PlayerId, source: ObjectId, need: &mut ManaNeed) {

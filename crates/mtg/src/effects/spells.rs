@@ -26,13 +26,13 @@ impl MTGEngine {
                 let Some(Entity::Object(id)) = what.first() else { return Ok(EffectResult::default()) };
                 self.copy_spell(*id, amount, *new_targets, context)
             }
-            Effect::ChangeTargets { what } => {
+            Effect::ChangeTargets { what, must } => {
                 let what = self.pick_selector(what, context)?;
                 let Some(Entity::Object(id)) = what.first() else { return Ok(EffectResult::default()) };
                 let Some(item) = self.state.stack.iter().find(|item| item.object == *id).cloned() else {
                     return Ok(EffectResult::default());
                 };
-                let changed = self.choose_new_targets(&item, context)?;
+                let changed = self.choose_new_targets(&item, *must, context)?;
                 if let Some(place) = self.state.stack.iter_mut().find(|place| place.object == *id) {
                     place.context.targets = changed.context.targets;
                 }
@@ -135,7 +135,11 @@ impl MTGEngine {
         };
         let mut copies = Vec::new();
         for _ in 0..amount {
-            copies.push(if new_targets { self.choose_new_targets(&item, context)? } else { item.clone() });
+            copies.push(if new_targets {
+                self.choose_new_targets(&item, false, context)?
+            } else {
+                item.clone()
+            });
         }
         let object = self.state.object(id);
         let (face, cast, kind) = (object.shown_face(), object.cast, object.kind);
@@ -166,8 +170,9 @@ impl MTGEngine {
         Ok(EffectResult::entities(made))
     }
 
-    /// Asks for new targets, slot by slot; keeping the old ones is always possible (707.10c).
-    fn choose_new_targets(&mut self, item: &StackItem, context: &Context) -> Flow<StackItem> {
+    /// Asks for new targets, slot by slot; keeping the old ones is possible (707.10c) unless they must
+    /// change.
+    fn choose_new_targets(&mut self, item: &StackItem, must: bool, context: &Context) -> Flow<StackItem> {
         let mut changed = item.clone();
         let body = self.stack_body(item);
         let specs: Vec<_> = target_specs(&body, &item.modes).into_iter().cloned().collect();
@@ -184,6 +189,9 @@ impl MTGEngine {
             let count = old.entities.len();
             if count != 1 {
                 continue;
+            }
+            if must && options.len() > 1 {
+                options.remove(0);
             }
             let decision = Decision::new(context.controller, DecisionKind::NewTargets)
                 .source(item.object)

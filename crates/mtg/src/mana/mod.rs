@@ -270,7 +270,7 @@ impl MTGEngine {
     ) -> bool {
         let object = self.state.object(id);
         let own = self.view().characteristics(id);
-        if own.has_rule(RuleFlag::CantActivate) {
+        if own.has_rule(RuleFlag::CantActivate) || self.bars_activation(player, id) {
             return false;
         }
         let context = Context::new(id, player);

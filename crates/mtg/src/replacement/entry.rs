@@ -3,7 +3,7 @@
 use super::{Candidate, Settlement};
 use crate::ability::{
     Ability, Change, ChoiceKind, Cost, CostPart, CounterKind, Filter, ReplacementAction, ReplacementPattern,
-    Selector, Zone,
+    Restriction, Selector, Zone,
 };
 use crate::card::{CardFace, CardType, Color, Subtype, SubtypeKind};
 use crate::characteristics::AbilityClass;
@@ -217,6 +217,18 @@ impl MTGEngine {
             _ => {}
         }
         Ok(values)
+    }
+
+    /// Whether an object that is about to enter cannot have counters, by an ability of its own.
+    pub(super) fn refuses_counters(&self, moving: &MoveEvent) -> bool {
+        let face_id = moving.copy_of.unwrap_or_else(|| self.state.object(moving.object).shown_face());
+        let refusal = Change::Restriction(Restriction::CantHaveCounters);
+        self.state.faces.get(face_id).is_some_and(|face| {
+            face.abilities.iter().any(|ability| match ability {
+                Ability::Static(own) => own.affected == Selector::This && own.changes.contains(&refusal),
+                _ => false,
+            })
+        })
     }
 
     /// Number of counters after effects like "twice that many", for counters with which it enters.

@@ -145,6 +145,9 @@ impl MTGEngine {
                 for entry in &mut moving.counters {
                     entry.1 = self.replaced_counters(moving.object, controller, entry.0, entry.1);
                 }
+                if self.refuses_counters(&moving) {
+                    moving.counters.clear();
+                }
                 moving.counters.retain(|entry| entry.1 > 0);
                 Ok(Some(Event::Move(moving)))
             }

@@ -257,6 +257,11 @@ fn rule(who: Selector, rule: PlayerRule) -> Ability {
     Ability::PlayerRule { who, rule, condition: None }
 }
 
+/// Creatures of the players cannot use activated abilities.
+fn idle_creatures(who: Selector) -> Ability {
+    rule(who, PlayerRule::CantActivate(Filter::creature()))
+}
+
 rules! {
     /// Rules for players and for casting the card.
     Rule: Ability {
@@ -269,6 +274,9 @@ rules! {
         ["you may play an additional land on each of your turns"] => { rule(Selector::You, PlayerRule::AdditionalLands(1)) } <= { ability if *ability == rule(Selector::You, PlayerRule::AdditionalLands(1)) };
         ["you have hexproof"] => { rule(Selector::You, PlayerRule::Hexproof) } <= { ability if *ability == rule(Selector::You, PlayerRule::Hexproof) };
         ["you have shroud"] => { rule(Selector::You, PlayerRule::Shroud) } <= { ability if *ability == rule(Selector::You, PlayerRule::Shroud) };
+        ["damage can't be prevented"] => { rule(Selector::EachPlayer, PlayerRule::DamageCantBePrevented) } <= { ability if *ability == rule(Selector::EachPlayer, PlayerRule::DamageCantBePrevented) };
+        ["activated abilities of creatures can't be activated"] => { idle_creatures(Selector::EachPlayer) } <= { ability if *ability == idle_creatures(Selector::EachPlayer) };
+        ["activated abilities of creatures your opponents control can't be activated"] => { idle_creatures(Selector::EachOpponent) } <= { ability if *ability == idle_creatures(Selector::EachOpponent) };
         ["players can't gain life"] => { rule(Selector::EachPlayer, PlayerRule::CantGainLife) } <= { ability if *ability == rule(Selector::EachPlayer, PlayerRule::CantGainLife) };
         ["your opponents can't gain life"] => { rule(Selector::EachOpponent, PlayerRule::CantGainLife) } <= { ability if *ability == rule(Selector::EachOpponent, PlayerRule::CantGainLife) };
         ["play with the top card of your library revealed"] => { rule(Selector::You, PlayerRule::SeeTopCard { revealed: true }) } <= { ability if *ability == rule(Selector::You, PlayerRule::SeeTopCard { revealed: true }) };
