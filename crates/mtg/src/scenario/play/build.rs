@@ -13,6 +13,10 @@ use crate::targets::target_specs;
 use serde_json::Value;
 use std::collections::VecDeque;
 
+/// Ways to cast a card from the graveyard.
+const GRAVEYARD_WAYS: [CastWay; 4] =
+    [CastWay::Flashback, CastWay::Escape, CastWay::Retrace, CastWay::JumpStart];
+
 impl ScenarioRun {
     pub(super) fn build_action(
         &self,
@@ -74,13 +78,15 @@ impl ScenarioRun {
             Some("library") => Zone::Library,
             _ => Zone::Hand,
         };
-        let card = self.card_in(player, name, zone)?;
-        let way = match action.alternative.as_deref() {
-            None => CastWay::Normal,
-            Some(word) => {
-                serde_json::from_value(Value::String(word.to_string())).unwrap_or(CastWay::Alternative)
-            }
+        let named = action.alternative.as_deref().map(|word| {
+            serde_json::from_value(Value::String(word.to_string())).unwrap_or(CastWay::Alternative)
+        });
+        let card = match named {
+            // A way that works from the graveyard says where the card is.
+            Some(way) if GRAVEYARD_WAYS.contains(&way) => self.card_in(player, name, Zone::Graveyard)?,
+            _ => self.card_in(player, name, zone)?,
         };
+        let way = named.unwrap_or_else(|| self.usual_way(player, card));
         let face = self.engine.view().face(card).ok_or_else(|| ScenarioError::NoObject(name.to_string()))?;
         let modes = modes(action, &face.face.text);
         let kicked = match &action.kicked {
@@ -107,6 +113,17 @@ impl ScenarioRun {
             payment: self.payment(action)?,
             ask: action.announce.unwrap_or(false),
         }))
+    }
+
+    /// The way to cast a card for which the script names none: the normal one where it is possible.
+    fn usual_way(&self, player: PlayerId, card: ObjectId) -> CastWay {
+        let engine = &self.engine;
+        let face = engine.state().faces.get(engine.state().object(card).face);
+        let is_possible = |way: &CastWay| {
+            face.is_some_and(|face| engine.way_cost(player, card, &face.face, *way).is_some())
+        };
+        let ways = [CastWay::Normal, CastWay::Free].into_iter().chain(GRAVEYARD_WAYS);
+        ways.into_iter().find(is_possible).unwrap_or_default()
     }
 
     /// Spreads named targets over slots; without names, the first legal ones are taken.
@@ -240,12 +257,16 @@ impl ScenarioRun {
         wanted: Option<&Value>,
     ) -> Result<AbilityRef, ScenarioError> {
         let all = &self.engine.view().characteristics(source).abilities;
-        let activated: Vec<AbilityRef> = all
-            .iter()
-            .copied()
-            .filter(|reference| matches!(self.engine.ability(*reference), Some(Ability::Activated(_))))
-            .collect();
+        let zone = self.engine.state().object(source).zone;
+        let works_here = |reference: &AbilityRef| match self.engine.ability(*reference) {
+            Some(Ability::Activated(ability)) => ability.zone == zone,
+            _ => false,
+        };
+        let activated: Vec<AbilityRef> = all.iter().copied().filter(works_here).collect();
         let text = match wanted {
+            Some(Value::Number(change)) if change.as_i64().is_some_and(i64::is_negative) => {
+                change.to_string()
+            }
             Some(Value::Number(index)) => {
                 let index = usize::try_from(index.as_u64().unwrap_or(0)).unwrap_or(0);
                 return activated
@@ -253,7 +274,7 @@ impl ScenarioRun {
                     .copied()
                     .ok_or_else(|| ScenarioError::NoAbility(index.to_string()));
             }
-            Some(Value::String(text)) => text.to_lowercase(),
+            Some(Value::String(text)) => text.to_lowercase().replace('−', "-"),
             _ => String::new(),
         };
         let fits = |reference: &&AbilityRef| {
