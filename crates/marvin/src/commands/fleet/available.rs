@@ -289,10 +289,7 @@ fn project_name(project: &ProjectContext) -> String {
 /// Checks of the server and the store, if a store is set.
 pub(crate) fn check(project: &ProjectContext) -> Vec<(bool, String)> {
     let environment = Environment::of_process();
-    let config = match FleetConfig::read(&project.settings, &environment) {
-        Ok(config) => config,
-        Err(_) => return Vec::new(),
-    };
+    let Ok(config) = FleetConfig::read(&project.settings, &environment) else { return Vec::new() };
     let (address, store) = (config.address.clone(), config.store.to_string());
     let Ok(runtime) = runtime() else { return Vec::new() };
     match runtime.block_on(FleetClient::connect(config, &environment)) {

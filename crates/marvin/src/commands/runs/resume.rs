@@ -37,7 +37,8 @@ pub(crate) fn run(arguments: &ResumeRunArguments) -> Result<Exit, Failure> {
         let (listener, progress) = progress::listener();
         let (options, cancel) = (arguments.flow.options(listener), cancel_on_signal());
         if let Some(record) = fleet::record_of(&path) {
-            return fleet::resume(&context, &path, &record, options, cancel, &progress).await;
+            let followed = fleet::resume(&context, &path, &record, options, cancel, &progress);
+            return Box::pin(followed).await;
         }
         let run = Run::resume(&context, &path, options)?;
         run_to_end(context, run, cancel, &progress).await.map(Some)

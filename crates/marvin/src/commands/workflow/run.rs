@@ -120,7 +120,8 @@ pub(crate) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Failure> {
         let (options, cancel) = (flow.options(listener), cancel_on_signal());
         if let Some(workflow) = workflow {
             if is_remote {
-                return fleet::begin(&context, workflow, options, arguments.detach, cancel, &progress).await;
+                let begun = fleet::begin(&context, workflow, options, arguments.detach, cancel, &progress);
+                return Box::pin(begun).await;
             }
             let run = Run::begin(&context, workflow, options)?;
             return run_to_end(context, run, cancel, &progress).await.map(Some);
