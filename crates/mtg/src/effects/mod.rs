@@ -104,13 +104,8 @@ impl MTGEngine {
                 Ok(EffectResult::next((0..times).flat_map(|_| queue_of(then)).collect()))
             }
             Effect::While { condition, then } => {
-                if !self.view().condition(condition, context) || !self.may_repeat() {
-                    return Ok(EffectResult::default());
-                }
-                let again = Operation::Run(Box::new(effect.clone().into()));
-                let mut next = vec![again];
-                next.extend(queue_of(then));
-                Ok(EffectResult::next(next))
+                let holds = self.view().condition(condition, context) && self.may_repeat();
+                Ok(EffectResult::next(if holds { queue_again(effect, then) } else { Vec::new() }))
             }
             Effect::ChooseOne { who, options } => {
                 let player = self.player_of(who, context);
@@ -356,4 +351,11 @@ impl MTGEngine {
         self.touch();
         Ok(EffectResult::default())
     }
+}
+
+/// Instructions that are followed now, and the effect that repeats them.
+fn queue_again(effect: &Effect, then: &[Instruction]) -> Vec<Operation> {
+    let mut next = vec![Operation::Run(Box::new(effect.clone().into()))];
+    next.extend(queue_of(then));
+    next
 }

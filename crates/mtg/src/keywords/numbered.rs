@@ -66,20 +66,7 @@ pub(super) fn expand_numbered_keyword(keyword: &KeywordAbility) -> Vec<Ability> 
             vec![enters_with(fixed(number), CounterKind::PlusOne, None), graft(*number)]
         }
         KeywordAbility::Soulshift(number) => vec![soulshift(*number)],
-        KeywordAbility::Devour(number) => {
-            let action = ReplacementAction::EnterSacrificing {
-                filter: Filter::creature(),
-                kind: CounterKind::PlusOne,
-                each: *number,
-            };
-            vec![Ability::Replacement(Box::new(Replacement {
-                pattern: ReplacementPattern::Enters { what: this() },
-                condition: None,
-                action,
-                optional: false,
-                uses: None,
-            }))]
-        }
+        KeywordAbility::Devour(number) => vec![devour(*number)],
         KeywordAbility::Dash(_) => vec![dash()],
         KeywordAbility::Vanishing(number) => timed(*number, CounterKind::Time, "Vanishing"),
         KeywordAbility::Fading(number) => timed(*number, CounterKind::Fade, "Fading"),
@@ -194,6 +181,22 @@ fn soulshift(number: u8) -> Ability {
     let may = Effect::May { who: Selector::You, then: vec![back.into()], otherwise: Vec::new() };
     let body = Body { targets: vec![target], effects: vec![may.into()], modes: None };
     triggered_if(format!("Soulshift {number}"), dies(this()), None, body)
+}
+
+/// Devour (702.82a): counters for the creatures that are sacrificed as it enters.
+fn devour(number: u8) -> Ability {
+    let action = ReplacementAction::EnterSacrificing {
+        filter: Filter::creature(),
+        kind: CounterKind::PlusOne,
+        each: number,
+    };
+    Ability::Replacement(Box::new(Replacement {
+        pattern: ReplacementPattern::Enters { what: this() },
+        condition: None,
+        action,
+        optional: false,
+        uses: None,
+    }))
 }
 
 /// Dash (702.109a): back to the hand at the beginning of the end step.
