@@ -29,7 +29,7 @@ pub enum AttachError {
     /// The workflow code refused the run.
     #[error("the run failed on the server: {0}")]
     Refused(String),
-    /// Someone closed it on the server.
+    /// A program other than Marvin closed it on the server.
     #[error("the run was {0} on the server, not by Marvin")]
     ClosedOutside(&'static str),
 }

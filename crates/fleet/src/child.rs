@@ -18,7 +18,7 @@ const MAX_REPLY_BYTES: u64 = 16 * 1024 * 1024;
 /// Characters of a child's errors in a message.
 const MAX_ERROR_CHARS: usize = 600;
 
-/// Why there is no reply.
+/// Why an attempt did not reply.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChildError {
     #[error("cannot run `marvin attempt`: {0}")]

@@ -31,7 +31,7 @@ impl std::fmt::Debug for Cipher {
 pub(crate) struct CipherError;
 
 impl Cipher {
-    /// The cipher with the key in the environment; none if there is no key.
+    /// The cipher with the key in the environment, if one is set.
     pub(crate) fn from_environment(environment: &Environment) -> Result<Option<Self>, FleetError> {
         let Some(text) = environment.get(KEY_VARIABLE) else { return Ok(None) };
         let refuse = || FleetError::Key;

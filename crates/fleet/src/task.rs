@@ -159,7 +159,7 @@ pub enum TaskEnd {
     Done(Box<AttemptDone>),
     Recalled(Option<Box<AttemptDone>>),
     Taught(LessonResult),
-    /// Its worker was lost, it was cancelled, or it failed. There is no text, so that all who see it conclude the same.
+    /// Its worker was lost, it was cancelled, or it failed. It has no text, so that all who see it conclude the same.
     Failed,
 }
 

@@ -161,7 +161,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Options of a task that a stop of the run does not cancel; `deliveries` 0 is no limit.
+    /// Options of a task that a stop of the run does not cancel; `deliveries` 0 means any number.
     fn options(&self, id: TaskId, time: Duration, deliveries: u32) -> ActivityOptions {
         ActivityOptions::with_start_to_close_timeout(time)
             .activity_id(id.to_string())

@@ -64,7 +64,7 @@ pub fn record_decision(
     decision: &PersonDecision,
     by: &DecidedBy,
 ) -> Result<(), EngineError> {
-    // In the copy of such a run, nobody would read it.
+    // Workers never read the copy of such a run.
     if RunRecord::read(directory).is_ok_and(|record| record.workflow.is_some_and(|run| run.fleet.is_some())) {
         let text = "other machines carry this run out".to_string();
         return Err(EngineError::decision(text, Some("use `marvin workflow approve`, `answer` or `settle`")));

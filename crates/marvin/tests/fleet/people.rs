@@ -37,7 +37,7 @@ fn a_run_is_stopped_looked_at_without_workers_and_resumed() {
     let run_path = path.to_str().unwrap();
     fleet.settings(world.person(["stop-run", "--run-path", run_path]), "q").run().exits(0);
     worker.kill();
-    // Nobody is there to ask, and the history says it all.
+    // Without a worker the history says it all.
     let shown = fleet.settings(world.marvin(["inspect-run", "--run-path", run_path, "--json"]), "q").run();
     assert_eq!(shown.json()["status"], "STOPPED");
     world.write("go", "");

@@ -69,19 +69,30 @@ fn read_overrides(text: &str) -> OverrideTable {
             Ok(entry) => {
                 table.entries.insert(key, entry);
             }
-            Err(reason) => table.faults.push(OverrideFault { key, card, reason }),
+            Err(error) => table.faults.push(OverrideFault { key, card, reason: error.to_string() }),
         }
     }
     table
 }
 
-fn read_entry(key: &str, value: Value) -> Result<Override, String> {
+/// Why an entry cannot be used.
+#[derive(Debug, Error)]
+enum EntryError {
+    #[error("the key is not {} hexadecimal digits", 2 * KEY_BYTES)]
+    Key,
+    #[error(transparent)]
+    Shape(#[from] serde_json::Error),
+    #[error("it has neither lines nor abilities")]
+    Empty,
+}
+
+fn read_entry(key: &str, value: Value) -> Result<Override, EntryError> {
     if key.len() != 2 * KEY_BYTES || !key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(format!("the key is not {} hexadecimal digits", 2 * KEY_BYTES));
+        return Err(EntryError::Key);
     }
-    let entry = Override::deserialize(value).map_err(|error| error.to_string())?;
+    let entry = Override::deserialize(value)?;
     if entry.lines.is_empty() && entry.abilities.is_empty() {
-        return Err("it has neither lines nor abilities".to_owned());
+        return Err(EntryError::Empty);
     }
     Ok(entry)
 }
