@@ -436,6 +436,7 @@ fn secrets_by_another_way() {
             "export NODE_ENV=test",
             "set -euo pipefail",
             "echo ${TOKEN:+set}",
+            "echo $MARVIN_STEP_KEY",
             "echo README.md > list; tar cf x.tar -T list",
         ],
     );
