@@ -202,17 +202,16 @@ fn decisions() {
 #[test]
 fn without_the_feature_fleet_its_commands_say_how_to_get_it() {
     let world = World::new();
-    for command in ["worker", "fleet up", "run-workflow w.json --engine temporal"] {
-        world.write(
-            "w.json",
-            r#"{"workflow_id": "w", "goal": "g", "steps": [{"id": "a", "worker": "Echo"}]}"#,
-        );
-        assert_snapshot!(screen(&world, command), @"
-        --- stderr ---
-        marvin: this program was built without feature `fleet`, which workflows on many machines need
-          hint: cargo install --locked --path crates/marvin --features fleet, or the release marvin-fleet
-        [exit code 2]
-        ");
+    world.write("w.json", r#"{"workflow_id": "w", "goal": "g", "steps": [{"id": "a", "worker": "Echo"}]}"#);
+    let advice = screen(&world, "worker");
+    assert_snapshot!(advice, @"
+    --- stderr ---
+    marvin: this program was built without feature `fleet`, which workflows on many machines need
+      hint: cargo install --locked --path crates/marvin --features fleet, or the release marvin-fleet
+    [exit code 2]
+    ");
+    for command in ["fleet up", "run-workflow w.json --engine temporal"] {
+        assert_eq!(screen(&world, command), advice, "{command}");
     }
     assert_snapshot!(screen(&world, "run-workflow w.json --detach"), @"
     --- stderr ---
