@@ -235,23 +235,12 @@ fn is_narrowed(words: &[Word]) -> bool {
     patterns >= choices
 }
 
-/// Does a search look for files of secrets by their names, wherever it begins?
-fn names_secrets(words: &[Word]) -> bool {
-    words.windows(2).any(|pair| match pair {
-        [test, name] => {
-            matches!(test.text().as_deref(), Some("-name" | "-iname" | "-path" | "-wholename"))
-                && name.text().is_some_and(|name| secrets::may_be_project_secret(base_name(&name)))
-        }
-        _ => false,
-    })
-}
-
 /// Does a command list the names in a directory that holds credentials, for other commands to read?
 pub(super) fn lists_credentials(segment: &Segment, grounds: Grounds<'_>) -> bool {
     let Some(name) = segment.words.first().and_then(Word::text) else { return false };
     let words = segment.words.get(1..).unwrap_or_default();
     let roots = match base_name(&name) {
-        "find" | "gfind" if names_secrets(words) => return true,
+        "find" | "gfind" if shell::finds_project_secrets(words) => return true,
         "find" | "gfind" if is_narrowed(words) => return false,
         "find" | "gfind" => starts(words),
         "ls" | "dir" | "du" | "tree" | "fd" | "fdfind" => {

@@ -18,6 +18,7 @@ use crate::shell::run::InheritedIo;
 use crate::shell::state::{Segment, Shell};
 use crate::shell::text::base_name;
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
+pub(crate) use special::finds_project_secrets;
 use std::borrow::Cow;
 pub(in crate::shell) use table::Special;
 

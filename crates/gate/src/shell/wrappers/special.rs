@@ -111,9 +111,8 @@ impl Shell<'_> {
         let mut item = start.filter(|word| !word.splits()).unwrap_or_else(|| Word::known("."));
         item.push("/", true);
         item.pieces.push(Piece::Unknown { why: UnknownReason::Output, taint: Taint::NONE, splits: false });
-        if let Some(name) = secret_name(rest) {
-            item.push("/", true);
-            item.push(name, true);
+        if finds_project_secrets(rest) {
+            item.push("/.env", true);
         }
         let mut index = 0;
         while let Some(word) = rest.get(index) {
@@ -506,12 +505,13 @@ fn configured(key: &str, value: &str) -> Option<String> {
     runs.then(|| value.trim_start_matches('!').to_string())
 }
 
-/// The file of secrets that a search by name finds.
-fn secret_name(words: &[Word]) -> Option<&'static str> {
-    words.windows(2).find_map(|pair| {
-        let [test, name] = pair else { return None };
-        let tests = matches!(test.text().as_deref(), Some("-name" | "-iname" | "-path" | "-wholename"));
-        let found = tests && crate::secrets::may_be_project_secret(base_name(&name.text()?));
-        found.then_some(".env")
+/// Does a search look for files of secrets by their names, wherever it begins?
+pub(crate) fn finds_project_secrets(words: &[Word]) -> bool {
+    words.windows(2).any(|pair| match pair {
+        [test, name] => {
+            matches!(test.text().as_deref(), Some("-name" | "-iname" | "-path" | "-wholename"))
+                && name.text().is_some_and(|name| crate::secrets::may_be_project_secret(base_name(&name)))
+        }
+        _ => false,
     })
 }
