@@ -36,7 +36,7 @@ pub enum AttachError {
 
 /// How following a run ended.
 #[derive(Debug)]
-pub enum Followed {
+pub enum FollowResult {
     /// Nothing follows without a person.
     Ended(Box<Outcome>),
     /// The run continues; this client does not watch it any more.
@@ -112,17 +112,17 @@ pub async fn follow(
     reader: &mut HistoryReader,
     mut run: Run,
     cancel: CancellationToken,
-) -> Result<Followed, AttachError> {
+) -> Result<FollowResult, AttachError> {
     let began = Instant::now();
     reader.read().await?;
     loop {
         run.append(reader.fold().transitions())?;
         if is_settled(reader).await? {
-            return close(reader, run, began).map(|outcome| Followed::Ended(Box::new(outcome)));
+            return close(reader, run, began).map(|outcome| FollowResult::Ended(Box::new(outcome)));
         }
         let waited = tokio::select! {
             waited = reader.wait() => waited,
-            () = cancel.cancelled() => return Ok(Followed::Detached),
+            () = cancel.cancelled() => return Ok(FollowResult::Detached),
         };
         match waited {
             Err(FleetError::Request { .. }) => tokio::time::sleep(RETRY_PAUSE).await,

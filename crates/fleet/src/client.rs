@@ -24,7 +24,7 @@ use temporalio_common::protos::temporal::api::common::v1::WorkflowExecution;
 use temporalio_common::protos::temporal::api::workflowservice::v1::GetWorkflowExecutionHistoryRequest;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time for one task of the workflow code, besides that for its steps.
+/// Time for one task of the workflow code; its steps have their own.
 const TASK_TIMEOUT_S: u64 = 10;
 /// Steps of a workflow that a task may take one second longer for.
 const STEPS_PER_SECOND: usize = 2_000;

@@ -10,7 +10,7 @@ use crate::FleetError;
 use crate::cipher::{Cipher, CipherError};
 use bytes::Bytes;
 use futures::FutureExt;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, try_join_all};
 use marvin_base::environment::Environment;
 use marvin_store::{BlobId, Store};
 use temporalio_common::data_converters::{PayloadCodec, PayloadConversionError, SerializationContextData};
@@ -109,14 +109,8 @@ impl PayloadCodec for BlobCodec {
         payloads: Vec<Payload>,
     ) -> BoxFuture<'static, Result<Vec<Payload>, PayloadConversionError>> {
         let codec = self.clone();
-        async move {
-            let mut encoded = Vec::with_capacity(payloads.len());
-            for payload in payloads {
-                encoded.push(codec.encode_one(payload).await?);
-            }
-            Ok(encoded)
-        }
-        .boxed()
+        async move { try_join_all(payloads.into_iter().map(|payload| codec.encode_one(payload))).await }
+            .boxed()
     }
 
     fn decode(
@@ -125,14 +119,8 @@ impl PayloadCodec for BlobCodec {
         payloads: Vec<Payload>,
     ) -> BoxFuture<'static, Result<Vec<Payload>, PayloadConversionError>> {
         let codec = self.clone();
-        async move {
-            let mut decoded = Vec::with_capacity(payloads.len());
-            for payload in payloads {
-                decoded.push(codec.decode_one(payload).await?);
-            }
-            Ok(decoded)
-        }
-        .boxed()
+        async move { try_join_all(payloads.into_iter().map(|payload| codec.decode_one(payload))).await }
+            .boxed()
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
 
-/// The input of the workflow code, besides the workflow file, which is a payload of its own: all executions of a run share it.
+/// The input of the workflow code, without the workflow file, which is a payload of its own: all executions of a run share it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunInput {
     /// The version of the machine.

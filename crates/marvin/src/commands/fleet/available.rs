@@ -13,7 +13,7 @@ use marvin_base::layout::Layout;
 use marvin_base::person::DecidedBy;
 use marvin_base::run_record::{FleetRecord, RunRecord, RunStatus};
 use marvin_base::settings::table;
-use marvin_fleet::attach::{self, AttachError, Followed, RunLimits};
+use marvin_fleet::attach::{self, AttachError, FollowResult, RunLimits};
 use marvin_fleet::client::{FleetClient, HistoryReader};
 use marvin_fleet::driver::RunDriver;
 use marvin_fleet::task::{RunInput, RunSignal};
@@ -197,10 +197,10 @@ fn cost_limit(project: &ProjectContext) -> Option<u64> {
     project.settings.amount(&table::MAX_COST).map(price::nanos)
 }
 
-fn outcome(followed: Followed, path: &Path) -> Option<Outcome> {
+fn outcome(followed: FollowResult, path: &Path) -> Option<Outcome> {
     match followed {
-        Followed::Ended(outcome) => Some(*outcome),
-        Followed::Detached => detached(path),
+        FollowResult::Ended(outcome) => Some(*outcome),
+        FollowResult::Detached => detached(path),
     }
 }
 
