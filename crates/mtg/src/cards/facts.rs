@@ -102,32 +102,3 @@ const FOLDED_LETTERS: [(&str, char); 8] = [
     ("çÇ", 'c'),
     ("ýÿÝ", 'y'),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_compare_without_case_accents_and_marks() {
-        for (left, right) in [
-            ("Ajani’s Pridemate", "ajani's pridemate"),
-            ("Lim-Dûl's Vault", "lim dul’s  vault"),
-            ("Fire // Ice", "Fire/Ice"),
-            ("Æther Vial", "Aether Vial"),
-        ] {
-            assert_eq!(fold_name(left), fold_name(right));
-        }
-        assert_ne!(fold_name("Plains"), fold_name("Plain"));
-    }
-
-    #[test]
-    fn a_type_line_has_words_before_and_after_the_dash() {
-        let facts: CardFacts =
-            serde_json::from_str(r#"{"name":"Maro","type_line":"Legendary Creature — Elf Elemental","printings":["MIR:R","9ED:R"],"more":1}"#)
-                .unwrap();
-        assert_eq!(facts.type_words().collect::<Vec<_>>(), ["Legendary", "Creature"]);
-        assert_eq!(facts.subtype_words().collect::<Vec<_>>(), ["Elf", "Elemental"]);
-        assert_eq!(facts.set_codes().collect::<Vec<_>>(), ["MIR", "9ED"]);
-        assert!(facts.has_one_face());
-    }
-}

@@ -10,6 +10,6 @@ mod pool;
 pub(crate) use compile::print_ability;
 pub use compile::{Decline, DeclineReason, compile};
 pub use facts::{CardFacts, fold_name};
-pub use normalise::normalise;
-pub use overrides::{OverrideFault, override_faults};
+pub use normalise::{find_subtype, normalise, plural_name};
+pub use overrides::{OverrideFault, check_overrides, override_faults};
 pub use pool::{Pool, PoolError};

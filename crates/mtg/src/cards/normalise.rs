@@ -256,7 +256,7 @@ fn is_name(word: &str) -> bool {
 
 /// The subtype that a word names, in the singular or plural.
 #[must_use]
-pub(crate) fn find_subtype(word: &str) -> Option<(Subtype, bool)> {
+pub fn find_subtype(word: &str) -> Option<(Subtype, bool)> {
     if let Some(subtype) = Subtype::find(word) {
         return Some((subtype, false));
     }
@@ -295,7 +295,7 @@ const INVARIANT_PLURALS: [&str; 9] =
 
 /// The plural of a subtype as rules text writes it.
 #[must_use]
-pub(crate) fn plural_name(subtype: Subtype) -> String {
+pub fn plural_name(subtype: Subtype) -> String {
     let name = subtype.name();
     if INVARIANT_PLURALS.contains(&name) {
         return name.to_owned();
@@ -312,87 +312,5 @@ pub(crate) fn plural_name(subtype: Subtype) -> String {
     match name.strip_suffix("man") {
         Some(stem) if stem.len() > 2 && name != "Human" && name != "Shaman" => format!("{stem}men"),
         _ => format!("{name}s"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn normal(name: &str, type_line: &str, text: &str) -> Vec<String> {
-        let facts = CardFacts {
-            name: name.to_owned(),
-            mana_cost: String::new(),
-            type_line: type_line.to_owned(),
-            oracle_text: text.to_owned(),
-            power: None,
-            toughness: None,
-            loyalty: None,
-            colors: Vec::new(),
-            printings: Vec::new(),
-            layout: "normal".to_owned(),
-        };
-        normalise(&facts)
-    }
-
-    #[test]
-    fn the_card_itself_is_a_tilde() {
-        let text =
-            "Flying (It flies.)\nWhenever Ajani's Pridemate attacks, put a +1/+1 counter on this creature.";
-        assert_eq!(
-            normal("Ajani's Pridemate", "Creature — Cat Soldier", text),
-            ["flying", "whenever ~ attacks, put a +1/+1 counter on ~."]
-        );
-        assert_eq!(
-            normal(
-                "Huatli, Dinosaur Knight",
-                "Legendary Planeswalker — Huatli",
-                "Huatli deals 1 damage to you."
-            ),
-            ["~ deals 1 damage to you."]
-        );
-        assert_eq!(
-            normal("Tuinvale Guide", "Creature — Faerie", "Destroy target creature. Draw a card."),
-            ["destroy target creature. draw a card."]
-        );
-    }
-
-    #[test]
-    fn sentences_costs_and_modes_begin_small() {
-        assert_eq!(
-            normal(
-                "A",
-                "Artifact",
-                "{1}, {T}, Sacrifice A: Goblins you control get +1/+0 until end of turn."
-            ),
-            ["{1}, {T}, sacrifice ~: Goblins you control get +1/+0 until end of turn."]
-        );
-        assert_eq!(
-            normal("Charm", "Instant", "Choose one —\n• Destroy target land.\n• Draw a card."),
-            ["choose one — • destroy target land. • draw a card."]
-        );
-        assert_eq!(
-            normal("Ward", "Enchantment — Aura", "Enchanted creature has \"{T}: Draw a card.\""),
-            ["enchanted creature has \"{T}: draw a card.\""]
-        );
-    }
-
-    #[test]
-    fn plurals_of_subtypes_are_found() {
-        for (plural, singular) in [
-            ("Elves", "Elf"),
-            ("Goblins", "Goblin"),
-            ("Faeries", "Faerie"),
-            ("Allies", "Ally"),
-            ("Foxes", "Fox"),
-        ] {
-            let (subtype, is_plural) = find_subtype(plural).unwrap();
-            assert_eq!(
-                (subtype.name(), is_plural, plural_name(subtype)),
-                (singular, true, plural.to_owned())
-            );
-        }
-        assert_eq!(find_subtype("Merfolk").unwrap().0.name(), "Merfolk");
-        assert_eq!(find_subtype("Creatures"), None);
     }
 }

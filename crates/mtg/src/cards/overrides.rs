@@ -111,53 +111,25 @@ pub(super) fn find_override(text: &str) -> Option<&'static Override> {
 /// Entries of the shipped overrides that cannot be used, also those whose lines no rule reads.
 #[must_use]
 pub fn override_faults() -> Vec<OverrideFault> {
-    let mut faults = OVERRIDES.faults.clone();
-    for (key, entry) in &OVERRIDES.entries {
-        let is_read = |line: &&String| [true, false].iter().any(|spell| read_line(line, *spell).is_ok());
-        if let Some(line) = entry.lines.iter().find(|line| !is_read(line)) {
-            let reason = format!("no rule of the grammar reads its line `{line}`");
-            faults.push(OverrideFault { key: key.clone(), card: entry.card.clone(), reason });
-        }
-    }
-    faults
+    OVERRIDES.all_faults()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The same of a file of overrides with this text.
+#[must_use]
+pub fn check_overrides(text: &str) -> Vec<OverrideFault> {
+    read_overrides(text).all_faults()
+}
 
-    #[test]
-    fn the_shipped_file_has_no_fault() {
-        assert!(!OVERRIDES.entries.is_empty());
-        assert_eq!(override_faults(), []);
-    }
-
-    #[test]
-    fn a_bad_entry_is_named_and_the_others_stay() {
-        let table = read_overrides(
-            r#"{
-                "0123456789abcdef": {"card": "Good", "lines": ["flying"]},
-                "0123456789abcdee": {"card": "Odd", "abilities": ["no_such_ability"]},
-                "0123456789abcded": {"card": "Empty"},
-                "short": {"card": "Short", "lines": ["flying"]}
-            }"#,
-        );
-        assert_eq!(table.entries.keys().collect::<Vec<_>>(), ["0123456789abcdef"]);
-        let told: Vec<String> = table.faults.iter().map(ToString::to_string).collect();
-        assert_eq!(told.len(), 3);
-        assert_eq!(
-            told[0],
-            "cannot use override 0123456789abcded of Empty: it has neither lines nor abilities"
-        );
-        assert!(
-            told[1].starts_with("cannot use override 0123456789abcdee of Odd: unknown variant"),
-            "{told:?}"
-        );
-        assert_eq!(told[2], "cannot use override short of Short: the key is not 16 hexadecimal digits");
-    }
-
-    #[test]
-    fn a_file_that_is_not_an_object_is_one_fault() {
-        assert_eq!(read_overrides("[]").faults.len(), 1);
+impl OverrideTable {
+    fn all_faults(&self) -> Vec<OverrideFault> {
+        let mut faults = self.faults.clone();
+        for (key, entry) in &self.entries {
+            let is_read = |line: &&String| [true, false].iter().any(|spell| read_line(line, *spell).is_ok());
+            if let Some(line) = entry.lines.iter().find(|line| !is_read(line)) {
+                let reason = format!("no rule of the grammar reads its line `{line}`");
+                faults.push(OverrideFault { key: key.clone(), card: entry.card.clone(), reason });
+            }
+        }
+        faults
     }
 }
