@@ -182,9 +182,15 @@ pub fn nearest(key: &str) -> Option<&'static str> {
     nearest_of(key, TABLE.iter().map(|setting| setting.key))
 }
 
+/// Bytes of a word that is compared with names. Comparing takes the square of the length, and a model writes such words.
+const MAX_COMPARED_BYTES: usize = 128;
+
 /// The name nearest to a mistaken one, if any is near.
 #[must_use]
 pub fn nearest_of<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > MAX_COMPARED_BYTES {
+        return None;
+    }
     names
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
         .filter(|(likeness, _)| *likeness > 0.75)
@@ -195,6 +201,9 @@ pub fn nearest_of<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Optio
 /// The name that a word misspells by one letter, or by two in a long name. Short names are near too many words.
 #[must_use]
 pub fn misspelling_of<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > MAX_COMPARED_BYTES {
+        return None;
+    }
     let mistakes = |name: &str| strsim::osa_distance(word, name);
     let allowed = |name: &str| match name.len() {
         ..5 => 0,

@@ -19,6 +19,8 @@ const MAX_POOL_BYTES: u64 = 256 << 20;
 const MAX_SUGGESTIONS: usize = 3;
 /// How alike two names must be for one to be proposed for the other.
 const MIN_SIMILARITY: f64 = 0.75;
+/// Bytes of a name that is compared with others: comparing takes the square of the length.
+const MAX_NAME_BYTES: usize = 200;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 #[derive(Debug, Error)]
@@ -139,6 +141,9 @@ impl Pool {
     #[must_use]
     pub fn suggest(&self, name: &str) -> Vec<&str> {
         let folded = fold_name(name);
+        if folded.len() > MAX_NAME_BYTES {
+            return Vec::new();
+        }
         let mut ranked: Vec<(f64, &str)> = self
             .cards
             .iter()
