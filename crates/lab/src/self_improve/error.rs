@@ -19,6 +19,10 @@ pub enum ImproveError {
     #[error("cannot read the input {0}: {1}")]
     Input(String, String),
     #[error(
+        "cannot use {0} as the input: it is a file of credentials, and every session's model would read it\n  hint: give the part that matters as a text"
+    )]
+    SecretInput(String),
+    #[error(
         "cannot begin: the checkout has uncommitted changes: {0}\n  hint: commit or stash them; sessions begin with the last commit, and merges need a clean checkout"
     )]
     NotClean(String),
@@ -82,7 +86,7 @@ impl ImproveError {
             | ImproveError::NoCommit
             | ImproveError::Recovery(_)
             | ImproveError::Evaluation(_) => Exit::Blocked,
-            ImproveError::InsideTask => Exit::Refused,
+            ImproveError::InsideTask | ImproveError::SecretInput(_) => Exit::Refused,
             ImproveError::Lab(error) => error.exit(),
             ImproveError::Session(error) => error.exit(),
             ImproveError::Workflow(error) => error.exit(),

@@ -5,6 +5,7 @@ use marvin_agent::ProjectContext;
 use marvin_agent::tool_caller::record_call;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
+use marvin_gate::secrets;
 use marvin_model::{Arguments, ToolCall};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,15 +55,23 @@ impl Input {
         let content = match input.kind {
             InputKind::None | InputKind::Text => return Ok(input),
             InputKind::Url => fetch(&input.reference, project, cancel).await?,
-            InputKind::File => {
-                let path = project.directory.join(&input.reference);
-                let bytes = files::read(&path, MAX_INPUT_BYTES, Links::Follow)
-                    .map_err(|error| ImproveError::Input(input.reference.clone(), error.to_string()))?;
-                String::from_utf8_lossy(&bytes).into_owned()
-            }
+            InputKind::File => read_file(&input.reference, &project.directory, project.layout.home())?,
         };
         Ok(Input { content: bounded(&content), ..input })
     }
+}
+
+/// Reads a file for the prompts of every session. Credentials do not belong there.
+fn read_file(reference: &str, directory: &Path, home: &Path) -> Result<String, ImproveError> {
+    let cannot = |error: String| ImproveError::Input(reference.to_string(), error);
+    let path = directory.join(reference).canonicalize().map_err(|error| cannot(error.to_string()))?;
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    if secrets::is_secret_place(&path, home) || secrets::is_project_secret(&name) {
+        return Err(ImproveError::SecretInput(reference.to_string()));
+    }
+    let bytes =
+        files::read(&path, MAX_INPUT_BYTES, Links::Refuse).map_err(|error| cannot(error.to_string()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn bounded(text: &str) -> String {
@@ -139,6 +148,22 @@ mod tests {
         assert_eq!(kind(None, goal), (InputKind::Url, "https://a.example/x?y=1".into()));
         assert_eq!(kind(None, "Ends at http://b.example/p."), (InputKind::Url, "http://b.example/p".into()));
         assert_eq!(kind(None, "https:// is no URL, and neither is http"), (InputKind::None, String::new()));
+    }
+
+    #[test]
+    fn files_of_credentials_are_not_an_input() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(home.join(".ssh")).unwrap();
+        for name in ["notes.md", ".env", ".ssh/id_ed25519"] {
+            std::fs::write(home.join(name), "x").unwrap();
+        }
+        std::os::unix::fs::symlink(".ssh/id_ed25519", home.join("link.md")).unwrap();
+        let read = |name: &str| read_file(name, &home, &home);
+        assert_eq!(read("notes.md").unwrap(), "x");
+        for name in [".env", ".ssh/id_ed25519", "link.md", "/etc/shadow"] {
+            assert!(matches!(read(name), Err(ImproveError::SecretInput(_))), "{name}");
+        }
     }
 
     #[test]
