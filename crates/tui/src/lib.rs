@@ -84,6 +84,8 @@ enum FrontEndMessage {
     Failed(String),
     Events(Vec<Arc<Event>>),
     Reply(Reply),
+    /// The recorder runs, for this many seconds.
+    Recording(u64),
     Voice(Result<String, String>),
 }
 
@@ -267,6 +269,9 @@ impl TerminalFrontEnd {
                 let effects = self.app.reply(reply);
                 self.all(effects, options);
             }
+            FrontEndMessage::Recording(seconds) => {
+                self.app.flash = Some(format!("speak: {seconds} seconds"));
+            }
             FrontEndMessage::Voice(transcript) => {
                 self.app.commands = self.app.commands.saturating_sub(1);
                 match transcript {
@@ -330,7 +335,6 @@ impl TerminalFrontEnd {
             }
             Effect::Voice(seconds) => {
                 self.app.commands += 1;
-                self.app.flash = Some(format!("speak: {seconds} seconds"));
                 self.jobs.send(Job::Voice(seconds)).ok();
             }
             Effect::Cancel => {
@@ -462,7 +466,11 @@ where
                     }
                     Some(Job::Voice(seconds)) => {
                         let (chat, tell) = (chat.clone(), tell.clone());
-                        tokio::spawn(async move { tell.send(FrontEndMessage::Voice(chat.listen(seconds).await.map_err(|error| error.to_string()))).ok() });
+                        tokio::spawn(async move {
+                            let begun = || { tell.send(FrontEndMessage::Recording(seconds)).ok(); };
+                            let text = chat.listen(seconds, begun).await.map_err(|error| error.to_string());
+                            tell.send(FrontEndMessage::Voice(text)).ok()
+                        });
                     }
                     Some(Job::End) | None => break,
                 },

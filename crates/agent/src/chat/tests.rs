@@ -468,7 +468,9 @@ async fn synthesised_speech_is_understood_by_a_program_of_this_machine() {
     let chat = world.chat(false, &[("voice.recorder", &recorder), ("voice.program", &program)]).await;
     for sentence in ["play some music", "what is the weather today"] {
         std::fs::write(&words, sentence).unwrap();
-        assert_eq!(chat.listen(60).await.unwrap(), sentence);
+        let mut begun = false;
+        assert_eq!(chat.listen(60, || begun = true).await.unwrap(), sentence);
+        assert!(begun);
     }
 }
 
@@ -480,7 +482,7 @@ async fn voice_says_what_is_missing_and_takes_a_program() {
     let copies = format!("cp {} FILE", sound.display());
     let program =
         world.chat(false, &[("voice.recorder", &copies), ("voice.program", "tail -c 5 FILE")]).await;
-    assert_eq!(program.listen(5).await.unwrap(), "sound");
+    assert_eq!(program.listen(5, || {}).await.unwrap(), "sound");
     for (settings, expected) in [
         (vec![("voice.recorder", copies.as_str())], "GROQ_API_KEY"),
         (vec![("voice.recorder", "true"), ("voice.program", "cat FILE")], "put FILE into voice.recorder"),
@@ -493,7 +495,7 @@ async fn voice_says_what_is_missing_and_takes_a_program() {
         (vec![("voice.recorder", copies.as_str()), ("voice.program", "false FILE")], "`false` failed"),
     ] {
         let chat = world.chat(false, &settings).await;
-        let error = chat.listen(5).await.unwrap_err().to_string();
+        let error = chat.listen(5, || {}).await.unwrap_err().to_string();
         assert!(error.contains(expected), "{settings:?}: {error}");
     }
 }

@@ -4,9 +4,10 @@ use super::recording::{Recording, VoiceError};
 use super::{Chat, Reply};
 
 impl Chat {
-    /// Records speech for this many seconds and gives its text.
-    pub async fn listen(&self, seconds: u64) -> Result<String, VoiceError> {
+    /// Records speech for this many seconds and gives its text. `begun` is called when the recorder runs.
+    pub async fn listen(&self, seconds: u64, begun: impl FnOnce()) -> Result<String, VoiceError> {
         let mut recording = Recording::begin(&self.project())?;
+        begun();
         recording.wait(seconds).await?;
         recording.finish().await
     }

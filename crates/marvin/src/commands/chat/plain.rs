@@ -242,8 +242,8 @@ impl PlainFrontEnd {
                 }
                 Some(Reply::Edit { what, path }) => self.edit(&what, &path),
                 Some(Reply::Voice(seconds)) => {
-                    output::talk(&format!("speak: {seconds} seconds"));
-                    match self.runtime.block_on(self.chat.listen(seconds)) {
+                    let begun = || output::talk(&format!("speak: {seconds} seconds"));
+                    match self.runtime.block_on(self.chat.listen(seconds, begun)) {
                         Ok(text) => begin = text,
                         Err(error) => output::error(&error.to_string()),
                     }
