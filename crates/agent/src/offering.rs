@@ -371,6 +371,8 @@ struct Policy {
     core: BTreeSet<String>,
     /// Beginnings of names that the person wants in every request.
     always: Vec<String>,
+    /// Names that the person's settings list.
+    listed: Vec<String>,
 }
 
 impl Policy {
@@ -393,15 +395,20 @@ impl Offering {
     pub fn new(settings: &Settings, coding: bool, always: impl IntoIterator<Item = String>) -> Arc<Self> {
         let core: &[&str] = if coding { &CORE_CODING } else { &CORE_CHAT };
         let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
+        let mut listed = Vec::new();
         let policy = match settings.text(&table::TOOLS_OFFER).trim() {
             "all" => None,
             "auto" | "" => Some(names(core)),
-            list => Some(list.split(',').map(|name| name.trim().to_string()).collect()),
+            list => {
+                let list = list.split(',').map(str::trim).filter(|name| !name.is_empty());
+                listed.extend(list.map(ToString::to_string));
+                Some(listed.iter().cloned().collect())
+            }
         };
-        let policy = policy.map(|mut core| {
+        let policy = policy.map(|mut core: BTreeSet<String>| {
             core.extend(always);
             core.insert(FindTools::NAME.to_string());
-            Policy { core, always: settings.list(&table::TOOLS_ALWAYS) }
+            Policy { core, always: settings.list(&table::TOOLS_ALWAYS), listed }
         });
         Arc::new(Offering { policy, state: Mutex::default() })
     }
@@ -410,6 +417,22 @@ impl Offering {
     #[must_use]
     pub fn tool(self: &Arc<Self>) -> Option<FindTools> {
         self.policy.as_ref().map(|_| FindTools { offering: self.clone() })
+    }
+
+    /// A notice about names in the person's settings that none of these tools has.
+    #[must_use]
+    pub fn unknown_names(&self, tools: &BTreeSet<String>) -> Option<String> {
+        let policy = self.policy.as_ref()?;
+        let listed = policy.listed.iter().filter(|name| !tools.contains(*name));
+        let begins = |start: &&String| !tools.iter().any(|name| name.starts_with(start.as_str()));
+        let unknown: Vec<&str> =
+            listed.chain(policy.always.iter().filter(begins)).map(String::as_str).collect();
+        (!unknown.is_empty()).then(|| {
+            format!(
+                "tools.offer or tools.always names what this session does not have: {} (`marvin tools list` shows all)",
+                unknown.join(", ")
+            )
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, OfferState> {

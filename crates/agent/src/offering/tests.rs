@@ -148,3 +148,15 @@ fn tools_that_the_person_wants_always_are_in_every_request() {
         names(&offered).into_iter().filter(|name| name.starts_with("blender_") || *name == "wiki_search");
     assert_eq!(further.count(), 9);
 }
+
+#[test]
+fn names_in_the_settings_that_no_tool_has_are_told() {
+    let (chat, all) = offering("read_note, no_such_tool,,", false);
+    let tools: BTreeSet<String> = all.iter().map(|spec| spec.name.clone()).collect();
+    let told = chat.unknown_names(&tools).unwrap();
+    assert!(told.contains(": no_such_tool ("), "{told}");
+    assert_eq!(offering("auto", false).0.unknown_names(&tools), None);
+    let settings = Settings::defaults().unwrap().with(&table::TOOLS_ALWAYS, "blender_,wikipedia_").unwrap();
+    let told = Offering::new(&settings, false, []).unknown_names(&tools).unwrap();
+    assert!(told.contains(": wikipedia_ ("), "{told}");
+}

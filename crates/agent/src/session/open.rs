@@ -103,6 +103,7 @@ impl Session {
         let has_skills = !skills.lines(role, &tool_names(&toolbox.specs())).is_empty();
         let offering = offering(&project, role, request.depth, turbotime.as_ref(), has_skills);
         offering.tool().into_iter().for_each(|tool| toolbox.add(Arc::new(tool)));
+        let unknown_names = offering.unknown_names(&tool_names(&toolbox.specs()));
         let toolbox = Arc::new(toolbox);
         let tools: Arc<dyn ToolHost> = match &replay {
             Some(replay) => RecordedTools::new(&toolbox, replay.tape.tool_results()),
@@ -172,7 +173,8 @@ impl Session {
                 Some(selection.names().iter().map(ToString::to_string).collect());
         }
         session.begin(record.as_deref(), &project.directory, project.starting_settings())?;
-        session.warn(parts.unjudged.into_iter().chain(project.external_tools.notices.clone()))?;
+        let notices = project.external_tools.notices.iter().cloned().chain(unknown_names);
+        session.warn(parts.unjudged.into_iter().chain(notices))?;
         session.warn_of(&request.commitments)?;
         if let Some(lent) = lent {
             session.servitors.lend(lent);
