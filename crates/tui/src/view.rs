@@ -202,7 +202,7 @@ fn question_lines(app: &App, width: usize, room: usize) -> Option<Vec<Line<'stat
     let keys = match (app.may_answer() || app.calm_left().is_some(), approval.id.starts_with("turn:")) {
         (false, _) => "  Ctrl+U clears the input; then y, n, e",
         (true, true) => "  y take it up, n close it, e ask something else",
-        (true, false) => "  y yes, once; n no; e no, and say why",
+        (true, false) => "  y yes; n no; e no, and say why",
     };
     lines.push(Line::styled(keys, theme.warn));
     Some(lines)

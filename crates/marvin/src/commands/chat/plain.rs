@@ -395,7 +395,7 @@ impl PlainFrontEnd {
             output::visible(&approval.text).replace('\n', "\n    ")
         ));
         output::talk(&format!("  {}", output::visible(&approval.why)));
-        let reply = self.lines.answer("y: yes, once; n: no; or say why not: ").unwrap_or_default();
+        let reply = self.lines.answer("y: yes; n: no; or say why not: ").unwrap_or_default();
         let answer = match reply.trim().to_lowercase().as_str() {
             "y" | "yes" => Answer::Yes,
             "" | "n" | "no" => Answer::No,

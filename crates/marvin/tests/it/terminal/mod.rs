@@ -116,7 +116,7 @@ fn a_command_is_asked_about_and_tool_results_are_folded() {
     screen.wait("coding");
     screen.send("go on");
     let text = screen.wait("Run this command?");
-    assert!(text.contains("xyzzy || echo forty-two") && text.contains("y yes, once"), "{text}");
+    assert!(text.contains("xyzzy || echo forty-two") && text.contains("y yes; n no"), "{text}");
     std::thread::sleep(CALM);
     screen.keep("approval");
     screen.press(&["y"]);

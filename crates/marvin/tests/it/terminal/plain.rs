@@ -69,7 +69,7 @@ fn line_mode_in_a_terminal() {
     screen.send("hi there");
     screen.wait("Hello \\u{1b}]52;c;QQ==\\u{7}there.");
     screen.send("run it");
-    screen.wait("y: yes, once");
+    screen.wait("y: yes; n: no");
     screen.send("y");
     screen.wait("It said so.");
     // Typed lines are in the history, and commands are completed.
