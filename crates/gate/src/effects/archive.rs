@@ -7,7 +7,8 @@ use super::look::Look;
 use super::place::Place;
 use super::severity::Act;
 use super::words;
-use crate::shell::Word;
+use crate::secrets;
+use crate::shell::{Word, base_name};
 
 /// Judges the program if it packs or unpacks.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
@@ -272,6 +273,12 @@ fn tar(look: &mut Look<'_>) {
         operands.iter().for_each(|word| look.act(Act::Read, word));
         archive.iter().for_each(|word| look.act(Act::Write, word));
     } else if mode.contains('x') {
+        // A member's name tells what is unpacked, whoever packed it.
+        let secret = |word: &&Word| secrets::is_project_secret(base_name(&word.shown()));
+        operands
+            .iter()
+            .filter(secret)
+            .for_each(|word| look.act_at(Act::Read, Place::ProjectSecret, &word.shown()));
         archive.iter().for_each(|word| look.act(Act::Read, word));
         if mode.contains('P') {
             look.ask("tar.absolute", "it may write anywhere that the archive names");

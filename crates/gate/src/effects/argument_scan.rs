@@ -56,6 +56,21 @@ pub(super) fn generic(look: &mut Look<'_>, strict: bool) {
     }
 }
 
+/// Credentials in a text that a program takes in: compilers and formatters open what their sources name.
+pub(super) fn piped_credentials(look: &mut Look<'_>, base: &str) {
+    if is_text(base) || words::READERS.matches(base) || shell::is_launcher(base) {
+        return;
+    }
+    let text = look.segment.input.as_ref().and_then(|stream| stream.text.clone());
+    let Some(text) = text.filter(|text| text.len() < 4_000 && text.contains('/')) else { return };
+    let text = Word::known(text.replace("file://", ""));
+    for candidate in candidates(&text) {
+        if look.place(&candidate) == Place::Secret {
+            look.act(Act::Read, &candidate);
+        }
+    }
+}
+
 /// The last look at a command that nothing speaks against: a word that names a place beyond the workspace, of which no table
 /// says what the program does there, is doubt. Programs that only read have been judged by what they read.
 pub(super) fn stray_paths(look: &mut Look<'_>) {

@@ -14,7 +14,8 @@ pub(super) fn secrets_by_name(look: &mut Look<'_>) {
         let text = word.shown();
         if !text.starts_with('-')
             && !text.contains(' ')
-            && crate::secrets::is_project_secret(base_name(&text))
+            && (crate::secrets::is_project_secret(base_name(&text))
+                || word.globs() && crate::secrets::may_be_project_secret(base_name(&text)))
         {
             look.act(Act::Read, &word);
         }

@@ -168,7 +168,12 @@ pub(super) fn taint(name: &str, words: &[Word], directories: &[Word], grounds: G
     if network::fetches(name) {
         taint = taint.and(Taint::NETWORK);
     }
-    if matches!(name, "env" | "printenv" | "set" | "export" | "declare") && words.len() <= 2 {
+    let shows = match (name, words.get(1).and_then(Word::text)) {
+        ("printenv", Some(variable)) => shell::is_secret_variable(&variable),
+        ("env" | "printenv" | "set" | "export" | "declare", _) => words.len() <= 2,
+        _ => false,
+    };
+    if shows {
         taint = taint.and(Taint::SECRET);
     }
     if words::NAME_PRINTERS.matches(name) {
@@ -189,5 +194,43 @@ pub(super) fn taint(name: &str, words: &[Word], directories: &[Word], grounds: G
         }
         taint = taint.and(word.taint());
     }
+    if prints_content(name, words) {
+        taint = taint.and(Taint::CONTENT);
+    }
     taint
+}
+
+/// Does a program print what files say? Names of files and of commits are not that.
+fn prints_content(name: &str, words: &[Word]) -> bool {
+    let rest = words.get(1..).unwrap_or_default();
+    let has = |wanted: &str| rest.iter().any(|word| word.is(wanted));
+    match name {
+        "git" => {
+            rest.first().is_some_and(|verb| verb.is("show") || verb.is("cat-file")) && !has("--name-only")
+        }
+        "python" | "python3" | "node" | "perl" | "ruby" | "php" | "lua" | "deno" | "bun" => {
+            let reads = |word: &Word| {
+                let text = word.shown();
+                ["open", "read", "File", "<>", "file_get"].iter().any(|part| text.contains(part))
+            };
+            rest.iter().any(reads)
+        }
+        _ if words::CONTENT_PRINTERS.matches(name) => {
+            let lists = |word: &Word| {
+                let text = word.beginning();
+                text.starts_with("--files") || text.starts_with("--count") || {
+                    let is_group = text.starts_with('-') && !text.starts_with("--");
+                    name.ends_with("grep") && is_group && text.contains(['l', 'L', 'c', 'q'])
+                        || name == "rg" && is_group && text.contains(['l', 'c', 'q'])
+                }
+            };
+            let skip = facts::find(name).map_or(0, |facts| facts.skip);
+            let is_file =
+                |word: &&Word| !word.beginning().starts_with('-') && !word.beginning().starts_with("/dev/");
+            let operands = rest.iter().filter(is_file).count();
+            operands > skip.max(usize::from(matches!(name, "sed" | "awk" | "gawk" | "mawk" | "jq" | "yq")))
+                && !rest.iter().any(lists)
+        }
+        _ => false,
+    }
 }

@@ -267,8 +267,10 @@ fn record(look: &mut Look<'_>, sub: &Subcommand<'_>) {
 fn rename(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     let Some((target, sources)) = sub.operands.split_last() else { return };
     for word in sources {
-        if look.place(word).steers() {
-            look.act(Act::DeleteTree, word);
+        match look.place(word) {
+            Place::ProjectSecret => look.act(Act::Read, word),
+            place if place.steers() => look.act(Act::DeleteTree, word),
+            _ => {}
         }
     }
     arrivals::into(look, sources, target);

@@ -4,6 +4,7 @@ use super::disk;
 use super::facts::MoreFacts;
 use super::place::{Grounds, Place};
 use super::severity::{self, Act, CATASTROPHE};
+use crate::secrets;
 use crate::shell::{self, Segment, Taint, Word};
 use crate::verdict::{Decision, Verdict};
 use serde::Serialize;
@@ -62,6 +63,22 @@ impl Look<'_> {
     pub(crate) fn act(&mut self, act: Act, word: &Word) {
         let place = self.place(word);
         self.act_at(act, place, &word.shown());
+        // `.*` is all of a directory for what deletes, and also the project's secrets for what reads.
+        if act == Act::Read
+            && word.globs()
+            && matches!(place, Place::Workspace | Place::Inside | Place::Repository)
+        {
+            let shown = word.shown();
+            if secrets::may_be_project_secret(shell::base_name(&shown)) {
+                self.act_at(act, Place::ProjectSecret, &shown);
+            }
+        }
+        if act == Act::Read && word.globs() && place == Place::Home {
+            let shown = word.shown();
+            if shell::base_name(&shown).starts_with('.') {
+                self.act_at(act, Place::Secret, &shown);
+            }
+        }
         // Of several directories that it may run in, the one with credentials counts beside the largest.
         if act == Act::Read && place != Place::Secret && self.segment.directories.len() > 1 {
             let secret = |directory| {

@@ -104,7 +104,11 @@ fn history(look: &mut Look<'_>, base: &str, words: &[String]) {
 fn shows_environment(look: &mut Look<'_>, base: &str, words: &[String]) -> bool {
     let prints = |word: &String| word.starts_with('-') && !word.contains(['f', 'F']);
     let bare = words.is_empty() || base != "set" && words.iter().all(prints);
-    let named = base == "printenv" && !words.is_empty();
+    // `declare -p NAME`
+    let declared = words.iter().any(|word| !word.starts_with('-'))
+        && words.iter().any(|word| word.starts_with('-') && word.contains('p'));
+    let named = base == "printenv" && !words.is_empty()
+        || matches!(base, "declare" | "typeset" | "export" | "readonly") && declared;
     if look.starts || !(bare || named) {
         return false;
     }

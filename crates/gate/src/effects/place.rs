@@ -143,7 +143,7 @@ impl Place {
     #[must_use]
     pub fn of_path(text: &str, whole: bool, globs: bool, grounds: Grounds<'_>) -> Place {
         let original = text;
-        if globs && crate::shell::finds_secrets(text, grounds.home) {
+        if globs && crate::shell::finds_secrets(&normal(text), grounds.home) {
             return Place::Secret;
         }
         if is_daemon(text, whole, globs, grounds) {

@@ -1,6 +1,8 @@
 //! One command: the programs with rules of their own, then the table, then what is not known.
 
-use super::argument_scan::{candidates_of_name, generic, hidden_shell, is_interactive, is_reaching, is_text};
+use super::argument_scan::{
+    candidates_of_name, generic, hidden_shell, is_interactive, is_reaching, is_text, piped_credentials,
+};
 use super::arguments::{Arguments, FlagNames as _};
 use super::common_flags::{built, hunts, rewritten, secrets_by_name, written};
 use super::facts::{self, Class, Facts};
@@ -45,6 +47,9 @@ pub(super) fn judge(look: &mut Look<'_>) {
     tickets(look, &base);
     let facts = facts::find(&base).or_else(|| look.context.more.and_then(|more| more.get(&base)));
     privileged(look, &base, facts.map(|facts| facts.class));
+    shows_variable(look, &base, facts.map(|facts| facts.class));
+    piped_credentials(look, &base);
+    foreign_words(look, &base, facts.map(|facts| facts.class));
     hidden_shell(look, &base, facts.map(|facts| facts.class));
     if let Some(facts) = facts.filter(|facts| facts.class == Class::Deny) {
         return refuse(look, &base, facts);
@@ -172,6 +177,11 @@ fn shells(look: &mut Look<'_>, base: &str) {
         }
         return generic(look, true);
     }
+    let operand = script_operand(look.rest());
+    // The file is read in any case: a shell shows the lines that it cannot parse, and with `-v` all of them.
+    if let Some(script) = &operand {
+        look.act(Act::Read, script);
+    }
     let check = |word: &Word| {
         let text = word.beginning();
         text.starts_with('-') && !text.starts_with("--") && text.contains('n') && !text.contains('c')
@@ -179,7 +189,6 @@ fn shells(look: &mut Look<'_>, base: &str) {
     if look.starts || look.rest().iter().any(check) {
         return;
     }
-    let operand = look.rest().iter().find(|word| !word.beginning().starts_with(['-', '+'])).cloned();
     match operand {
         None if look.segment.input.is_none() => look.ask("shell.open", "it opens a shell"),
         Some(script) => {
@@ -203,6 +212,29 @@ fn shells(look: &mut Look<'_>, base: &str) {
         }
         None => {}
     }
+}
+
+/// The script among the words of a shell: the first that is neither an option nor the value of one.
+fn script_operand(words: &[Word]) -> Option<Word> {
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let text = word.beginning();
+        match text.as_ref() {
+            "--" => return rest.next().cloned(),
+            "--rcfile" | "--init-file" => {
+                rest.next();
+            }
+            option if option.starts_with("--") => {}
+            // `-o noexec`, also at the end of a group: `-vo noexec`.
+            option if option.starts_with(['-', '+']) && option.len() > 1 => {
+                if option.ends_with(['o', 'O']) {
+                    rest.next();
+                }
+            }
+            _ => return Some(word.clone()),
+        }
+    }
+    None
 }
 
 /// A program that is named by its path: the place decides whether it may be run.
@@ -254,6 +286,37 @@ fn is_help(look: &Look<'_>, base: &str) -> bool {
                 && rest.len() <= 4
         }
         [] => false,
+    }
+}
+
+/// `echo $TOKEN`, `cat <<< "$TOKEN"`, `ls "$TOKEN"`: what is printed, also as an error, is told to the model.
+fn shows_variable(look: &mut Look<'_>, base: &str, class: Option<Class>) {
+    let prints = match class {
+        Some(Class::Build | Class::Verbs | Class::Ask | Class::Deny) | None => base == "git",
+        Some(_) => !matches!(base, ":" | "true" | "false" | "test" | "[" | "[["),
+    };
+    if prints && look.carries(Taint::SECRET) {
+        look.ask(
+            "environment.show",
+            "it shows a variable that may hold a key, or what was read from a secret",
+        );
+    }
+}
+
+/// `find . $(cat list)`, `xargs -a list cat`: what a file says may be an option, or the path of anything.
+fn foreign_words(look: &mut Look<'_>, base: &str, class: Option<Class>) {
+    let takes_any = is_text(base)
+        || matches!(base, ":" | "true" | "false" | "test" | "[" | "[[" | "basename" | "dirname")
+        || matches!(class, Some(Class::Print | Class::Directory) | None);
+    let foreign = |word: &Word| {
+        let taint = word.taint();
+        word.text().is_none()
+            && word.beginning().is_empty()
+            && taint.has(Taint::CONTENT)
+            && !taint.has(Taint::NUMBER)
+    };
+    if !takes_any && look.rest().iter().any(foreign) {
+        look.ask("word.content", format!("words that a file holds become options or paths of `{base}`"));
     }
 }
 
@@ -324,12 +387,7 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
     }
     let operands: Vec<&Word> = arguments.operands.iter().skip(facts.skip).collect();
     match facts.class {
-        Class::Print if is_text(base) => {
-            // `echo $TOKEN`, as `printenv TOKEN`: what is printed is told to the model.
-            if look.rest().iter().any(|word| word.taint().has(Taint::SECRET)) {
-                look.ask("environment.show", "it shows a variable that may hold a key");
-            }
-        }
+        Class::Print if is_text(base) => {}
         Class::Print => generic(look, true),
         Class::List => {}
         Class::Read => {
@@ -351,8 +409,12 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
                 look.act(if only_reads { Act::Read } else { Act::Write }, target);
             }
             generic(look, false);
+            secrets_by_name(look);
         }
-        Class::Build => built(look, base, &arguments),
+        Class::Build => {
+            secrets_by_name(look);
+            built(look, base, &arguments);
+        }
         Class::Verbs => by_verb(look, base, facts, &arguments),
         Class::Ask => {
             generic(look, true);

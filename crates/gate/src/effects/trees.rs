@@ -9,6 +9,7 @@ use super::disk::reached;
 use super::facts::{self, Class};
 use super::look::Look;
 use super::place::{Grounds, Place, is_below};
+use super::severity::Act;
 use super::words;
 use crate::command::reach::{self, TreeFinding};
 use crate::secrets;
@@ -246,6 +247,11 @@ pub(super) fn lists_credentials(segment: &Segment, grounds: Grounds<'_>) -> bool
         "ls" | "dir" | "du" | "tree" | "fd" | "fdfind" => {
             let roots: Vec<Word> =
                 words.iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect();
+            let secret =
+                |word: &Word| word.globs() && secrets::may_be_project_secret(base_name(&word.shown()));
+            if roots.iter().any(secret) {
+                return true;
+            }
             if roots.is_empty() { vec![Word::known(".")] } else { roots }
         }
         "rg" if words.iter().any(|word| word.is("--files")) => {
@@ -267,6 +273,24 @@ pub(super) fn lists_credentials(segment: &Segment, grounds: Grounds<'_>) -> bool
     roots.iter().any(|word| holds(word, &segment.directories, grounds))
 }
 
+/// `--include=.env`, `-g .env`: the files that a search looks into.
+fn chosen_by_pattern(look: &mut Look<'_>) {
+    const OPTIONS: [&str; 6] = ["--include", "-g", "--glob", "--iglob", "-G", "--file-search-regex"];
+    let words = look.rest().to_vec();
+    for (index, word) in words.iter().enumerate() {
+        let text = word.shown();
+        let value = match OPTIONS.iter().find(|option| text.starts_with(**option)) {
+            Some(option) if text == **option => words.get(index + 1).map(Word::shown),
+            Some(option) => text.get(option.len()..).map(|value| value.trim_start_matches('=').to_string()),
+            None => None,
+        };
+        let Some(value) = value.filter(|value| !value.starts_with('!')) else { continue };
+        if secrets::may_be_project_secret(base_name(&value)) {
+            look.act_at(Act::Read, Place::ProjectSecret, &value);
+        }
+    }
+}
+
 /// Looks on the disk at what a search through whole trees would show.
 pub(super) fn contents(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
     let searches = matches!(base, "rg" | "ag" | "ack" | "ugrep");
@@ -275,6 +299,9 @@ pub(super) fn contents(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
         || greps
             && (base == "rgrep" || arguments.has(&["-r", "-R", "--recursive", "--dereference-recursive"]))
         || matches!(base, "diff") && arguments.has(&["-r", "--recursive"]);
+    if searches || greps {
+        chosen_by_pattern(look);
+    }
     if !look.context.disk || !whole {
         return;
     }

@@ -61,8 +61,10 @@ impl Shell<'_> {
     fn builtin_with_output(&mut self, name: &str, rest: &[Word], around: &InheritedIo) -> Option<Stream> {
         match name {
             "export" | "declare" | "typeset" | "local" | "readonly" => {
-                // Without a name it prints all variables.
-                if rest.iter().all(|word| word.beginning().starts_with('-')) {
+                // Without a name it prints all variables, with `-p` those that are named.
+                let is_option = |word: &Word| word.beginning().starts_with('-');
+                let prints = |word: &Word| is_option(word) && word.beginning().contains('p');
+                if rest.iter().all(is_option) || rest.iter().any(prints) {
                     let words = std::iter::once(Word::known(name)).chain(rest.iter().cloned()).collect();
                     self.emit(words, Vec::new(), around);
                 }
@@ -263,6 +265,13 @@ impl Shell<'_> {
         if let Some(word) = named {
             self.check_name(word);
         }
+        // With it `*` finds hidden files too, and nothing else here knows of it.
+        if name == "shopt"
+            && rest.iter().any(|word| word.is("dotglob"))
+            && !rest.iter().any(|word| word.is("-u"))
+        {
+            self.doubt("patterns that find hidden files");
+        }
         self.emit(words.to_vec(), Vec::new(), around);
     }
 
@@ -445,7 +454,10 @@ impl Shell<'_> {
         let lines = around.input.as_ref().and_then(|stream| stream.text.clone());
         let values = match lines {
             Some(text) => text.lines().map(Word::known).collect(),
-            None => vec![Word::unknown(UnknownReason::Input, Taint::NONE)],
+            None => {
+                let taint = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
+                vec![Word::unknown(UnknownReason::Input, taint)]
+            }
         };
         self.assign(&name, values, false);
     }

@@ -183,8 +183,10 @@ impl Shell<'_> {
             }
             for piece in value.pieces {
                 found.push(match piece {
-                    Piece::Known { text, .. } => {
-                        (Piece::Known { text, quoted: quoted || several }, !quoted && !several)
+                    // A pattern was filled in when a list or a loop took it: what it found is still what it may find.
+                    Piece::Known { text, quoted: was_quoted } => {
+                        let filled = !was_quoted && text.contains(['*', '?', '[']);
+                        (Piece::Known { text, quoted: (quoted || several) && !filled }, !quoted && !several)
                     }
                     Piece::Unknown { why, taint, .. } => {
                         (Piece::Unknown { why, taint, splits: !quoted }, !quoted)

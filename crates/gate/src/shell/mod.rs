@@ -34,6 +34,7 @@ mod wrappers;
 
 pub use assertion::{AssertionRefusal, check_assertion, check_test_command};
 pub use doubt::Doubt;
+pub(crate) use parameter::is_secret_variable;
 pub use state::{Redirect, RedirectKind, Segment};
 pub use text::base_name;
 pub(crate) use text::normal;
@@ -171,8 +172,10 @@ pub fn unescaped(text: &str) -> String {
 fn taint_of(path: &Word) -> Taint {
     if path.beginning().starts_with("/dev/tcp") || path.beginning().starts_with("/dev/udp") {
         Taint::NETWORK
-    } else {
+    } else if path.beginning().starts_with("/dev/") {
         Taint::NONE
+    } else {
+        Taint::CONTENT
     }
 }
 

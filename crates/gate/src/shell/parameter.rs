@@ -141,31 +141,31 @@ impl Shell<'_> {
                 let length = length.as_ref().map(|length| self.arithmetic(&length.value));
                 let number = |word: &Word| word.text().and_then(|text| text.trim().parse::<i64>().ok());
                 let bounds = (number(&offset), length.as_ref().map(number));
-                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
+                let values = self.values_or_absent(parameter, *indirect, quoted);
                 match bounds {
                     (Some(offset), None) => each(values, |text| Some(text::substring(text, offset, None))),
                     (Some(offset), Some(Some(length))) => {
                         each(values, |text| Some(text::substring(text, offset, Some(length))))
                     }
-                    _ => vec![Word::unknown(UnknownReason::Arithmetic, Taint::NONE)],
+                    _ => vec![Word::unknown(UnknownReason::Arithmetic, taint_of(&values))],
                 }
             }
             Form::Transform { parameter, indirect, op } => {
-                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
+                let values = self.values_or_absent(parameter, *indirect, quoted);
                 self.transformed(values, op)
             }
             Form::ReplaceSubstring { parameter, indirect, pattern, replacement, match_kind } => {
                 let pattern = self.single(pattern);
                 let with = replacement.as_deref().map(|text| self.single(text)).unwrap_or_default();
-                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
+                let values = self.values_or_absent(parameter, *indirect, quoted);
                 match (pattern.text(), with.text()) {
                     _ if !self.charge_square(&values) => {
-                        vec![Word::unknown(UnknownReason::Unreadable, Taint::NONE)]
+                        vec![Word::unknown(UnknownReason::Unreadable, taint_of(&values))]
                     }
-                    (Some(pattern), Some(with)) => {
-                        each(values, |text| substituted(text, &pattern, &with, match_kind))
+                    (Some(pattern), Some(text)) => {
+                        each(values, |value| substituted(value, &pattern, &text, match_kind))
                     }
-                    _ => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
+                    _ => vec![Word::unknown(UnknownReason::Variable, taint_of(&values).and(with.taint()))],
                 }
             }
             Form::MemberKeys { variable_name, .. } => {
@@ -187,12 +187,48 @@ impl Shell<'_> {
         match self.values(parameter, indirect) {
             Some(values) if quoted && concatenates => vec![self.joined(&values)],
             Some(values) => values,
-            None => match parameter {
-                Parameter::Positional(_) => Vec::new(),
-                Parameter::Named(name) if is_secret_variable(name) => unset_with(Taint::SECRET, quoted),
-                _ => unset(quoted),
-            },
+            None if matches!(parameter, Parameter::Positional(_)) => Vec::new(),
+            None => self.absent_value(parameter, indirect, quoted),
         }
+    }
+
+    fn values_or_absent(&mut self, parameter: &Parameter, indirect: bool, quoted: bool) -> Vec<Word> {
+        match self.values(parameter, indirect) {
+            Some(values) => values,
+            None => self.absent_value(parameter, indirect, quoted),
+        }
+    }
+
+    /// The value of a variable that the line does not set: the environment may have it, and it may be a key.
+    fn absent_value(&self, parameter: &Parameter, indirect: bool, quoted: bool) -> Vec<Word> {
+        let name = match parameter {
+            Parameter::Named(name)
+            | Parameter::NamedWithIndex { name, .. }
+            | Parameter::NamedWithAllIndices { name, .. } => Some(name.clone()),
+            _ => None,
+        };
+        let named = |name: String| {
+            if !indirect {
+                return Some(name);
+            }
+            let value = self.state.variables.get(&name)?.first()?.text()?.into_owned();
+            Some(value)
+        };
+        let secret = name.and_then(named).is_some_and(|name| is_secret_variable(&self.referred(name)));
+        let taint = if secret { Taint::SECRET } else { Taint::NONE };
+        vec![Word { pieces: vec![Piece::Unknown { why: UnknownReason::Variable, taint, splits: !quoted }] }]
+    }
+
+    /// The name behind `declare -n`.
+    fn referred(&self, mut name: String) -> String {
+        for _ in 0..8 {
+            let variable = self.state.variables.get(&name).filter(|variable| variable.reference);
+            match variable.and_then(|variable| variable.first()?.text()) {
+                Some(next) => name = next.into_owned(),
+                None => break,
+            }
+        }
+        name
     }
 
     /// `${x:-a}`, `${x:=a}`, `${x:?a}`, `${x:+a}`.
@@ -205,24 +241,37 @@ impl Shell<'_> {
                     Some(values) if !is_missing(&values, test_type) => values,
                     Some(_) => vec![default],
                     // The environment may have it, or not: the line shows only the default.
-                    None => self.either(unset(quoted), vec![default]),
+                    None => {
+                        let value = self.absent_value(parameter, *indirect, quoted);
+                        self.either(value, vec![default])
+                    }
                 }
             }
             Form::AssignDefaultValues { parameter, indirect, default_value, test_type } => {
                 let default = default_value.as_deref().map(|text| self.single(text)).unwrap_or_default();
                 match self.values(parameter, *indirect) {
                     Some(values) if !is_missing(&values, test_type) => values,
-                    _ => {
+                    known => {
+                        let value = match known {
+                            Some(_) => vec![default],
+                            None => {
+                                let value = self.absent_value(parameter, *indirect, quoted);
+                                self.either(value, vec![default])
+                            }
+                        };
                         if let Parameter::Named(name) = parameter {
-                            self.assign(name, vec![default.clone()], false);
+                            self.assign(name, value.clone(), false);
                         }
-                        vec![default]
+                        value
                     }
                 }
             }
             Form::IndicateErrorIfNullOrUnset { parameter, indirect, error_message, .. } => {
-                error_message.as_deref().map(|text| self.single(text));
-                self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted))
+                let message = error_message.as_deref().map(|text| self.single(text)).unwrap_or_default();
+                if message.taint().has(Taint::SECRET) {
+                    self.doubt("a message that shows a variable");
+                }
+                self.values_or_absent(parameter, *indirect, quoted)
             }
             Form::UseAlternativeValue { parameter, indirect, alternative_value, test_type } => {
                 let other = alternative_value.as_deref().map(|text| self.single(text)).unwrap_or_default();
@@ -231,7 +280,7 @@ impl Shell<'_> {
                     _ => vec![other],
                 }
             }
-            _ => unset(quoted),
+            _ => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
         }
     }
 
@@ -283,9 +332,9 @@ impl Shell<'_> {
             // A prompt can hold a substitution, which this form runs.
             ParameterTransformOp::PromptExpand => {
                 values.iter().for_each(|value| self.prompt(value));
-                vec![Word::unknown(UnknownReason::Variable, Taint::NONE)]
+                vec![Word::unknown(UnknownReason::Variable, taint_of(&values))]
             }
-            _ => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
+            _ => vec![Word::unknown(UnknownReason::Variable, taint_of(&values))],
         }
     }
 
@@ -298,16 +347,12 @@ impl Shell<'_> {
         change: impl Fn(&str, &str) -> String,
     ) -> Vec<Word> {
         let pattern = pattern.map(|text| self.single(text)).unwrap_or_default();
-        let values = self.values(parameter, indirect);
-        let unknown = || vec![Word::unknown(UnknownReason::Variable, Taint::NONE)];
-        match (values, pattern.text()) {
-            (Some(values), Some(pattern)) => {
-                if !self.charge_square(&values) {
-                    return unknown();
-                }
+        let values = self.values_or_absent(parameter, indirect, true);
+        match pattern.text() {
+            Some(pattern) if self.charge_square(&values) => {
                 each(values, |text| (text.len() <= MAX_PATTERN_EDIT_BYTES).then(|| change(text, &pattern)))
             }
-            _ => unknown(),
+            _ => vec![Word::unknown(UnknownReason::Variable, taint_of(&values))],
         }
     }
 
@@ -384,13 +429,8 @@ impl Shell<'_> {
     }
 }
 
-/// The value of a variable that the line does not set.
-fn unset(quoted: bool) -> Vec<Word> {
-    unset_with(Taint::NONE, quoted)
-}
-
-fn unset_with(taint: Taint, quoted: bool) -> Vec<Word> {
-    vec![Word { pieces: vec![Piece::Unknown { why: UnknownReason::Variable, taint, splits: !quoted }] }]
+fn taint_of(values: &[Word]) -> Taint {
+    values.iter().fold(Taint::NONE, |sum, value| sum.and(value.taint()))
 }
 
 /// `${x/a/b}` of a text; `None` when it takes too long to find out.
@@ -417,7 +457,7 @@ fn each(values: Vec<Word>, change: impl Fn(&str) -> Option<String>) -> Vec<Word>
     let changed = |word: Word| match word.text() {
         Some(text) => match change(&text).filter(|text| text.len() <= MAX_TEXT_BYTES) {
             Some(text) => Word::known(text),
-            None => Word::unknown(UnknownReason::Unreadable, Taint::NONE),
+            None => Word::unknown(UnknownReason::Unreadable, word.taint()),
         },
         None => Word::unknown(word.why().unwrap_or(UnknownReason::Variable), word.taint()),
     };
@@ -431,7 +471,7 @@ fn is_missing(values: &[Word], test: &ParameterTestType) -> bool {
 }
 
 /// Does a variable of this name hold a key, by convention?
-fn is_secret_variable(name: &str) -> bool {
+pub(crate) fn is_secret_variable(name: &str) -> bool {
     // The key of an attempt, by which its effects are recognised: steps of workflows print it.
     if name == "MARVIN_STEP_KEY" {
         return false;

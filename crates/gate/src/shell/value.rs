@@ -17,6 +17,8 @@ impl Taint {
     pub const DECODED: Taint = Taint(4);
     /// It consists of numbers, so evaluating it runs nothing. Unlike the others this is a merit: it holds only for all.
     pub const NUMBER: Taint = Taint(8);
+    /// It is the content of a file, which says what its writer wants: options, or paths of anything.
+    pub const CONTENT: Taint = Taint(16);
 
     /// Both.
     #[must_use]

@@ -475,3 +475,115 @@ fn values_that_become_commands_and_files() {
         ],
     );
 }
+
+#[test]
+fn variables_with_keys_are_not_shown_in_any_form() {
+    all(
+        Decision::Ask,
+        &[
+            "echo ${GITHUB_TOKEN:0}",
+            "echo ${GITHUB_TOKEN@Q}",
+            "echo ${GITHUB_TOKEN^^} ${GITHUB_TOKEN#x}",
+            "echo ${GITHUB_TOKEN:-x}",
+            "echo ${GITHUB_TOKEN[0]} ${GITHUB_TOKEN[@]}",
+            "x=GITHUB_TOKEN; echo ${!x}",
+            "declare -n r=GITHUB_TOKEN; echo $r",
+            "cat <<< \"$GITHUB_TOKEN\"",
+            ": \"${x:?$GITHUB_TOKEN}\"",
+            "ls \"$GITHUB_TOKEN\"",
+            "git log --format=\"${GITHUB_TOKEN:0}\"",
+            "declare -p GITHUB_TOKEN",
+        ],
+    );
+    all(
+        Decision::Allow,
+        &[
+            "[ -z \"$GITHUB_TOKEN\" ] && echo missing",
+            ": \"${API_KEY:?must be set}\"",
+            "echo ${#GITHUB_TOKEN} ${GITHUB_TOKEN:+set}",
+            "printenv PATH | tr : x",
+            "declare -p HOME",
+        ],
+    );
+}
+
+#[test]
+fn words_that_a_file_holds_are_doubted() {
+    all(
+        Decision::Ask,
+        &[
+            "cat $(cat list.txt)",
+            "cat $(< list.txt)",
+            "xargs -a list.txt cat",
+            "cat list.txt | xargs cat",
+            "while read f; do cat \"$f\"; done < list.txt",
+            "mapfile -t a < list.txt; cat \"${a[@]}\"",
+            "find . $(cat args.txt)",
+            "git log $(cat args.txt)",
+            "sort $(git show HEAD:args.txt)",
+            "cat $(python3 -c 'print(open(\"list.txt\").read())')",
+        ],
+    );
+    all(
+        Decision::Allow,
+        &[
+            "echo $(cat VERSION)",
+            "for f in $(git ls-files); do wc -l \"$f\"; done",
+            "git diff --name-only | xargs cat",
+            "grep -rl foo src | sort | xargs sed -n 1,5p",
+            "cat $(find . -name '*.toml')",
+            "find . -name '*.py' | while read -r f; do head -n 1 \"$f\"; done",
+            "while read -r line; do echo \"$line\"; done < notes.txt",
+            "make -j$(nproc)",
+        ],
+    );
+}
+
+#[test]
+fn patterns_find_hidden_secrets_through_lists_and_loops() {
+    all(
+        Decision::Deny,
+        &[
+            "cat ../.n*",
+            "cat ~/.*",
+            "cat ../.*",
+            "for f in ~/.n*; do cat \"$f\"; done",
+            "bash -nv ~/.ssh/id_rsa",
+        ],
+    );
+    all(
+        Decision::Ask,
+        &[
+            "cat .*",
+            "od -c .e*",
+            "shopt -s dotglob; cat *",
+            "set -- .e*; cat \"$1\"",
+            "a=(.e*); cat \"${a[@]}\"",
+            "echo .e* | xargs cat",
+            "cat $(ls -d .e*)",
+            "tar cf - . | tar xOf - ./.env",
+            "grep -rn . --include=.env",
+            "rg -g .env .",
+            "git mv .env e.txt",
+            "gcc -E .env",
+        ],
+    );
+    all(
+        Decision::Allow,
+        &["ls -d .*", "cat *.md", "for f in *.py; do head -n 1 \"$f\"; done", "bash -n x.sh"],
+    );
+}
+
+#[test]
+fn sources_that_are_piped_name_files() {
+    all(
+        Decision::Deny,
+        &[
+            "echo '#include \"/home/ada/.ssh/id_rsa\"' | gcc -E -",
+            "as - <<< '.incbin \"/home/ada/.ssh/id_rsa\"'",
+            "xmllint --noent - <<< '<!ENTITY x SYSTEM \"file:///home/ada/.netrc\">'",
+            "groff <<< '.so /home/ada/.netrc'",
+        ],
+    );
+    all(Decision::Allow, &["echo '#include <stdio.h>' | gcc -E -", "grep -c x <<< '/home/ada/.ssh/id_rsa'"]);
+}

@@ -28,7 +28,7 @@ impl Shell<'_> {
         let command = rest.get(options.count..).unwrap_or_default();
         let command = if command.is_empty() { vec![Word::known("echo")] } else { command.to_vec() };
         let input = match &options.from_file {
-            Some(file) => self.file(file),
+            Some(file) => Some(self.file(file).unwrap_or(Stream::unknown(Taint::CONTENT))),
             None => around.input.clone(),
         };
         let known = input.as_ref().and_then(|stream| stream.text.clone());
@@ -39,7 +39,7 @@ impl Shell<'_> {
                 if items.len() > crate::shell::limits::MAX_EXPANDED_WORDS {
                     self.doubt("more words from a pipe than can be followed");
                 }
-                items.into_iter().take(crate::shell::limits::MAX_EXPANDED_WORDS).map(Word::known).collect()
+                items.into_iter().take(crate::shell::limits::MAX_EXPANDED_WORDS).map(item).collect()
             }
             None => vec![any_items(taint)],
         };
@@ -212,6 +212,12 @@ fn is_listed(list: &str, name: &str) -> bool {
 }
 
 /// Items of a list that is not known.
+/// A word of a list. A pattern in it may have been one for the command that made the list: `echo .e* | xargs cat`.
+fn item(text: String) -> Word {
+    let quoted = !text.contains(['*', '?', '[']);
+    Word { pieces: vec![Piece::Known { text, quoted }] }
+}
+
 fn any_items(taint: Taint) -> Word {
     Word { pieces: vec![Piece::Unknown { why: UnknownReason::Output, taint, splits: true }] }
 }
