@@ -26,6 +26,7 @@ mod python;
 mod script;
 mod targets;
 mod test;
+mod test_programs;
 mod timings;
 mod tools;
 mod web_fuzz;

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: installs what the tests need, runs all of them, prints the counts.
 
 use crate::output::say;
+use crate::test_programs::{self, TestProgram};
 use crate::{attack, browser, clients, licences, mcp, node, python, tools, workflows};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
@@ -47,7 +48,7 @@ fn run_parts(parts: &mut Parts, thorough: bool, filter: &[&str]) -> anyhow::Resu
     parts.time("programs of the system", || tools::need(&PROGRAMS))?;
     let suites = Suites::install(parts)?;
     parts.time("licences", licences::check)?;
-    let test = || {
+    let build = || {
         let mut cargo = tools::cargo();
         // `--tests` leaves out documentation, where no crate has any. The programs that measure have none at all.
         cargo.args([
@@ -59,17 +60,10 @@ fn run_parts(parts: &mut Parts, thorough: bool, filter: &[&str]) -> anyhow::Resu
             "--locked",
             "--no-fail-fast",
         ]);
-        cargo
+        test_programs::build(&mut cargo)
     };
-    parts.time("build", || tools::run(test().arg("--no-run")))?;
-    let (counts, passed) = parts.time("tests", || {
-        let mut tests = test();
-        suites.set_variables(&mut tests);
-        if thorough {
-            tests.env("MARVIN_TEST_THOROUGH", "1");
-        }
-        run_tests(tests.args(filter))
-    })?;
+    let programs = parts.time("build", build)?;
+    let (counts, passed) = parts.time("tests", || run_tests(programs, &suites, thorough, filter))?;
     counts.print()?;
     if !passed {
         bail!("the tests failed");
@@ -88,17 +82,34 @@ fn run_parts(parts: &mut Parts, thorough: bool, filter: &[&str]) -> anyhow::Resu
 }
 
 /// Runs the tests with the counts of those that were skipped; false if one failed.
-fn run_tests(tests: &mut Command) -> anyhow::Result<(Counts, bool)> {
+fn run_tests(
+    programs: Vec<TestProgram>,
+    suites: &Suites,
+    thorough: bool,
+    filter: &[&str],
+) -> anyhow::Result<(Counts, bool)> {
     let skips = tools::target().join("skipped-tests.txt");
     std::fs::write(&skips, "").with_context(|| format!("cannot write {}", skips.display()))?;
-    if std::env::var_os("RUST_TEST_THREADS").is_none() {
-        // Many tests wait for a process, a socket or a clock.
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        tests.env("RUST_TEST_THREADS", (cores * 2).to_string());
-    }
-    tests.env("INSTA_UPDATE", "no").env("MARVIN_TEST_SKIPS", &skips);
-    let mut counts = Counts::default();
-    let passed = counts.run(tests)?;
+    let prepare = |program: &mut Command| {
+        suites.set_variables(program);
+        program.env("INSTA_UPDATE", "no").env("MARVIN_TEST_SKIPS", &skips);
+        if thorough {
+            program.env("MARVIN_TEST_THOROUGH", "1");
+        }
+        // Many tests wait for a process, a socket or a clock, and as many programs run beside this one as there are cores.
+        if std::env::var_os("RUST_TEST_THREADS").is_none() {
+            program.env("RUST_TEST_THREADS", (tools::cores() + 1).to_string());
+        }
+    };
+    let (mut counts, mut passed) = (Counts::default(), true);
+    test_programs::run(programs, filter, &prepare, &mut |output| {
+        passed &= output.passed;
+        for line in &output.lines {
+            counts.add(line);
+            say(line)?;
+        }
+        Ok(())
+    })?;
     counts.take_skips(&std::fs::read_to_string(&skips)?)?;
     Ok((counts, passed))
 }

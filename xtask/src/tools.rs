@@ -26,6 +26,10 @@ pub(crate) fn directory() -> PathBuf {
     target().join("tools")
 }
 
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// `PATH` of this process.
 pub(crate) fn search_path() -> OsString {
     std::env::var_os("PATH").unwrap_or_default()

@@ -107,7 +107,7 @@ fn find_circle_places(modules: &[ModuleFacts]) -> Vec<Place> {
 /// Reads and parses each file once, on all processors.
 fn read_files(root: &Path, figures: &[Figure]) -> Result<Vec<FileCensus>, CensusError> {
     let paths = source::list(root)?;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = crate::tools::cores();
     let read_share = &|first: usize| -> Result<Vec<FileCensus>, CensusError> {
         paths.iter().skip(first).step_by(threads).map(|path| read_file(root, path, figures)).collect()
     };

@@ -271,7 +271,7 @@ fn left(world: &World) -> Vec<(String, String)> {
 fn a_pipeline_that_is_killed_anywhere_ends_as_an_uninterrupted_one() {
     let Some(path) = python() else { return };
     let kills: u64 =
-        std::env::var("MARVIN_PIPELINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+        std::env::var("MARVIN_PIPELINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
     let quiet = World::new();
     let started = Instant::now();
     let ended =
