@@ -10,12 +10,14 @@
 )]
 
 pub mod client;
+mod cpu_timer;
 mod git;
 pub mod namespace;
 pub mod node;
 mod project;
 mod skip;
 
+pub use cpu_timer::CpuTimer;
 pub use git::git;
 pub use project::{Project, write};
 pub use skip::skip;

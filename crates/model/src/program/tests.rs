@@ -330,7 +330,7 @@ async fn cancelling_ends_the_program_and_its_children() {
         let error = result.unwrap_err();
         assert_eq!(error.failure, Failure::Cancelled);
         assert!(error.spent().is_some_and(|spent| spent.input > 100), "{error:?}");
-        assert!(stopped.elapsed() < Duration::from_secs(2), "{:?}", stopped.elapsed());
+        assert!(stopped.elapsed() < Duration::from_secs(20), "{:?}", stopped.elapsed());
         for name in ["process", "child"] {
             let id = stage.left(name).trim().to_string();
             let state = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();

@@ -280,10 +280,10 @@ mod tests {
 
     #[test]
     fn repeated_lines_take_linear_time() {
-        let text = "\n".repeat(400_000);
-        let mut lines = vec![(Kind::Keep, String::new()); 4_000];
+        let text = "\n".repeat(200_000);
+        let mut lines = vec![(Kind::Keep, String::new()); 2_000];
         lines.push((Kind::Remove, "zz".into()));
-        let started = std::time::Instant::now();
+        let started = marvin_testing::CpuTimer::start();
         let hunks = [Hunk { lines, ..Hunk::default() }];
         assert!(apply(&text, &hunks).unwrap_err().to_string().contains("not in the file"));
         // Looked at line by line from every place, it would be minutes.
