@@ -4,11 +4,14 @@ mod env_split;
 mod file_list;
 mod options;
 mod per_item;
+mod runners;
 mod special;
 mod table;
 
 #[cfg(test)]
-pub(in crate::shell) use table::{find, runner_subcommands, special};
+pub(in crate::shell) use runners::runner_subcommands;
+#[cfg(test)]
+pub(in crate::shell) use table::{find, special};
 pub(in crate::shell) use table::{
     grants_privileges, is_launcher, is_transparent, starts_per_item, switches_user,
 };
@@ -18,6 +21,7 @@ use crate::shell::run::InheritedIo;
 use crate::shell::state::{Segment, Shell};
 use crate::shell::text::base_name;
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
+use runners::Started;
 pub(crate) use special::finds_project_secrets;
 use std::borrow::Cow;
 pub(in crate::shell) use table::Special;
@@ -254,7 +258,7 @@ impl Shell<'_> {
             Some(Special::Find) => return self.find(base, words, around),
             Some(Special::ScriptFlag) => return self.with_script_flag(base, words, around),
             Some(Special::Container) => return self.container(words, around),
-            Some(Special::Fetched) => return None,
+            Some(Special::Fetched) => return self.fetched(base, words, around),
             Some(Special::Editor) => {
                 self.escapes(base, words, around);
                 return None;
@@ -279,8 +283,16 @@ impl Shell<'_> {
         if base == "systemd-run" && rest.iter().any(|word| word.beginning().starts_with("--on-")) {
             self.doubt("a command that runs at another time");
         }
-        if let Some(inner) = runner(base, rest) {
-            return Some(self.nested(base, inner.to_vec(), environment, around, false, words));
+        match runners::started(base, rest) {
+            Some(Started::Command(inner)) => {
+                return Some(self.nested(base, inner.to_vec(), environment, around, false, words));
+            }
+            Some(Started::Lines(lines)) => {
+                self.emit(words.to_vec(), environment.to_vec(), around);
+                self.run_lines(base, &lines);
+                return Some(Stream::unknown(Taint::NONE));
+            }
+            None => {}
         }
         let wrapper = table::find(base)?;
         if base == "command" && rest.first().is_some_and(|word| word.is("-v") || word.is("-V")) {
@@ -364,6 +376,31 @@ impl Shell<'_> {
         self.through.pop();
         self.elsewhere = was;
         output.unwrap_or_else(|| Stream::unknown(Taint::NONE))
+    }
+
+    /// `npx lerna exec -- X`: a tool that is fetched may be a runner itself.
+    fn fetched(&mut self, base: &str, words: &[Word], around: &InheritedIo) -> Option<Stream> {
+        let at = words.iter().skip(1).position(|word| !word.beginning().starts_with('-'))? + 1;
+        let tool = words.get(at)?.text()?.into_owned();
+        let Some(Started::Command(inner)) = runners::started(&tool, words.get(at + 1..)?) else {
+            return None;
+        };
+        self.emit(words.to_vec(), Vec::new(), around);
+        self.through.push(base.to_string());
+        let output = self.deeper(|shell| shell.call(inner.to_vec(), Vec::new(), around));
+        self.through.pop();
+        output
+    }
+
+    /// Walks texts that a program hands to a shell.
+    fn run_lines(&mut self, base: &str, lines: &[Word]) {
+        self.through.push(base.to_string());
+        for line in lines {
+            self.spliced(std::slice::from_ref(line));
+            let text = self.source(std::slice::from_ref(line));
+            self.apart(|shell| shell.script(&text, &InheritedIo::default()));
+        }
+        self.through.pop();
     }
 
     /// `bash -c TEXT`, `bash FILE`, `… | bash`.
@@ -493,17 +530,6 @@ impl Shell<'_> {
     }
 }
 
-/// `uv run X`, `bundle exec X`: the words after the subcommand are a command of the project.
-fn runner<'w>(base: &str, rest: &'w [Word]) -> Option<&'w [Word]> {
-    let subcommand = table::runner_subcommands(base)
-        .iter()
-        .find(|words| rest.len() > words.len() && words.iter().zip(rest).all(|(text, word)| word.is(text)))?;
-    let inner = rest.get(subcommand.len()..)?;
-    let skipped = inner.iter().take_while(|word| word.beginning().starts_with('-')).count();
-    let inner = inner.get(skipped..)?;
-    (!inner.is_empty()).then_some(inner)
-}
-
 /// The words of a command behind assignments, wrappers and runners, as they are typed in a line without quotes.
 pub(in crate::shell) fn command_words<'w, 'l>(mut words: &'w [&'l str]) -> &'w [&'l str] {
     loop {
@@ -511,7 +537,7 @@ pub(in crate::shell) fn command_words<'w, 'l>(mut words: &'w [&'l str]) -> &'w [
         words = words.get(skipped..).unwrap_or_default();
         let Some((name, rest)) = words.split_first() else { return words };
         let base = base_name(name);
-        let subcommand = table::runner_subcommands(base).iter().find(|own| rest.starts_with(own));
+        let subcommand = runners::runner_subcommands(base).find(|own| rest.starts_with(own));
         let own = match (table::find(base), table::special(base), subcommand) {
             (Some(wrapper), ..) if !wrapper.joins => wrapper.own_words(rest),
             (_, Some(Special::Fetched), _) => 0,

@@ -80,6 +80,11 @@ impl Shell<'_> {
             None => attached,
         };
         match effect {
+            FlagEffect::Runs => {
+                self.spliced(std::slice::from_ref(&value));
+                let text = self.source(&[value]);
+                self.apart(|shell| shell.script(&text, &InheritedIo::default()));
+            }
             FlagEffect::Enters => self.enter(&[value]),
             FlagEffect::Sets => {
                 let text = value.beginning().into_owned();

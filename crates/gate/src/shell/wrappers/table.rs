@@ -1,7 +1,7 @@
 //! The one table of wrappers: programs that start the command behind their own words.
 //!
 //! A row says which options a wrapper has and what they do to the command. Programs whose words need code of their own stand
-//! in [`special`]; those that start a command behind a subcommand in [`runner_subcommands`].
+//! in [`special`]; those that do something of their own besides in `runners`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -22,6 +22,8 @@ pub(in crate::shell) struct Wrapper {
     pub(in crate::shell) joins: bool,
     /// Flags without a value. Where none are listed, any flag is taken for one.
     flags: &'static str,
+    /// Flags whose value is a command.
+    runs: &'static str,
     /// Flags whose value is a file that it writes, or a command that reads what it writes.
     writes: &'static str,
     /// Flags whose value is the directory that the command runs in.
@@ -49,6 +51,8 @@ enum Footprint {
 /// The effect of a wrapper's flag on its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::shell) enum FlagEffect {
+    /// Its value is run by a shell.
+    Runs,
     /// Its value is written.
     Writes,
     /// Its value is entered.
@@ -68,6 +72,7 @@ const fn wrapper(names: &'static str, values: &'static str, before: usize) -> Wr
         elsewhere: false,
         joins: false,
         flags: "",
+        runs: "",
         writes: "",
         enters: "",
         sets: "",
@@ -245,9 +250,11 @@ const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper {
         joins: true,
+        runs: "-p -s -c -C --prepare --setup --cleanup --conclude --reference",
+        doubts: "-S --shell",
         ..wrapper(
             "hyperfine",
-            "-w -r -m -M -p -s -c -n -S --warmup --runs --min-runs --max-runs --prepare --setup --cleanup --export-json \
+            "-w -r -m -M -p -s -c -C -n -S --warmup --runs --min-runs --max-runs --prepare --setup --cleanup --conclude --reference --export-json \
              --export-markdown --export-csv --shell",
             0,
         )
@@ -290,7 +297,7 @@ impl Wrapper {
         if self.flags.is_empty() || flag.is_empty() {
             return true;
         }
-        let lists = [self.flags, self.values, self.writes, self.enters, self.sets, self.doubts];
+        let lists = [self.flags, self.values, self.runs, self.writes, self.enters, self.sets, self.doubts];
         let listed = |name: &str| lists.iter().any(|list| list.split_whitespace().any(|own| own == name));
         let name = flag.split('=').next().unwrap_or(flag);
         if listed(flag) || listed(name) {
@@ -317,6 +324,7 @@ impl Wrapper {
     /// The effect of a flag on the command, and where its value begins in its word.
     pub(in crate::shell) fn effect(&self, flag: &str) -> Option<(FlagEffect, usize)> {
         let kinds = [
+            (self.runs, FlagEffect::Runs),
             (self.writes, FlagEffect::Writes),
             (self.enters, FlagEffect::Enters),
             (self.sets, FlagEffect::Sets),
@@ -443,21 +451,6 @@ static SPECIAL_BY_NAME: LazyLock<BTreeMap<&'static str, Special>> = LazyLock::ne
 /// The kind of a program that starts others in a way of its own.
 pub(in crate::shell) fn special(name: &str) -> Option<Special> {
     SPECIAL_BY_NAME.get(name).copied()
-}
-
-/// Subcommands behind which the words are a command of the project: `uv run X`, `bundle exec X`.
-pub(in crate::shell) fn runner_subcommands(name: &str) -> &'static [&'static [&'static str]] {
-    match name {
-        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "conda" | "mamba" | "micromamba" => {
-            &[&["run"]]
-        }
-        "bundle" | "asdf" | "mise" | "direnv" | "rbenv" | "pyenv" | "nodenv" | "volta" => {
-            &[&["exec"], &["run"], &["x"]]
-        }
-        "pnpm" | "npm" | "yarn" => &[&["exec"], &["dlx"]],
-        "nix" => &[&["develop", "-c"], &["develop", "--command"], &["shell", "-c"]],
-        _ => &[],
-    }
 }
 
 #[cfg(test)]

@@ -348,7 +348,7 @@ fn wrappers_of_assertions_are_those_of_the_table_of_wrappers() {
     for (row, name) in rows.flat_map(|row| row.names.split_whitespace().map(move |name| (row, name))) {
         if !row.first.is_empty() {
             let first = [row.first.as_str()];
-            assert!(wrappers::runner_subcommands(name).contains(&first.as_slice()), "{name}");
+            assert!(wrappers::runner_subcommands(name).any(|own| own == first), "{name}");
         } else if let Some(special) = wrappers::special(name) {
             let expected = if row.input { wrappers::Special::Xargs } else { wrappers::Special::Fetched };
             assert_eq!(special, expected, "{name}");
