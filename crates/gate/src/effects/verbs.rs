@@ -63,11 +63,14 @@ enum Subject {
     Leading,
     First,
     Second,
+    Third,
     /// One of the first operands.
     Operands(usize),
     /// Operands behind the first.
     Later,
     Words,
+    /// Words in small letters.
+    LowerWords,
     /// Two words that follow each other, with a blank between them.
     Pairs,
     /// All words with blanks between them.
@@ -106,9 +109,11 @@ impl Command<'_> {
             Subject::Leading => one(self.words.first().map_or("", String::as_str)),
             Subject::First => one(operand(0)),
             Subject::Second => one(operand(1)),
+            Subject::Third => one(operand(2)),
             Subject::Operands(count) => self.operands.iter().take(count).any(|word| one(word)),
             Subject::Later => self.operands.iter().skip(1).any(|word| one(word)),
             Subject::Words => self.words.iter().any(|word| one(word)),
+            Subject::LowerWords => self.words.iter().any(|word| one(&word.to_ascii_lowercase())),
             Subject::Pairs => self.words.windows(2).any(|pair| one(&pair.join(" "))),
             Subject::Line => one(&self.words.join(" ")),
             Subject::Output => look
