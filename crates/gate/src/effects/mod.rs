@@ -27,6 +27,7 @@ mod options;
 mod package;
 mod place;
 mod program;
+mod reach;
 mod security_tools;
 mod service;
 mod severity;

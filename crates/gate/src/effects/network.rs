@@ -6,7 +6,7 @@ use super::look::Look;
 use super::place::Place;
 use super::severity::Act;
 use super::words;
-use crate::shell::{Taint, Word};
+use crate::shell::{Piece, RedirectKind, Taint, UnknownReason, Word};
 
 /// Programs whose output comes from another machine.
 pub(super) fn fetches(name: &str) -> bool {
@@ -37,12 +37,8 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
                 look.ask("network", "it asks another machine");
             }
         }
-        "dig" | "host" | "nslookup" | "drill" | "ping" => {
-            if look.carries(Taint::SECRET) || look.rest().iter().any(|word| word.taint().has(Taint::SECRET)) {
-                look.catastrophe("send.secret", "it hides secrets in the name that it looks up");
-            } else if look.rest().iter().any(|word| word.text().is_none() && word.end().contains('.')) {
-                look.deny("send.name", "it puts the output of a command into the name that it looks up");
-            }
+        name if words::RESOLVERS.matches(name) => {
+            resolve(look, base);
             return false;
         }
         "mail" | "mailx" | "mutt" | "sendmail" | "swaks" | "msmtp" => {
@@ -54,6 +50,43 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         _ => return false,
     }
     true
+}
+
+/// Programs that look a name up: the servers of its domain learn whatever the name holds.
+fn resolve(look: &mut Look<'_>, base: &str) {
+    let has = |names: &[&str]| look.rest().iter().any(|word| names.iter().any(|name| word.is(name)));
+    let looks_up = match base {
+        "getent" => has(&["hosts", "ahosts", "ahostsv4", "ahostsv6", "networks"]),
+        "resolvectl" => has(&["query", "service", "openpgp", "tlsa"]),
+        _ => true,
+    };
+    if !looks_up {
+        return;
+    }
+    let unknown: Vec<&Word> = look.rest().iter().filter(|word| word.text().is_none()).collect();
+    // Numbers of a list that is written out tell nothing.
+    let is_number = |word: &&&Word| {
+        let counts = |piece: &Piece| match piece {
+            Piece::Known { .. } => true,
+            Piece::Unknown { taint, .. } => taint.has(Taint::NUMBER),
+        };
+        word.pieces.iter().all(counts) && !word.end().contains('.')
+    };
+    let is_told = |word: &&Word| {
+        word.end().contains('.') || matches!(word.why(), Some(UnknownReason::Output | UnknownReason::Input))
+    };
+    let from_input = words::INPUT_RESOLVERS.matches(base)
+        && (look.segment.input.is_some()
+            || look.segment.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read));
+    if look.carries(Taint::SECRET) || look.rest().iter().any(|word| word.taint().has(Taint::SECRET)) {
+        look.catastrophe("send.secret", "it hides secrets in the name that it looks up");
+    } else if unknown.iter().filter(|word| !is_number(word)).any(|word| is_told(word)) {
+        look.deny("send.name", "it puts the output of a command into the name that it looks up");
+    } else if from_input
+        || unknown.iter().any(|word| word.why() != Some(UnknownReason::Variable) && !is_number(&word))
+    {
+        look.ask("send.name", "which names it looks up cannot be known from the line");
+    }
 }
 
 /// The host of an address, if there is one.
@@ -75,7 +108,7 @@ pub(super) fn is_local(text: &str) -> bool {
 }
 
 /// The strictest that a request with these addresses is.
-fn addressed(look: &mut Look<'_>, addresses: &[Word], sends: bool, sends_file: bool) {
+pub(super) fn addressed(look: &mut Look<'_>, addresses: &[Word], sends: bool, sends_file: bool) {
     let local = !addresses.is_empty() && addresses.iter().all(|word| is_local(&word.beginning()));
     let input = look.segment.input.as_ref().is_some_and(|stream| stream.taint.has(Taint::SECRET));
     let secret = input || addresses.iter().any(|word| word.taint().has(Taint::SECRET));

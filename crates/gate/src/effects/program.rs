@@ -12,8 +12,8 @@ use super::security_tools::is_attack;
 use super::severity::Act;
 use super::verbs::{self, Stage};
 use super::{
-    archive, cloud, code, container, database, disk, files, git, machine, network, options, package, service,
-    transfer, trees, words,
+    archive, cloud, code, container, database, disk, files, git, machine, network, options, package, reach,
+    service, transfer, trees, words,
 };
 use crate::shell::{self, Taint, Word, base_name};
 use crate::verdict::Verdict;
@@ -40,6 +40,9 @@ pub(super) fn judge(look: &mut Look<'_>) {
         look.ask("command.name", "the program's name is a pattern");
         pattern(look, &base);
     }
+    if let Some(address) = reach::address(first) {
+        return fetched_program(look, &address);
+    }
     located(look, first, &name);
     if is_help(look, &base) {
         return;
@@ -64,7 +67,11 @@ pub(super) fn judge(look: &mut Look<'_>) {
         || network::judge(look, &base)
         || transfer::judge(look, &base)
         || code::judge(look, &base)
-        || verbs::judge(look, &base, Stage::Program, &plain_words(look))
+    {
+        return;
+    }
+    reach::addresses(look, &base, facts);
+    if verbs::judge(look, &base, Stage::Program, &plain_words(look))
         || machine::judge(look, &base)
         || database::judge(look, &base)
     {
@@ -82,6 +89,15 @@ pub(super) fn judge(look: &mut Look<'_>) {
     match facts {
         Some(facts) if !(own && facts.class == Class::Ask) => by_table(look, &base, facts),
         _ => unknown(look, &name, &base),
+    }
+}
+
+/// `uv run https://…`: what is started comes from another machine.
+fn fetched_program(look: &mut Look<'_>, address: &Word) {
+    if verbs::is_unvouched(&[address.shown()]) {
+        look.deny("code.network", "it runs code from an address without a name or without encryption");
+    } else {
+        look.ask("code.network", format!("it runs code from another machine: `{}`", address.shown()));
     }
 }
 
@@ -263,7 +279,9 @@ fn is_help(look: &Look<'_>, base: &str) -> bool {
         Some("--help" | "--version" | "-version" | "--usage" | "-help") => true,
         Some("-V") => !shell::is_launcher(base),
         Some("help" | "version") => {
-            !is_text(base) && facts::find(base).is_some_and(|facts| facts.class == Class::Verbs)
+            !is_text(base)
+                && !words::HELP_AS_OPERAND.matches(base)
+                && facts::find(base).is_some_and(|facts| facts.class == Class::Verbs)
         }
         Some("-h") => {
             !matches!(base, "shutdown" | "halt" | "poweroff" | "reboot" | "telinit" | "init" | "sudo" | "su")
@@ -275,12 +293,13 @@ fn is_help(look: &Look<'_>, base: &str) -> bool {
         [one] => only(one) && !matches!(base, "sh" | "dash" | "xargs" | "eval"),
         [.., last] => {
             // Behind these the word is for a program that is fetched or started.
-            let starts = |word: &Word| ["run", "exec", "dlx", "x"].iter().any(|verb| word.is(verb));
+            let starts = |word: &Word| {
+                ["run", "exec", "dlx", "x", "foreach", "cmd", "shell", "ssh"].iter().any(|verb| word.is(verb))
+            };
+            // Other programs act on the operands in front of it, or hand it to what they start.
             matches!(last.text().as_deref(), Some("--help"))
-                && !matches!(base, "npx" | "bunx" | "pnpx" | "uvx")
+                && (words::HELP_ANYWHERE.matches(base) || base == "git" && rest.len() == 2)
                 && !rest.iter().rev().skip(2).any(starts)
-                && !shell::is_shell(base)
-                && !shell::is_launcher(base)
                 && rest.iter().rev().skip(1).all(|word| !word.beginning().starts_with('-'))
                 && rest.iter().all(|word| word.text().is_some_and(|text| !text.contains(['/', ' '])))
                 && rest.len() <= 4
@@ -385,6 +404,7 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
     if matches!(facts.class, Class::Build | Class::Verbs | Class::Convert) {
         rewritten(look);
     }
+    reach::reaching_verb(look, base, facts, &arguments);
     let operands: Vec<&Word> = arguments.operands.iter().skip(facts.skip).collect();
     match facts.class {
         Class::Print if is_text(base) => {}
@@ -427,6 +447,16 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
 /// Programs whose first words say what they do.
 fn by_verb(look: &mut Look<'_>, base: &str, facts: &Facts, arguments: &Arguments) {
     generic(look, false);
+    judge_verb(look, base, facts, arguments);
+    // The value of an option must not pass for the verb: `systemctl -n status stop nginx`.
+    let listed: Option<Vec<Word>> =
+        options::operands(base, look.rest()).map(|operands| operands.into_iter().cloned().collect());
+    if let Some(operands) = listed.filter(|operands| operands.first() != arguments.operands.first()) {
+        judge_verb(look, base, facts, &Arguments { flags: arguments.flags.clone(), operands });
+    }
+}
+
+fn judge_verb(look: &mut Look<'_>, base: &str, facts: &Facts, arguments: &Arguments) {
     if cloud::verbs(look, base, arguments)
         || package::verbs(look, base, &arguments.operands)
         || container::verbs(look, base, arguments)
@@ -458,8 +488,8 @@ fn by_verb(look: &mut Look<'_>, base: &str, facts: &Facts, arguments: &Arguments
             look.ask("verb", format!("what `{base}` does without a word is not known"));
         };
     }
-    if is_local(base)
-        && words.iter().take(2).any(|word| {
+    let looks = |at: usize| {
+        words.get(at).is_some_and(|word| {
             words::LOOKING_VERBS.matches(word)
                 || word.starts_with("list-")
                 || word.starts_with("describe-")
@@ -467,6 +497,11 @@ fn by_verb(look: &mut Look<'_>, base: &str, facts: &Facts, arguments: &Arguments
                 || word.starts_with("is-")
                 || word.starts_with("show-")
         })
+    };
+    // The second word is the verb only behind the name of a group: `direnv allow show` allows.
+    let is_group = words.first().is_some_and(|word| words::VERB_GROUPS.matches(word));
+    if is_local(base)
+        && (looks(0) || is_group && looks(1))
         && !words.iter().take(3).any(|word| cloud::changes(word))
     {
         return;
@@ -485,6 +520,12 @@ fn is_local(base: &str) -> bool {
 /// A program that the table does not know.
 fn unknown(look: &mut Look<'_>, name: &str, base: &str) {
     generic(look, true);
+    // A runner of a build system finds the executables of the project by their names.
+    let is_built =
+        look.segment.through.last().is_some_and(|through| words::PROJECT_EXECUTABLE_RUNNERS.matches(through));
+    if is_built && !name.contains('/') && !is_reaching(base) {
+        return;
+    }
     let first = look.segment.words.first().cloned().unwrap_or_default();
     let inside = name.contains('/') && matches!(look.place(&first), Place::Inside | Place::Regenerable);
     if !inside {

@@ -47,6 +47,11 @@ fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[
     }
 }
 
+/// The operands of a command, where the options of its program are listed.
+pub(in crate::effects) fn operands<'a>(base: &str, words: &'a [Word]) -> Option<Vec<&'a Word>> {
+    Some(parse(find_signature(base)?, words).operands)
+}
+
 /// How many programs that start programs are followed in one command.
 const MAX_PASSES: usize = 4;
 

@@ -10,7 +10,7 @@ mod judge;
 mod parse;
 mod table;
 
-pub(super) use judge::{judge, judge_text};
+pub(super) use judge::{judge, judge_text, operands};
 
 #[cfg(test)]
 mod tests;
