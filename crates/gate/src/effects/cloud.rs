@@ -63,6 +63,8 @@ pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> b
             let looks = words::HELM_LOOKS.matches(first) || first == "repo" && second == "list";
             if !looks {
                 look.ask("cluster", "it changes a cluster");
+            } else if first == "get" {
+                look.ask("secret", "values and manifests of a release may hold credentials");
             }
         }
         "vault" | "consul" | "etcdctl" => {
@@ -106,10 +108,7 @@ fn shows_secret(base: &str, words: &[String], all: &[String]) -> bool {
             || first == "print");
     let cluster = matches!(base, "kubectl" | "oc")
         && first == "get"
-        && words
-            .iter()
-            .skip(1)
-            .any(|word| word.split(['/', ',']).any(|kind| matches!(kind, "secret" | "secrets")))
+        && words.iter().skip(1).any(|word| names_secrets(word))
         && all.iter().any(|word| {
             word.starts_with("-o") || word.starts_with("--output") || word.starts_with("--template")
         });
@@ -128,13 +127,21 @@ fn shows_secret(base: &str, words: &[String], all: &[String]) -> bool {
             && (second == "pull" || second == "get" || first == "env:get")
         || base == "railway" && first == "variables"
         || base == "aws" && first == "configure" && matches!(second, "get" | "export-credentials")
-        || base == "terraform"
+        || matches!(base, "terraform" | "tofu" | "terragrunt")
             && first == "output"
             && all.iter().any(|word| word == "-raw" || word == "-json")
         || base == "pulumi" && all.iter().any(|word| word == "--show-secrets")
         || base == "supabase" && first == "projects" && second == "api-keys"
         || base == "firebase" && first == "login:ci";
     pair || tokens && base != "kubectl" || vault || cluster || config || variables
+}
+
+/// Whether a kind of `kubectl` is that of secrets: in any case, in a list, with its group and with a name.
+fn names_secrets(word: &str) -> bool {
+    word.to_ascii_lowercase().split(',').any(|part| {
+        let kind = part.split(['/', '.']).next().unwrap_or_default();
+        matches!(kind, "secret" | "secrets")
+    })
 }
 
 /// Rights for others, keys that outlive the moment, walls taken down.
@@ -162,6 +169,13 @@ fn infrastructure(look: &mut Look<'_>, first: &str, second: &str, has: &dyn Fn(&
             {
                 look.ask("infrastructure", "it changes what is known of the infrastructure");
             }
+            // An output that is named is shown even where it is marked as secret.
+            if first == "state" && second == "pull"
+                || first == "output" && !second.is_empty()
+                || first == "show" && second.is_empty() && has("-json")
+            {
+                look.ask("secret", "it shows values that may be credentials");
+            }
         }
         "apply" if has("-auto-approve") || has("--auto-approve") => {
             look.ask("infrastructure", "it changes infrastructure without asking");
@@ -173,8 +187,14 @@ fn infrastructure(look: &mut Look<'_>, first: &str, second: &str, has: &dyn Fn(&
 fn cluster(look: &mut Look<'_>, first: &str, second: &str, all: &[String]) {
     match first {
         _ if words::CLUSTER_LOOKS.matches(first) => {
-            if first == "get" && second.split(['/', ',']).any(|kind| matches!(kind, "secret" | "secrets")) {
+            if first == "get" && names_secrets(second) {
                 look.ask("secret", "it lists stored credentials");
+            }
+            if first == "auth" && !matches!(second, "can-i" | "whoami" | "") {
+                look.ask("cluster", "it changes the rights in a cluster");
+            }
+            if first == "kustomize" && (second.contains("?ref=") || second.contains(".com/")) {
+                look.ask("fetch", "it talks to another machine");
             }
         }
         "config"

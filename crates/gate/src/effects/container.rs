@@ -51,6 +51,17 @@ pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> b
         look.deny("container.lost", "it deletes containers or volumes, which hold data");
         return true;
     }
+    // With the values of `.env` and of the environment put in; these flags print names only.
+    let composed = if base.ends_with("-compose") { first } else { second };
+    let composes = first == "compose" || base.ends_with("-compose");
+    if composes && matches!(composed, "config" | "convert") {
+        let names =
+            ["--services", "--volumes", "--images", "--profiles", "--networks", "--hash", "-q", "--quiet"];
+        if !arguments.has(&names) {
+            look.ask("secret", "it shows the values of `.env` and of the environment");
+        }
+        return true;
+    }
     let looks = words::CONTAINER_LOOKS.matches(verb) || verb.is_empty() && (first.is_empty() || group);
     if !looks {
         look.ask("container", "it starts or changes containers");

@@ -46,6 +46,9 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         look.ask("database.shell", "it makes the client start a shell or open files");
         return true;
     }
+    if base == "psql" && lists_tables(&words) {
+        return true;
+    }
     let local = matches!(base, "sqlite3" | "sqlite" | "duckdb" | "litecli");
     let lower = text.to_ascii_lowercase();
     let reads = words::DATABASE_READS.matches(&lower);
@@ -64,6 +67,24 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     }
     look.ask("database", "it works on a database");
     true
+}
+
+/// `psql -c '\\dt'`, with a database or without: descriptions of tables, from the server that the environment names.
+fn lists_tables(words: &[String]) -> bool {
+    let is_name =
+        |word: &str| word.chars().all(|char| char.is_ascii_alphanumeric() || "_.*+ ".contains(char));
+    let describes = |word: &str| {
+        word.strip_prefix('\\').is_some_and(|rest| {
+            (rest.starts_with('d') || matches!(rest.split(' ').next(), Some("l" | "l+" | "conninfo")))
+                && is_name(rest)
+        })
+    };
+    match words {
+        [flag, command] => flag == "-c" && describes(command),
+        [flag, command, name] if flag == "-c" => describes(command) && is_name(name),
+        [name, flag, command] => flag == "-c" && describes(command) && is_name(name),
+        _ => false,
+    }
 }
 
 /// Migrations and frameworks by their verbs; true when the verb was judged here.

@@ -1,5 +1,7 @@
 //! Git: losses, rewritten history, and programs that it starts.
 
+mod settings;
+
 use super::argument_scan::candidates;
 use super::arguments::tail;
 use super::arrivals;
@@ -173,7 +175,7 @@ fn judge_subcommand(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         }
         "gc" | "prune" | "reflog" | "update-ref" | "symbolic-ref" | "replace" | "repack" | "pack-refs"
         | "prune-packed" | "fast-import" => plumbing(look, sub),
-        "config" => config(look, sub),
+        "config" => settings::config(look, sub),
         "credential" | "credential-store" | "credential-cache" => {
             look.deny("git.credential", "it reads or changes stored credentials");
         }
@@ -209,10 +211,12 @@ fn looks(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         }
     }
     contents_of_secrets(look, sub);
-    if matches!(verb, "ls-remote" | "archive") {
+    if matches!(verb, "ls-remote" | "archive" | "request-pull") {
         remotes(look, sub.rest);
-        if verb == "ls-remote" {
-            addresses(look, &sub.operands);
+        match verb {
+            "ls-remote" => addresses(look, &sub.operands),
+            "request-pull" => addresses(look, sub.operands.get(1..).unwrap_or_default()),
+            _ => {}
         }
     }
     if verb == "bundle"
@@ -329,8 +333,12 @@ fn restore(look: &mut Look<'_>, sub: &Subcommand<'_>) {
 /// Verbs that bring something from other repositories, or change where they are.
 fn exchange(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     remotes(look, sub.rest);
-    if sub.verb == "fetch" {
-        addresses(look, &sub.operands);
+    match sub.verb {
+        "fetch" => addresses(look, &sub.operands),
+        "remote" if sub.starts_with(&["show", "update"]) => {
+            addresses(look, sub.operands.get(1..).unwrap_or_default());
+        }
+        _ => {}
     }
     let moves = |word: &&Word| word.beginning().starts_with('+') || word.beginning().contains(':');
     match (sub.verb, sub.first().as_deref()) {
@@ -566,35 +574,4 @@ fn remotes(look: &mut Look<'_>, rest: &[Word]) {
             look.ask("git.run", "the address makes git run a program");
         }
     }
-}
-
-fn config(look: &mut Look<'_>, sub: &Subcommand<'_>) {
-    let reads =
-        sub.has(&["--get", "--get-all", "--list", "-l", "--get-regexp", "--get-urlmatch", "--show-origin"])
-            || sub.starts_with(&["list", "get"]);
-    if reads {
-        return;
-    }
-    let words: Vec<String> = sub.operands.iter().map(|word| word.shown()).collect();
-    let (name, value) = match words.as_slice() {
-        [set, name, value, ..] if set == "set" => (name.to_ascii_lowercase(), value.clone()),
-        [name, value, ..] => (name.to_ascii_lowercase(), value.clone()),
-        [_] if sub.rest.len() == 1 => return,
-        _ => (String::new(), String::new()),
-    };
-    if name == "core.hookspath" && !value.starts_with('.') {
-        look.deny("git.hooks", "it switches off the project's own checks, or puts others in their place");
-    }
-    if name.starts_with("url.")
-        || name == "http.sslverify"
-        || name.starts_with("remote.")
-        || name == "user.signingkey"
-    {
-        look.ask("git.remote", "it changes where the repository is sent to, or whom it trusts");
-    }
-    if words::GIT_COMMAND_SETTINGS.matches(&name) {
-        look.nested(value.trim_start_matches('!'));
-        look.ask("git.setting", format!("the setting `{name}` makes git run something"));
-    }
-    look.ask("git.config", "it changes git's settings");
 }

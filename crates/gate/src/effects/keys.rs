@@ -35,8 +35,17 @@ pub(super) fn keys(look: &mut Look<'_>, base: &str, words: &[String]) {
 /// Judges `openssl`, which also opens connections.
 pub(super) fn openssl(look: &mut Look<'_>, words: &[String]) {
     let arguments = Arguments::new(look.rest(), &words::OPENSSL_VALUES);
+    // A certificate is public, and `x509` prints nothing else.
+    let shows_certificate = words.first().is_some_and(|word| word == "x509");
     for value in arguments.values(&["-in", "-inkey", "-key", "-cert"]) {
-        look.act(Act::Read, value);
+        let is_certificate = shows_certificate
+            && look.place(value) == Place::ProjectSecret
+            && value
+                .text()
+                .is_some_and(|text| [".pem", ".crt", ".cer"].iter().any(|end| text.ends_with(end)));
+        if !is_certificate {
+            look.act(Act::Read, value);
+        }
         if words.iter().any(|word| word == "enc")
             && matches!(look.place(value), Place::Home | Place::InHome | Place::Unknown)
             && value.text().is_none()

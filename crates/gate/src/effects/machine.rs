@@ -17,6 +17,14 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
             look.ask("build.recipe", format!("what the recipe `{first}` does is not known"));
         }
         "kill" | "pkill" | "killall" | "skill" | "killall5" | "xkill" => processes(look, base, &words),
+        "man" | "info" => {
+            pages(look, base);
+            return false;
+        }
+        name if words::ENVIRONMENT_TEMPLATES.matches(name) => {
+            templates(look, base, &words);
+            return false;
+        }
         "history" | "fc" => history(look, base, &words),
         "unset" | "set" | "shopt"
             if words.iter().any(|word| word.starts_with("HIST") || word == "history") =>
@@ -37,6 +45,40 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         _ => return false,
     }
     true
+}
+
+/// A page that is named by its path is a file that is shown, whatever it holds.
+fn pages(look: &mut Look<'_>, base: &str) {
+    let is_local = |word: &Word| {
+        let text = word.beginning();
+        text.starts_with("--l")
+            || text.starts_with("--f")
+            || text.starts_with('-') && !text.starts_with("--") && text.contains(['l', 'f'])
+    };
+    let local = look.rest().iter().any(is_local);
+    for word in look.rest().to_vec() {
+        let text = word.beginning();
+        let is_path = text.contains('/') || text.starts_with(['.', '~']) || local && base == "man";
+        if is_path && !text.starts_with('-') {
+            look.act(Act::Read, &word);
+        }
+    }
+}
+
+/// Templates are filled from the environment: a variable that may hold a key is shown.
+fn templates(look: &mut Look<'_>, base: &str, words: &[String]) {
+    let input = look.segment.input.as_ref().and_then(|stream| stream.text.clone());
+    let text = format!("{} {}", words.join(" "), input.unwrap_or_default());
+    // Dhall reads a variable only where it is told so.
+    let reads = base == "envsubst" || text.contains("env:");
+    if reads && may_hold_key(&text) {
+        look.ask("environment.show", "it shows a variable that may hold a key");
+    }
+}
+
+fn may_hold_key(text: &str) -> bool {
+    let upper = text.to_ascii_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"].iter().any(|part| upper.contains(part))
 }
 
 fn mounts(look: &mut Look<'_>, base: &str, words: &[String]) {
@@ -65,6 +107,11 @@ fn is_recipe(name: &str) -> bool {
 fn processes(look: &mut Look<'_>, base: &str, words: &[String]) {
     let has = |word: &str| words.iter().any(|own| own == word);
     if words.iter().any(|word| matches!(word.as_str(), "-l" | "-L" | "--list" | "-0")) {
+        return;
+    }
+    // `kill %1`: a job of this shell.
+    let mut operands = words.iter().filter(|word| !word.starts_with('-')).peekable();
+    if base == "kill" && operands.peek().is_some() && operands.all(|word| word.starts_with('%')) {
         return;
     }
     let everything = base == "kill"
@@ -112,11 +159,7 @@ fn shows_environment(look: &mut Look<'_>, base: &str, words: &[String]) -> bool 
     if look.starts || !(bare || named) {
         return false;
     }
-    let key = |word: &String| {
-        let upper = word.to_ascii_uppercase();
-        ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"].iter().any(|part| upper.contains(part))
-    };
-    if named && !words.iter().any(key) {
+    if named && !words.iter().any(|word| may_hold_key(word)) {
         return true;
     }
     look.ask("environment.show", "it shows the environment, which may hold keys");

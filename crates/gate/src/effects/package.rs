@@ -85,6 +85,10 @@ fn node(look: &mut Look<'_>, base: &str, words: &[String], all: &[String]) {
             if written && second.len() < 4 {
                 look.ask("script", format!("what the script `{second}` does is not known"));
             }
+            // Without a script of that name the program itself is run.
+            if second == "env" {
+                look.ask("environment.show", "it shows the environment, which may hold keys");
+            }
             if words::REACHING_SCRIPTS.matches(second) {
                 look.ask("script", format!("the script `{second}` reaches beyond the project"));
             }

@@ -32,7 +32,11 @@ fn services(look: &mut Look<'_>, base: &str, words: &[String]) {
             look.deny("defence", "it switches off what watches over the machine");
         }
         verb if words::MACHINE_STOPS.matches(verb) => look.deny("machine", "it stops the machine"),
+        "show-environment" => look.ask("environment.show", "it shows the environment, which may hold keys"),
         verb if words::SERVICE_LOOKS.matches(verb) => {
+            if look.rest().iter().any(|word| word.shown().contains("Environment")) {
+                look.ask("environment.show", "it shows the environment of a service, which may hold keys");
+            }
             if look.rest().iter().any(|word| word.is("-H") || word.is("--host")) {
                 look.ask("service", "it looks at another machine");
             }

@@ -323,7 +323,10 @@ pub(super) fn module(
         }
         "compileall" | "venv" | "virtualenv" => {
             let takes = ["--prompt", "-p", "--python", "-d", "-x", "-j", "-r", "-i"];
-            words.operands(&takes).iter().for_each(|file| look.act(Act::Write, file));
+            // The directory is emptied first.
+            let clears = module != "compileall" && words.has(&["--clear"]);
+            let act = if clears { Act::DeleteTree } else { Act::Write };
+            words.operands(&takes).iter().for_each(|file| look.act(act, file));
         }
         "pydoc" if words.has(&["-p", "-b", "-n"]) => {
             look.ask("send.serve", "it shows files to other machines");
