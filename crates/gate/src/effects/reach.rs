@@ -48,6 +48,10 @@ pub(super) fn addresses(look: &mut Look<'_>, base: &str, facts: Option<&Facts>) 
 /// The address that a word is, or that stands behind a flag's `=`.
 pub(super) fn address(word: &Word) -> Option<Word> {
     let text = word.beginning();
+    // `-DNAME=…` sets a variable of a build.
+    if text.starts_with("-D") || text.starts_with("-P") {
+        return None;
+    }
     let from = match text.split_once('=').filter(|_| text.starts_with('-')) {
         Some((flag, _)) if words::ADDRESS_TEXT_FLAGS.matches(flag) => return None,
         Some((flag, _)) => flag.len() + 1,
@@ -58,7 +62,13 @@ pub(super) fn address(word: &Word) -> Option<Word> {
     if words::NETWORK_FILE_SYSTEMS.matches(&text.to_ascii_lowercase()) {
         return Some(value);
     }
-    let (scheme, rest) = text.split_once("://")?;
+    let Some((scheme, rest)) = text.split_once("://") else {
+        // `"$X://…"`: the beginning is not known, but what follows is no path.
+        let shown = value.shown();
+        let is_address =
+            word.text().is_none() && shown.contains("://") && !shown.contains(char::is_whitespace);
+        return is_address.then_some(value);
+    };
     let is_scheme = scheme.starts_with(|char: char| char.is_ascii_alphabetic())
         && scheme.chars().all(|char| char.is_ascii_alphanumeric() || "+-.:".contains(char))
         && !scheme.eq_ignore_ascii_case("file");
@@ -126,6 +136,7 @@ mod tests {
             "a b https://x.example",
             "s#http://a#b#",
             "URL=https://x.example",
+            "-DURL=https://x.example",
             "//x",
         ] {
             assert!(address(&Word::known(text)).is_none(), "{text}");
