@@ -7,6 +7,7 @@
 //! Limits: the registry looks when a turn begins and when a skill is loaded, not in between. Of two skills with one name the
 //! trusted one counts, then the order of [`Origin`].
 
+mod copies;
 mod files;
 mod listing;
 mod record;

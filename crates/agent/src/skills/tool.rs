@@ -1,17 +1,16 @@
 //! The tool that brings the text of a skill, and its further files.
 
+use super::copies::{self, PlacedFiles};
 use super::files;
 use super::registry::{KnownSkill, SkillRegistry};
 use super::skill::SKILL_FILE;
 use async_trait::async_trait;
-use marvin_base::layout::Layout;
 use marvin_gate::{Intent, Touches, judge};
 use marvin_memory::Places;
 use marvin_memory::lessons::{Lessons, Query};
 use marvin_tools::{Output, Tool, ToolContext, ToolError, run_blocking};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,7 +91,7 @@ fn load(
     };
     let mut text = known.told_text();
     if !further.is_empty() {
-        text.push_str(&describe_files(&skill.name, &further, place.as_deref()));
+        text.push_str(&describe_files(&skill.name, &further, place.as_ref()));
     }
     if !skill.facts.entry.is_empty() {
         text.push_str(&format!("It is started with: {}\n", skill.facts.entry));
@@ -101,16 +100,21 @@ fn load(
     let data = LoadedSkill {
         name: skill.name.clone(),
         trusted: known.is_trusted,
-        directory: place.map(|place| place.display().to_string()),
+        directory: place.map(|place| place.directory.display().to_string()),
         files: further.iter().take(MAX_LISTED_FILES).map(|path| path.display().to_string()).collect(),
     };
     Ok(Output::new(format!("loaded the skill {}", skill.name), text, data).of_file())
 }
 
-fn describe_files(name: &str, further: &[PathBuf], place: Option<&Path>) -> String {
+fn describe_files(name: &str, further: &[PathBuf], place: Option<&PlacedFiles>) -> String {
     let mut text = match place {
         Some(place) => {
-            format!("\nIts files are in `{}`; scripts run like any other command:\n", place.display())
+            let changed = match place.changed_copies {
+                0 => "",
+                _ => "An earlier copy of its files was changed since it was made; use this one. ",
+            };
+            let directory = place.directory.display();
+            format!("\n{changed}Its files are in `{directory}`; scripts run like any other command:\n")
         }
         None => format!("\nIts files, which `load_skill` reads with `name` \"{name}\" and `file`:\n"),
     };
@@ -130,38 +134,14 @@ fn place(
     directory: &Path,
     further: &[PathBuf],
     context: &ToolContext,
-) -> Option<PathBuf> {
+) -> Option<PlacedFiles> {
     let workspace = context.workspace.as_ref().filter(|_| context.coding)?;
     let inside = directory.strip_prefix(workspace.root()).ok();
     if let Some(inside) = inside.filter(|_| !known.status.is_proved(known.skill.origin)) {
-        return Some(inside.to_path_buf());
+        return Some(PlacedFiles { directory: inside.to_path_buf(), changed_copies: 0 });
     }
     let hash = files::hash(directory).ok()?;
-    let copies = Layout::tool_outputs().join("skills");
-    let copy = copies.join(format!("{}-{}", known.skill.name, hash.get(..12)?));
-    // Copies are not part of what a worktree changed. Where the file exists already, it says so too.
-    workspace.create_output(&copies.join(".gitignore")).and_then(|mut file| file.write_all(b"*\n")).ok();
-    for path in further {
-        let (source, bytes) = (directory.join(path), files::read(directory, path).ok()?);
-        match workspace.create_output(&copy.join(path)) {
-            Ok(mut file) => {
-                file.write_all(&bytes).ok()?;
-                file.set_permissions(source.metadata().ok()?.permissions()).ok()?;
-            }
-            // A copy that an agent wrote or changed is not the skill's.
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                let target = workspace.path(copy.join(path).to_str()?).ok()?;
-                let mut found = Vec::new();
-                let limit = bytes.len() as u64 + 1;
-                workspace.open_read(&target).ok()?.take(limit).read_to_end(&mut found).ok()?;
-                if found != bytes {
-                    return None;
-                }
-            }
-            Err(_) => return None,
-        }
-    }
-    Some(copy)
+    copies::place(workspace, directory, &format!("{}-{}", known.skill.name, hash.get(..12)?), further)
 }
 
 fn read_file(
