@@ -19,46 +19,60 @@ const LEFT_BEHIND: [&str; 5] = [".git", "__pycache__", ".pytest_cache", "node_mo
 /// # Errors
 /// When the directory cannot be read, has a link in it, or is too large.
 pub fn list(directory: &Path) -> Result<Vec<PathBuf>, SkillError> {
-    let mut found = Vec::new();
-    let mut bytes = 0;
-    walk(directory, Path::new(""), 0, &mut found, &mut bytes)?;
-    found.sort();
-    Ok(found)
+    let mut listing = Listing::default();
+    listing.walk(directory, Path::new(""), 0)?;
+    listing.files.sort();
+    Ok(listing.files)
 }
 
-fn walk(
-    root: &Path,
-    below: &Path,
-    nesting: usize,
-    found: &mut Vec<PathBuf>,
-    bytes: &mut u64,
-) -> Result<(), SkillError> {
-    let unreadable =
-        |error: std::io::Error| SkillError::Unreadable(below.display().to_string(), error.to_string());
-    for entry in std::fs::read_dir(root.join(below)).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let name = entry.file_name();
-        if LEFT_BEHIND.iter().any(|left| name == *left) {
-            continue;
-        }
-        let path = below.join(&name);
-        let facts = entry.metadata().map_err(unreadable)?;
-        if facts.is_dir() {
-            if nesting >= MAX_NESTING {
-                return Err(SkillError::TooMany(format!("{MAX_NESTING} nested directories in it")));
+/// Stamps of the directories of a skill whose files can be listed. While they hold, no file was added, removed or replaced by a
+/// link; a file that grew beyond the limit is noticed when the skill is loaded.
+pub(super) fn directory_stamps(directory: &Path) -> Result<FileStamps, SkillError> {
+    let mut listing = Listing::default();
+    listing.walk(directory, Path::new(""), 0)?;
+    Ok(listing.directories)
+}
+
+/// A directory as it is walked.
+#[derive(Debug, Default)]
+struct Listing {
+    files: Vec<PathBuf>,
+    bytes: u64,
+    /// Each stamp is older than the listing of its directory.
+    directories: FileStamps,
+}
+
+impl Listing {
+    fn walk(&mut self, root: &Path, below: &Path, nesting: usize) -> Result<(), SkillError> {
+        let unreadable =
+            |error: std::io::Error| SkillError::Unreadable(below.display().to_string(), error.to_string());
+        let directory = root.join(below);
+        self.directories.push((directory.clone(), FileStamp::from_path(&directory)));
+        for entry in std::fs::read_dir(&directory).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.file_name();
+            if LEFT_BEHIND.iter().any(|left| name == *left) {
+                continue;
             }
-            walk(root, &path, nesting + 1, found, bytes)?;
-        } else if facts.is_file() && path.to_str().is_some() {
-            *bytes += facts.len();
-            found.push(path);
-            if found.len() > MAX_FILES || *bytes > MAX_BYTES {
-                return Err(SkillError::TooMany(format!("{MAX_FILES} files or {MAX_BYTES} bytes in it")));
+            let path = below.join(&name);
+            let facts = entry.metadata().map_err(unreadable)?;
+            if facts.is_dir() {
+                if nesting >= MAX_NESTING {
+                    return Err(SkillError::TooMany(format!("{MAX_NESTING} nested directories in it")));
+                }
+                self.walk(root, &path, nesting + 1)?;
+            } else if facts.is_file() && path.to_str().is_some() {
+                self.bytes += facts.len();
+                self.files.push(path);
+                if self.files.len() > MAX_FILES || self.bytes > MAX_BYTES {
+                    return Err(SkillError::TooMany(format!("{MAX_FILES} files or {MAX_BYTES} bytes in it")));
+                }
+            } else {
+                return Err(SkillError::NotAFile(path.display().to_string()));
             }
-        } else {
-            return Err(SkillError::NotAFile(path.display().to_string()));
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Hidden files are not part of what a skill tells.
@@ -66,7 +80,7 @@ pub(super) fn is_hidden(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
-/// Files of a directory with their stamps.
+/// Paths with their stamps.
 pub(super) type FileStamps = Vec<(PathBuf, Option<FileStamp>)>;
 
 /// Stamps of all files of a directory, by which a cached hash is known to be valid.

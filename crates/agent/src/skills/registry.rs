@@ -23,6 +23,9 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 /// Skills in all directories together, and bytes of their texts.
 const MAX_SKILLS: usize = 2_000;
 const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
+/// Skills from which on several threads read them, and the number of threads.
+const MIN_PARALLEL_SKILLS: usize = 128;
+const MAX_READ_THREADS: usize = 4;
 /// Beginning of the names of tools of other servers, which are known only while the server runs.
 const EXTERNAL_TOOL: &str = "mcp__";
 
@@ -55,6 +58,8 @@ struct Entry {
     text_hash: Option<String>,
     /// Hashes of all files, with their stamps.
     hash: Option<(files::FileStamps, files::DirectoryHash)>,
+    /// Its directories, when its files were listed without a problem.
+    directories: Option<files::FileStamps>,
 }
 
 /// A skill that can be used, and how far it is trusted.
@@ -204,20 +209,17 @@ impl SkillRegistry {
         let mut skills: Vec<KnownSkill> =
             BUILT_IN.iter().filter_map(|(name, text)| state.built_in(name, text)).collect();
         let mut bytes = 0;
-        for (origin, name, directory) in found {
-            let entry = state.entries.entry(directory.clone()).or_insert_with(Entry::new);
-            let status =
-                state.statuses.get(&record::key(&name, Some(&directory))).cloned().unwrap_or_default();
-            let usable = entry.read(origin, &name, &directory, status.hash().is_some());
-            let unchanged = status.hash().map_or(Ok(()), |hash| entry.check(hash, &directory));
+        for reading in state.read_all(found) {
+            let SkillReading { origin, name, directory, status, entry, usable, listed } = reading;
             bytes += usable.as_ref().map_or(0, |skill| skill.text.len());
             let full = || SkillError::TooMany(format!("{MAX_TEXT_BYTES} bytes of skills"));
             // A changed skill has no last good version: its files would be those that were not registered.
-            let problem = match unchanged {
+            let problem = match listed {
                 Err(error) => Some((error, false)),
                 Ok(()) if bytes > MAX_TEXT_BYTES => Some((full(), false)),
                 Ok(()) => entry.problem.clone().map(|error| (error, usable.is_some())),
             };
+            state.entries.insert(directory.clone(), entry);
             let is_usable = problem.as_ref().is_none_or(|(_, last_good)| *last_good);
             if let Some((error, last_good)) = problem {
                 refused.push(refusal(origin, &name, directory, &error, last_good));
@@ -377,6 +379,34 @@ impl SkillCache {
         }
     }
 
+    /// Reads the skills that were found. Many of them are read on several threads: most of the time goes to the file system.
+    fn read_all(&mut self, found: Vec<(Origin, String, PathBuf)>) -> Vec<SkillReading> {
+        let mut readings: Vec<SkillReading> = found
+            .into_iter()
+            .map(|(origin, name, directory)| {
+                let status =
+                    self.statuses.get(&record::key(&name, Some(&directory))).cloned().unwrap_or_default();
+                let entry = self.entries.remove(&directory).unwrap_or_else(Entry::new);
+                SkillReading { origin, name, directory, status, entry, usable: None, listed: Ok(()) }
+            })
+            .collect();
+        let threads = match readings.len() {
+            count if count < MIN_PARALLEL_SKILLS => 1,
+            _ => std::thread::available_parallelism().map_or(1, usize::from).min(MAX_READ_THREADS),
+        };
+        if threads == 1 {
+            readings.iter_mut().for_each(SkillReading::read);
+            return readings;
+        }
+        let part_length = readings.len().div_ceil(threads);
+        std::thread::scope(|scope| {
+            for part in readings.chunks_mut(part_length) {
+                scope.spawn(|| part.iter_mut().for_each(SkillReading::read));
+            }
+        });
+        readings
+    }
+
     /// A built-in skill. A test parses each of them.
     fn built_in(&self, name: &str, text: &str) -> Option<KnownSkill> {
         static PARSED: LazyLock<Mutex<BTreeMap<String, Arc<Skill>>>> = LazyLock::new(Mutex::default);
@@ -394,9 +424,48 @@ impl SkillCache {
     }
 }
 
+/// A skill directory that is read, with the result.
+struct SkillReading {
+    origin: Origin,
+    name: String,
+    directory: PathBuf,
+    status: SkillStatus,
+    entry: Entry,
+    /// Its last good version.
+    usable: Option<Arc<Skill>>,
+    /// The reason why its files cannot be used.
+    listed: Result<(), SkillError>,
+}
+
+impl SkillReading {
+    fn read(&mut self) {
+        let SkillReading { origin, name, directory, status, entry, .. } = self;
+        let usable = entry.read(*origin, name, directory, status.hash().is_some());
+        self.listed = match status.hash() {
+            Some(hash) => entry.check(hash, directory),
+            // The reason why there is no skill counts more than its files.
+            None if usable.is_none() => Ok(()),
+            None => entry.check_listing(directory),
+        };
+        self.usable = usable;
+    }
+}
+
 impl Entry {
     fn new() -> Self {
-        Entry { stamp: None, good: None, problem: None, text_hash: None, hash: None }
+        Entry { stamp: None, good: None, problem: None, text_hash: None, hash: None, directories: None }
+    }
+
+    /// Checks that its files can be listed, so that nothing is told of a skill that cannot be loaded.
+    fn check_listing(&mut self, directory: &Path) -> Result<(), SkillError> {
+        let is_same = |stamps: &files::FileStamps| {
+            stamps.iter().all(|(path, stamp)| FileStamp::still(*stamp, FileStamp::from_path(path)))
+        };
+        if !self.directories.as_ref().is_some_and(is_same) {
+            self.directories = None;
+            self.directories = Some(files::directory_stamps(directory)?);
+        }
+        Ok(())
     }
 
     /// Reads it if it changed; gives its last good version. `is_pinned`: a hash of its content is on record.

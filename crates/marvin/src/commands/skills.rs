@@ -172,7 +172,10 @@ fn show(arguments: &NamedSkill) -> Result<Exit, Failure> {
     let known = skills.find(&arguments.name).ok_or_else(|| unknown(&arguments.name, &skills))?;
     let skill = &known.skill;
     let files = skill.directory.as_deref().map(skills::list_files);
-    let files = files.transpose().map_err(Failure::failed)?.unwrap_or_default();
+    let unlisted = |error: skills::SkillError| {
+        Failure::failed(format!("cannot list the files of the skill `{}`: {error}", skill.name))
+    };
+    let files = files.transpose().map_err(unlisted)?.unwrap_or_default();
     if arguments.project.json {
         return output::json(&ShownSkill { known, files, text: &skill.text });
     }

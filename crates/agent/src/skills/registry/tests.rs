@@ -149,6 +149,44 @@ fn links_out_of_the_project_are_refused_and_links_inside_are_one_skill() {
 }
 
 #[test]
+fn skills_whose_files_cannot_be_listed_are_refused() {
+    let place = Place::new();
+    for name in ["linked", "large"] {
+        place.skill(PROJECT, name, "text");
+        place.write(&format!("{PROJECT}/{name}/scripts/run.sh"), "echo");
+    }
+    let registry = place.registry();
+    assert!(registry.refresh().find("linked").is_some());
+    let skills = place.layout.project_skills().unwrap();
+    let link = skills.join("linked/scripts/more.sh");
+    std::os::unix::fs::symlink("run.sh", &link).unwrap();
+    for number in 0..501 {
+        place.write(&format!("{PROJECT}/large/references/{number}.md"), "");
+    }
+    let found = registry.refresh();
+    let reason = |name: &str| found.explain_missing(name).unwrap();
+    assert!(found.find("linked").is_none() && found.find("large").is_none(), "{found:?}");
+    assert!(reason("linked").contains("`scripts/more.sh` is a link"), "{found:?}");
+    assert!(reason("large").contains("more than 500 files"), "{found:?}");
+    fs::remove_file(&link).unwrap();
+    assert!(registry.refresh().find("linked").is_some());
+}
+
+#[test]
+fn many_skills_are_read_as_few_are() {
+    let place = Place::new();
+    for number in 0..MIN_PARALLEL_SKILLS + 2 {
+        place.skill(PROJECT, &format!("s-{number:03}"), &format!("text {number}"));
+    }
+    let registry = place.registry();
+    for _ in 0..2 {
+        let found = registry.refresh();
+        assert_eq!(found.skills.len(), BUILT_IN.len() + MIN_PARALLEL_SKILLS + 2);
+        assert_eq!(&*found.find("s-129").unwrap().skill.text, "text 129");
+    }
+}
+
+#[test]
 fn tools_that_do_not_exist_are_named() {
     let place = Place::new();
     let text = |tools: &str| {
