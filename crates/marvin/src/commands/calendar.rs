@@ -138,7 +138,13 @@ pub(crate) fn run(command: CalendarCommand) -> Result<Exit, Failure> {
             let bytes = read_source(&source)?;
             let count = file.import(&bytes, &source.display().to_string())?;
             arm_reminders(&context)?;
-            let ImportCount { added, updated, unchanged } = count;
+            let ImportCount { added, updated, unchanged, skipped } = count;
+            if skipped > 0 {
+                let components = marvin_base::printable::count(skipped, "component");
+                output::talk(&format!(
+                    "marvin: {components} not imported: events need a start (DTSTART) that can be understood, and only events, tasks and journals are kept"
+                ));
+            }
             output::line(&format!("{added} added, {updated} updated, {unchanged} unchanged."))
         }
         CalendarCommand::Export { file: target } => {

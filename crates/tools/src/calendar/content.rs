@@ -235,6 +235,12 @@ impl Document {
         })
     }
 
+    /// Adds a property to a component, in front of its others. Ranges of later components move by one.
+    pub fn insert_property(&mut self, component: &Component, line: ContentLine) {
+        let at = (component.lines.start + 1).min(self.lines.len());
+        self.lines.insert(at, line);
+    }
+
     /// Removes these components.
     pub fn remove(&mut self, components: &[Component]) {
         let mut index = 0;

@@ -3,7 +3,7 @@
 //! Marvin's processes exclude each other with a lock beside the file. Other programs do not know that lock, so the file is
 //! compared with what was read before it is replaced, and the change is made again where it differs.
 
-use super::content::{Component, Document};
+use super::content::{Component, ContentLine, Document};
 use super::error::CalendarError;
 use super::event::{self, Draft, Event};
 use super::time::EventTime;
@@ -11,7 +11,7 @@ use super::zones::{self, Zones};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use marvin_base::files::{self, Links};
-use marvin_base::{atomic, ids};
+use marvin_base::{atomic, ids, signature};
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 const MAX_CALENDAR_BYTES: u64 = 32 * 1024 * 1024;
 /// How often a change is made again because another program wrote the file meanwhile.
 const MAX_ATTEMPTS: usize = 10;
+/// Digits of the hash in a uid that follows from the content.
+const UID_HASH_DIGITS: usize = 32;
 
 #[derive(Debug, Clone)]
 pub struct CalendarFile {
@@ -31,6 +33,8 @@ pub struct ImportCount {
     pub added: usize,
     pub updated: usize,
     pub unchanged: usize,
+    /// Components that cannot be taken over: events without a start, and kinds that Marvin does not keep.
+    pub skipped: usize,
 }
 
 impl CalendarFile {
@@ -167,12 +171,14 @@ impl CalendarFile {
     }
 
     /// Takes over the events, tasks and journals of another calendar. One that is here already (by its uid) is replaced,
-    /// unless the one here has a higher SEQUENCE.
+    /// unless the one here has a higher SEQUENCE. One without a uid gets one that follows from its content.
     ///
     /// # Errors
     /// When `other` is not a calendar, or the file cannot be written.
     pub fn import(&self, bytes: &[u8], name: &str) -> Result<ImportCount, CalendarError> {
-        let other = Document::parse(bytes, name)?;
+        let mut other = Document::parse(bytes, name)?;
+        add_missing_uids(&mut other);
+        let zones = Zones::from_document(&other);
         self.update(|document| {
             let mut count = ImportCount::default();
             for zone in other.components().iter().filter(|component| component.kind == "VTIMEZONE") {
@@ -183,11 +189,22 @@ impl CalendarFile {
             let mut imported: Vec<String> = Vec::new();
             for component in other.components().iter().filter(|component| component.kind != "VTIMEZONE") {
                 let uid = value(&other, component, "UID");
-                if uid.is_empty() || imported.contains(&uid) {
+                if uid.is_empty() {
+                    count.skipped += 1;
+                    continue;
+                }
+                if imported.contains(&uid) {
                     continue;
                 }
                 imported.push(uid.clone());
                 let theirs = same_uid(&other, &uid);
+                let has_start = |one: &Component| {
+                    one.kind != "VEVENT" || Event::from_component(&other, one, &zones).is_some()
+                };
+                if !theirs.iter().any(has_start) {
+                    count.skipped += 1;
+                    continue;
+                }
                 let ours = same_uid(document, &uid);
                 let lines = |document: &Document, all: &[Component]| -> Vec<_> {
                     all.iter().flat_map(|component| document.lines(&component.lines).to_vec()).collect()
@@ -217,6 +234,31 @@ impl CalendarFile {
             }
             Ok(count)
         })
+    }
+}
+
+/// Kinds of components that have a uid.
+const UID_KINDS: [&str; 3] = ["VEVENT", "VTODO", "VJOURNAL"];
+
+/// Gives a uid to every event, task and journal without one. It follows from the content, so that a second import finds the
+/// same; the time at which the file was written does not count.
+fn add_missing_uids(document: &mut Document) {
+    let is_nameless = |document: &Document, component: &Component| {
+        UID_KINDS.contains(&component.kind.as_str()) && value(document, component, "UID").is_empty()
+    };
+    // From the last one: the ranges of those before stay valid.
+    for component in document.components().iter().rev() {
+        if !is_nameless(document, component) {
+            continue;
+        }
+        let lines = document.lines(&component.lines).iter();
+        let content: Vec<_> = lines
+            .filter(|line| !matches!(line.name.as_str(), "DTSTAMP" | "UID"))
+            .map(|line| (&line.name, &line.parameters, &line.value))
+            .collect();
+        let hash = signature::hash(&content);
+        let uid = format!("{}@marvin-import", hash.get(..UID_HASH_DIGITS).unwrap_or(&hash));
+        document.insert_property(component, ContentLine::new("UID", &[], &uid));
     }
 }
 
@@ -376,6 +418,25 @@ mod tests {
             "{text}"
         );
         assert!(file.import(b"nothing", "other.ics").is_err());
+    }
+
+    #[test]
+    fn events_without_a_uid_are_imported_once() {
+        let (_directory, file) = calendar();
+        let foreign = |stamp: &str| {
+            format!(
+                "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTAMP:{stamp}\nSUMMARY:A\nDTSTART:20261120T100000Z\nEND:VEVENT\nBEGIN:VEVENT\nUID:\nSUMMARY:B\nDTSTART:20261121T100000Z\nEND:VEVENT\nBEGIN:VEVENT\nSUMMARY:No start\nEND:VEVENT\nBEGIN:VFREEBUSY\nEND:VFREEBUSY\nEND:VCALENDAR\n"
+            )
+        };
+        let import = |stamp: &str| file.import(foreign(stamp).as_bytes(), "other.ics").unwrap();
+        let added = ImportCount { added: 2, skipped: 2, ..ImportCount::default() };
+        assert_eq!(import("20261101T000000Z"), added);
+        let events = file.events().unwrap();
+        assert_eq!(events.iter().map(|event| event.title.as_str()).collect::<Vec<_>>(), ["A", "B"]);
+        assert!(events.iter().all(|event| event.uid.ends_with("@marvin-import")), "{events:?}");
+        assert_ne!(events[0].uid, events[1].uid);
+        assert_eq!((import("20261101T000000Z").added, import("20261102T000000Z").added), (0, 0));
+        assert_eq!(file.events().unwrap().len(), 2);
     }
 
     #[test]
