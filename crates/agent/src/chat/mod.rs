@@ -32,6 +32,7 @@ pub use error::{ChatError, Refusal};
 pub use events::{Event, Events};
 pub use games::{GameHost, GameReply};
 pub use lists::{RunRow, ServitorRow};
+pub use notifications::arm_alarms;
 pub use recording::VoiceError;
 pub use reply::Reply;
 pub use status::Status;

@@ -4,6 +4,7 @@
 
 use super::events::NotificationEvent;
 use super::{Chat, Inner};
+use crate::ProjectContext;
 use marvin_base::file_stamp::FileStamp;
 use marvin_base::settings::table;
 use marvin_model::cost::Totals;
@@ -11,10 +12,12 @@ use marvin_model::price::{dollars, nanos};
 use marvin_tools::alarms::{RingWatcher, ensure_scheduler};
 use marvin_tools::ntfy::{Follower, Subscriptions};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often it is looked what rang.
 const RING_INTERVAL: Duration = Duration::from_millis(500);
+/// How often it is looked whether a scheduler is there that rings when this process is closed.
+const ARM_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Where a notification comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +93,14 @@ impl Chat {
     }
 }
 
+/// Ensures that what waits rings although this process ends. Front ends call it when they are closed: the scheduler may have
+/// died since it was last looked for.
+pub async fn arm_alarms(project: &ProjectContext) {
+    if let Err(error) = ensure_scheduler(&project.layout, &project.settings, &project.environment).await {
+        tracing::warn!(%error, "no scheduler");
+    }
+}
+
 async fn watch(inner: Weak<Inner>) {
     let project = |inner: &Weak<Inner>| Some(Chat { inner: inner.upgrade()? }.project());
     let Some(opened) = project(&inner) else { return };
@@ -102,13 +113,14 @@ async fn watch(inner: Weak<Inner>) {
             return;
         }
     };
-    // After a reboot no process may be left that rings when this one is closed.
-    if let Err(error) = ensure_scheduler(&opened.layout, &opened.settings, &opened.environment).await {
-        tracing::warn!(%error, "no scheduler");
-    }
-    let (mut told, mut stamp) = (String::new(), None);
+    let (mut told, mut stamp, mut armed) = (String::new(), None, None::<Instant>);
     loop {
         let Some(project) = project(&inner) else { return };
+        // After a reboot, or when the scheduler was killed, no process is left that rings when this one is closed.
+        if armed.is_none_or(|armed| armed.elapsed() >= ARM_INTERVAL) {
+            armed = Some(Instant::now());
+            arm_alarms(&project).await;
+        }
         let rings = watcher.poll(&project.settings, &project.environment);
         let Some(upgraded) = inner.upgrade() else { return };
         let chat = Chat { inner: upgraded };

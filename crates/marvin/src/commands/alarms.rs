@@ -102,7 +102,7 @@ pub(crate) fn run(command: AlarmsCommand) -> Result<Exit, Failure> {
     let store = AlarmStore::new(context.layout.alarms());
     let now = Moment::now();
     match command {
-        AlarmsCommand::List { json } => list(&store, &now, json),
+        AlarmsCommand::List { json } => list(&context, &store, &now, json),
         AlarmsCommand::Set { time, message, label } => {
             let alarm = store.set_alarm(&time, &message, &label, &now)?;
             arm(&context)?;
@@ -143,8 +143,12 @@ pub(crate) fn run(command: AlarmsCommand) -> Result<Exit, Failure> {
     }
 }
 
-fn list(store: &AlarmStore, now: &Moment, json: bool) -> Result<Exit, Failure> {
+fn list(context: &ProjectContext, store: &AlarmStore, now: &Moment, json: bool) -> Result<Exit, Failure> {
     let state = store.read()?;
+    // The scheduler may have been killed since they were set.
+    if state.next_due(now).is_some() {
+        arm(context)?;
+    }
     if json {
         let alarms = state.alarms.iter().map(|alarm| AlarmRow {
             label: alarm.label.clone(),

@@ -6,7 +6,7 @@ use crate::runtime::{cancel_on_signal, runtime, start_mcp_servers};
 use crate::{output, pack_context, project};
 use clap::Args;
 use marvin_agent::ProjectContext;
-use marvin_agent::chat::{Chat, ChatOptions};
+use marvin_agent::chat::{Chat, ChatOptions, arm_alarms};
 use marvin_base::environment::Environment;
 use marvin_base::person::decisions::state_dir;
 use marvin_base::person::{DecisionChannel, Person};
@@ -168,6 +168,7 @@ fn serve_until_interrupted(mut context: ProjectContext, options: &ServeOptions) 
             }
         }
         server.stop().await;
+        arm_alarms(&chat.project()).await;
         servers.end().await;
         Ok(Exit::Success)
     });

@@ -293,6 +293,22 @@ fn an_alarm_rings_after_the_program_ended() {
 }
 
 #[test]
+fn listing_alarms_starts_a_scheduler_that_is_gone() {
+    let world = World::new();
+    let (path, _) = desktop(&world);
+    let set = at_desktop(&world, &path, &["alarms", "set", "1h", "two\nlines", "--label", "late"]);
+    set.env("MARVIN_ALARMS_SCHEDULER", "off").run().exits(0);
+    let lock = world.home().join(".local/state/marvin/alarms/scheduler.lock");
+    assert!(!lock.exists(), "no scheduler was started");
+    let list = at_desktop(&world, &path, &["alarms", "list"]).run().exits(0).quiet();
+    assert!(list.text().trim_end().ends_with("late: two lines"), "{}", list.text());
+    // The process ends with the directory of this test.
+    until("the scheduler runs", || {
+        fs::File::options().write(true).open(&lock).is_ok_and(|lock| lock.try_lock().is_err())
+    });
+}
+
+#[test]
 fn a_running_scheduler_follows_changed_settings() {
     let world = World::new();
     let (path, _) = desktop(&world);

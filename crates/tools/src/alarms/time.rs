@@ -131,16 +131,19 @@ impl DueTime {
         self.instant(now) <= now.timestamp
     }
 
-    /// `2026-11-20 15:00 (in 2h 5m)`.
+    /// `2026-11-20 15:00 (in 2h 5m)`, or `overdue since 2026-11-20 15:00 (2h 5m)`.
     #[must_use]
     pub fn describe(&self, now: &Moment) -> String {
         let moment = self.instant(now);
         let clock = moment.to_zoned(now.zone.clone());
-        // A duration is said to the second.
-        let format =
-            if matches!(self, DueTime::Clock { .. }) { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d %H:%M:%S" };
-        let left = moment.duration_since(now.timestamp);
-        format!("{} (in {})", clock.strftime(format), spoken_duration(left))
+        // A duration is said to the second, and a time where its seconds were given.
+        let is_whole_minute = matches!(self, DueTime::Clock { at } if at.second() == 0);
+        let format = if is_whole_minute { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d %H:%M:%S" };
+        let (time, left) = (clock.strftime(format), moment.duration_since(now.timestamp));
+        if left.is_negative() {
+            return format!("overdue since {time} ({})", spoken_duration(left.abs()));
+        }
+        format!("{time} (in {})", spoken_duration(left))
     }
 }
 
@@ -305,6 +308,16 @@ mod tests {
         assert!(due.is_reached(&moment("2026-11-17T14:30:00Z", "b", minute)));
         let late = moment("2026-11-17T18:00:00Z", "a", 5 * minute);
         assert_eq!(due.instant(&late).to_string(), "2026-11-17T18:25:00Z");
+    }
+
+    #[test]
+    fn what_is_due_is_described() {
+        let now = moment("2026-11-17T14:00:00Z", "a", 0);
+        let late = moment("2026-11-17T16:05:00Z", "a", 0);
+        let due = |text: &str| DueTime::parse(text, &now).unwrap();
+        assert_eq!(due("15:30").describe(&now), "2026-11-17 15:30 (in 30m)");
+        assert_eq!(due("15:30:15").describe(&now), "2026-11-17 15:30:15 (in 30m 15s)");
+        assert_eq!(due("15:30").describe(&late), "overdue since 2026-11-17 15:30 (1h 35m)");
     }
 
     #[test]

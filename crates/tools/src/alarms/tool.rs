@@ -68,14 +68,17 @@ impl AlarmRow {
     }
 }
 
-/// Lines of the alarms that wait, in the order of their time.
+/// Lines of the alarms that wait, one for each, in the order of their time.
 #[must_use]
 pub fn alarm_lines(alarms: &[Alarm], now: &Moment) -> Vec<String> {
     let mut sorted: Vec<&Alarm> = alarms.iter().collect();
     sorted.sort_by_key(|alarm| alarm.due.instant(now));
     sorted
         .iter()
-        .map(|alarm| format!("{}  {}: {}", alarm.due.describe(now), alarm.label, alarm.message))
+        .map(|alarm| {
+            let message: Vec<&str> = alarm.message.lines().map(str::trim).collect();
+            format!("{}  {}: {}", alarm.due.describe(now), alarm.label, message.join(" ").trim())
+        })
         .collect()
 }
 

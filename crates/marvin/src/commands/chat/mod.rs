@@ -6,9 +6,9 @@ use crate::commands::turn::{self, TurnArguments};
 use crate::commands::{chat_ui, welcome};
 use crate::failure::Failure;
 use crate::pack_context;
-use crate::runtime::start_mcp_servers;
+use crate::runtime::{runtime, start_mcp_servers};
 use marvin_agent::ProjectContext;
-use marvin_agent::chat::{Chat, ChatOptions, ExtraContextProvider, GameHost, StepSource};
+use marvin_agent::chat::{Chat, ChatOptions, ExtraContextProvider, GameHost, StepSource, arm_alarms};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::person::{DecisionChannel, Person};
@@ -41,6 +41,7 @@ pub(crate) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
         no_color: environment.get("NO_COLOR").is_some_and(|value| !value.is_empty()),
         editor: editor(&environment),
     };
+    let project = context.clone();
     let open = move || async move {
         let (chat, servers) = open(&arguments, context, true).await.map_err(|failure| failure.to_string())?;
         let welcome = welcome::text(&chat.project());
@@ -53,8 +54,9 @@ pub(crate) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
     };
     // The screen is the front end's; the log file of each run is still written.
     marvin_base::diagnostic_log::hide();
-    marvin_tui::run(&options, open).map_err(Failure::failed)?;
-    Ok(Exit::Success)
+    let ended = marvin_tui::run(&options, open).map_err(Failure::failed);
+    runtime()?.block_on(arm_alarms(&project));
+    ended.map(|()| Exit::Success)
 }
 
 /// The person's editor.

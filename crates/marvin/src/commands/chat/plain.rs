@@ -9,7 +9,7 @@ use crate::commands::welcome;
 use crate::failure::Failure;
 use crate::output;
 use crate::runtime::runtime;
-use marvin_agent::chat::{Answer, Approval, Chat, Event, InputHistory, Reply};
+use marvin_agent::chat::{Answer, Approval, Chat, Event, InputHistory, Reply, arm_alarms};
 use marvin_base::{Exit, truncate};
 use marvin_tui::picture::picture_of_event;
 use rustyline::completion::Completer;
@@ -50,7 +50,8 @@ pub(super) fn run(arguments: &TurnArguments, at_terminal: bool) -> Result<Exit, 
     };
     plain.greet();
     let ended = plain.live(first);
-    let PlainFrontEnd { runtime, exit, .. } = plain;
+    let PlainFrontEnd { chat, runtime, exit, .. } = plain;
+    runtime.block_on(arm_alarms(&chat.project()));
     runtime.block_on(servers.end());
     ended.map(|()| exit)
 }
