@@ -355,11 +355,7 @@ impl PlainFrontEnd {
                 output::talk(&output::visible(&line));
             }
             "item.completed" if text("/item/type") == "tool_call" => {
-                let ok = event.data.pointer("/item/ok").and_then(Value::as_bool) == Some(true);
-                let (word, why) = (if ok { "done" } else { "not done" }, text("/item/verdict/reason"));
-                let line =
-                    format!("  {word}; {}: {}", text("/item/verdict/decision"), truncate::line(why, 160));
-                output::talk(&output::visible(&line));
+                output::talk(&output::visible(&describe_end(&event.data)));
                 output::picture(|| picture_of_event(&event.kind, &event.data));
             }
             "notice" if text("/kind") == marvin_base::trace_event::NoticeKind::Tampering.word() => {
@@ -408,6 +404,21 @@ impl PlainFrontEnd {
     }
 }
 
+/// The end of a tool call in a line: the verdict, or why a call that was allowed failed.
+fn describe_end(data: &Value) -> String {
+    let text = |path: &str| data.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let is_ok = data.pointer("/item/ok").and_then(Value::as_bool) == Some(true);
+    let decision = text("/item/verdict/decision");
+    let error = [text("/item/result/error"), text("/item/why")].into_iter().find(|error| !error.is_empty());
+    match error.and_then(|error| error.lines().next()) {
+        Some(error) if !is_ok && decision == "allow" => format!("  failed: {}", truncate::line(error, 160)),
+        _ => {
+            let word = if is_ok { "done" } else { "not done" };
+            format!("  {word}; {decision}: {}", truncate::line(text("/item/verdict/reason"), 160))
+        }
+    }
+}
+
 async fn pressed(interrupt: Option<&mut tokio::signal::unix::Signal>) {
     match interrupt {
         Some(interrupt) => {
@@ -437,5 +448,28 @@ impl AnswerWriter {
         }
         self.at_line_start = true;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_call_that_was_allowed_and_failed_says_why() {
+        let end = |ok: bool, decision: &str, error: Option<&str>| {
+            let verdict = json!({"decision": decision, "reason": "the tool is offered to this agent"});
+            describe_end(&json!({"item": {"ok": ok, "verdict": verdict, "result": {"error": error}}}))
+        };
+        assert_eq!(end(true, "allow", None), "  done; allow: the tool is offered to this agent");
+        assert_eq!(
+            end(false, "allow", Some("cannot read a.txt: it does not exist\n  hint: list the directory")),
+            "  failed: cannot read a.txt: it does not exist"
+        );
+        assert_eq!(
+            end(false, "deny", Some("refused")),
+            "  not done; deny: the tool is offered to this agent"
+        );
     }
 }
