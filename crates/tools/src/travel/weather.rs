@@ -52,17 +52,16 @@ pub(super) struct WeatherInput {
     days: usize,
 }
 
-/// Answer of Open-Meteo.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+/// Answer of Open-Meteo. What every answer has is required: an empty one is not a forecast without weather.
+#[derive(Debug, Deserialize)]
 pub(super) struct MeteoAnswer {
+    #[serde(default)]
     pub(super) utc_offset_seconds: i32,
     pub(super) current: Current,
     daily: Daily,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
 pub(super) struct Current {
     pub(super) time: String,
     pub(super) temperature_2m: Option<f64>,
@@ -73,17 +72,24 @@ pub(super) struct Current {
     pub(super) visibility: Option<f64>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Deserialize)]
 struct Daily {
     time: Vec<String>,
+    #[serde(default)]
     weather_code: Vec<Option<u8>>,
+    #[serde(default)]
     temperature_2m_max: Vec<Option<f64>>,
+    #[serde(default)]
     temperature_2m_min: Vec<Option<f64>>,
+    #[serde(default)]
     precipitation_sum: Vec<Option<f64>>,
+    #[serde(default)]
     precipitation_probability_max: Vec<Option<f64>>,
+    #[serde(default)]
     wind_speed_10m_max: Vec<Option<f64>>,
+    #[serde(default)]
     sunrise: Vec<String>,
+    #[serde(default)]
     sunset: Vec<String>,
 }
 
@@ -212,6 +218,21 @@ impl ServiceTool for WeatherForecast {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_answer_is_not_a_forecast() {
+        let is_answer = |text: &str| serde_json::from_str::<MeteoAnswer>(text).is_ok();
+        assert!(is_answer(r#"{"current": {"time": "2026-11-17T15:00"}, "daily": {"time": ["2026-11-17"]}}"#));
+        for text in [
+            "{}",
+            "[]",
+            r#"{"current": {}, "daily": {}}"#,
+            r#"{"current": {"time": "2026-11-17T15:00"}}"#,
+            r#"{"daily": {"time": []}}"#,
+        ] {
+            assert!(!is_answer(text), "{text}");
+        }
+    }
 
     #[test]
     fn codes_between_two_rows_mean_the_lower_one() {
