@@ -30,7 +30,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
 
 impl From<CalendarError> for ToolError {
     fn from(error: CalendarError) -> Self {
-        ToolError::from_reason(&error, error.is_usage())
+        ToolError::from_reason(&error, error.hint(), error.is_usage())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Results of tool calls, for the record and for the model.
 
 use crate::artifact::Artifact;
+use marvin_base::hint::HintLine;
 use marvin_base::redact::{Redactor, Scope};
 use marvin_base::truncate;
 use marvin_gate::Refusal;
@@ -114,8 +115,13 @@ pub enum ToolError {
 
 impl ToolError {
     /// The failure of a family, told apart by whether other arguments would have helped.
-    pub(crate) fn from_reason(error: &dyn std::error::Error, is_usage: bool) -> Self {
-        if is_usage { ToolError::Usage(error.to_string()) } else { ToolError::Failed(error.to_string()) }
+    pub(crate) fn from_reason(
+        error: &dyn std::error::Error,
+        hint: Option<&'static str>,
+        is_usage: bool,
+    ) -> Self {
+        let text = format!("{error}{}", HintLine(hint));
+        if is_usage { ToolError::Usage(text) } else { ToolError::Failed(text) }
     }
 }
 

@@ -73,7 +73,9 @@ pub(crate) enum AlarmsCommand {
 
 impl From<AlarmError> for Failure {
     fn from(error: AlarmError) -> Self {
-        if error.is_usage() { Failure::usage(error) } else { Failure::failed(error) }
+        let hint = error.hint();
+        let failure = if error.is_usage() { Failure::usage(error) } else { Failure::failed(error) };
+        hint.into_iter().fold(failure, Failure::hint)
     }
 }
 

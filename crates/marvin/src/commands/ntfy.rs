@@ -55,7 +55,9 @@ pub(crate) enum NtfyCommand {
 
 impl From<NtfyError> for Failure {
     fn from(error: NtfyError) -> Self {
-        if error.is_usage() { Failure::usage(error) } else { Failure::failed(error) }
+        let hint = error.hint();
+        let failure = if error.is_usage() { Failure::usage(error) } else { Failure::failed(error) };
+        hint.into_iter().fold(failure, Failure::hint)
     }
 }
 

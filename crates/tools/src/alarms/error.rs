@@ -35,6 +35,13 @@ pub enum AlarmError {
 }
 
 impl AlarmError {
+    /// What a person can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        let is_damaged = matches!(self, AlarmError::Damaged { .. });
+        is_damaged.then_some("correct the file, or move it away to begin without alarms; it was not changed")
+    }
+
     /// Whether other arguments would have helped.
     #[must_use]
     pub fn is_usage(&self) -> bool {

@@ -28,7 +28,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
 
 impl From<AlarmError> for ToolError {
     fn from(error: AlarmError) -> Self {
-        ToolError::from_reason(&error, error.is_usage())
+        ToolError::from_reason(&error, error.hint(), error.is_usage())
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
 
 impl From<BlenderError> for ToolError {
     fn from(error: BlenderError) -> Self {
-        ToolError::from_reason(&error, false)
+        ToolError::from_reason(&error, None, false)
     }
 }
 

@@ -25,8 +25,9 @@ pub enum CalendarError {
     Rule { rule: String, reason: String },
     #[error("cannot add the event: it ends before it starts")]
     EndsEarly,
-    #[error("cannot add the event: of its start and its end one is a day and the other a time")]
-    MixedTimes,
+    /// `day` and `time` are what was given for them.
+    #[error("cannot add the event: `{day}` is a whole day, and `{time}` is a time")]
+    MixedTimes { day: String, time: String },
     #[error("cannot add the event: it has no title")]
     NoTitle,
     #[error("cannot remove an event without its uid or a part of its title")]
@@ -39,6 +40,18 @@ pub enum CalendarError {
 }
 
 impl CalendarError {
+    /// What a person can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            CalendarError::Damaged { .. } => {
+                "correct this line, or put another copy of the file in its place; it was not changed"
+            }
+            CalendarError::MixedTimes { .. } => "give start and end both as days, or both as times",
+            _ => return None,
+        })
+    }
+
     /// Whether other arguments would have helped.
     #[must_use]
     pub fn is_usage(&self) -> bool {
@@ -47,7 +60,7 @@ impl CalendarError {
             CalendarError::Time { .. }
                 | CalendarError::Rule { .. }
                 | CalendarError::EndsEarly
-                | CalendarError::MixedTimes
+                | CalendarError::MixedTimes { .. }
                 | CalendarError::NoTitle
                 | CalendarError::Nothing
         )

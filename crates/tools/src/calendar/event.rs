@@ -294,6 +294,7 @@ impl Draft {
         if title.trim().is_empty() {
             return Err(CalendarError::NoTitle);
         }
+        let given = (start.trim().to_string(), end.trim().to_string());
         let start = EventTime::parse(start, local)?;
         let end = match (end.trim(), &start) {
             ("", EventTime::Day(_)) => usual_end(&start),
@@ -308,7 +309,12 @@ impl Draft {
                     EventTime::Day(last.tomorrow().unwrap_or(last))
                 }
                 (EventTime::Day(_), EventTime::Day(_)) => return Err(CalendarError::EndsEarly),
-                (EventTime::Day(_), _) | (_, EventTime::Day(_)) => return Err(CalendarError::MixedTimes),
+                (EventTime::Day(_), _) => {
+                    return Err(CalendarError::MixedTimes { day: given.1, time: given.0 });
+                }
+                (_, EventTime::Day(_)) => {
+                    return Err(CalendarError::MixedTimes { day: given.0, time: given.1 });
+                }
                 (end, _) => end,
             },
         };
@@ -438,7 +444,9 @@ mod tests {
             assert!(matches!(end(start, last), Err(CalendarError::EndsEarly)), "{start} {last}");
         }
         for (start, last) in [("2026-11-20", "2026-11-20T14:00"), ("2026-11-20T15:00", "2026-11-20")] {
-            assert!(matches!(end(start, last), Err(CalendarError::MixedTimes)), "{start} {last}");
+            let error = end(start, last).unwrap_err();
+            assert!(error.hint().is_some_and(|hint| hint.contains("both as days")), "{error}");
+            assert!(error.to_string().contains("`2026-11-20` is a whole day, and `2026-11-20T"), "{error}");
         }
         assert!(matches!(Draft::new("  ", "2026-11-20", "", &berlin()), Err(CalendarError::NoTitle)));
     }

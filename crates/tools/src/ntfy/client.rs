@@ -118,12 +118,17 @@ impl Server {
             None => request,
         };
         let response =
-            request.send().await.map_err(|error| NtfyError::Unreachable(error.without_url().to_string()))?;
+            request.send().await.map_err(|error| self.unreachable(&error.without_url().to_string()))?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);
         }
-        Err(NtfyError::Status { status: status.as_u16(), wait: wanted_pause(response.headers()) })
+        let (server, wait) = (self.base.clone(), wanted_pause(response.headers()));
+        Err(NtfyError::Status { server, status: status.as_u16(), wait })
+    }
+
+    pub(super) fn unreachable(&self, reason: &str) -> NtfyError {
+        NtfyError::Unreachable { server: self.base.clone(), reason: reason.to_string() }
     }
 
     /// Publishes a message.
@@ -150,11 +155,12 @@ impl Server {
     pub async fn poll(&self, topic: &str, since: &str) -> Result<Vec<Message>, NtfyError> {
         let mut url = self.stream_url(topic, since)?;
         url.query_pairs_mut().append_pair("poll", "1");
-        let mut lines = Lines::new(self.send(self.client.get(url).timeout(REQUEST_TIMEOUT)).await?);
+        let response = self.send(self.client.get(url).timeout(REQUEST_TIMEOUT)).await?;
+        let mut lines = Lines::new(&self.base, response);
         let mut found = Vec::new();
         while let Some(message) = lines.next().await? {
             if lines.read > MAX_POLL_BYTES {
-                return Err(NtfyError::Answer(format!("more than {MAX_POLL_BYTES} bytes")));
+                return Err(lines.malformed(format!("more than {MAX_POLL_BYTES} bytes")));
             }
             found.extend((message.event == "message").then_some(message));
         }
@@ -168,8 +174,8 @@ impl Server {
     pub async fn open_stream(&self, topic: &str, since: &str) -> Result<Lines, NtfyError> {
         let url = self.stream_url(topic, since)?;
         let response = tokio::time::timeout(REQUEST_TIMEOUT, self.send(self.client.get(url))).await;
-        let response = response.map_err(|_| NtfyError::Unreachable("it does not answer".into()))?;
-        Ok(Lines::new(response?))
+        let response = response.map_err(|_| self.unreachable("it does not answer"))?;
+        Ok(Lines::new(&self.base, response?))
     }
 
     fn stream_url(&self, topic: &str, since: &str) -> Result<reqwest::Url, NtfyError> {
@@ -206,6 +212,8 @@ fn wanted_pause(headers: &HeaderMap) -> Option<Duration> {
 /// Lines of a stream, as they come.
 #[derive(Debug)]
 pub struct Lines {
+    /// Base URL of the server.
+    server: String,
     response: Response,
     buffer: Vec<u8>,
     /// Bytes read so far.
@@ -213,8 +221,16 @@ pub struct Lines {
 }
 
 impl Lines {
-    fn new(response: Response) -> Self {
-        Lines { response, buffer: Vec::new(), read: 0 }
+    fn new(server: &str, response: Response) -> Self {
+        Lines { server: server.to_string(), response, buffer: Vec::new(), read: 0 }
+    }
+
+    fn malformed(&self, reason: String) -> NtfyError {
+        NtfyError::Answer { server: self.server.clone(), reason }
+    }
+
+    fn interrupted(&self, reason: &str) -> NtfyError {
+        NtfyError::Unreachable { server: self.server.clone(), reason: reason.to_string() }
     }
 
     /// The next line; none at the end.
@@ -225,32 +241,35 @@ impl Lines {
         loop {
             while let Some(end) = memchr::memchr(b'\n', &self.buffer) {
                 let line: Vec<u8> = self.buffer.drain(..=end).collect();
-                if let Some(message) = parse(&line)? {
+                if let Some(message) = self.parse(&line)? {
                     return Ok(Some(message));
                 }
             }
             if self.buffer.len() > MAX_LINE_BYTES {
-                return Err(NtfyError::Answer(format!("a line of more than {MAX_LINE_BYTES} bytes")));
+                return Err(self.malformed(format!("a line of more than {MAX_LINE_BYTES} bytes")));
             }
             let chunk = tokio::time::timeout(IDLE_TIMEOUT, self.response.chunk()).await;
-            let chunk = chunk.map_err(|_| NtfyError::Unreachable("the stream is silent".into()))?;
-            match chunk.map_err(|error| NtfyError::Unreachable(error.without_url().to_string()))? {
+            let chunk = chunk.map_err(|_| self.interrupted("the stream is silent"))?;
+            match chunk.map_err(|error| self.interrupted(&error.without_url().to_string()))? {
                 Some(bytes) => {
                     self.read += bytes.len();
                     self.buffer.extend_from_slice(&bytes);
                 }
-                None => return parse(&std::mem::take(&mut self.buffer)),
+                None => {
+                    let rest = std::mem::take(&mut self.buffer);
+                    return self.parse(&rest);
+                }
             }
         }
     }
-}
 
-/// A line; none where it is blank.
-fn parse(line: &[u8]) -> Result<Option<Message>, NtfyError> {
-    if line.iter().all(u8::is_ascii_whitespace) {
-        return Ok(None);
+    /// A line; none where it is blank.
+    fn parse(&self, line: &[u8]) -> Result<Option<Message>, NtfyError> {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(None);
+        }
+        serde_json::from_slice(line).map(Some).map_err(|error| self.malformed(error.to_string()))
     }
-    serde_json::from_slice(line).map(Some).map_err(|error| NtfyError::Answer(error.to_string()))
 }
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ async fn follow_topic(
                 match lines.next().await {
                     Ok(Some(message)) if message.event == "message" => show(message, &mut position),
                     Ok(Some(_)) => pause = FIRST_PAUSE,
-                    Ok(None) => break NtfyError::Unreachable("the server ended the stream".into()),
+                    Ok(None) => break server.unreachable("it ended the stream"),
                     Err(error) => break error,
                 }
             },

@@ -30,7 +30,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
 
 impl From<NtfyError> for ToolError {
     fn from(error: NtfyError) -> Self {
-        ToolError::from_reason(&error, error.is_usage())
+        ToolError::from_reason(&error, error.hint(), error.is_usage())
     }
 }
 

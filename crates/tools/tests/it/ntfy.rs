@@ -220,7 +220,8 @@ async fn a_server_that_is_gone_is_an_error() {
     let url = format!("http://{gone}");
     let fixture = Fixture::with(Mode::Assistant, &Access::Full, &[("MARVIN_NTFY_URL", &url)]);
     let text = fixture.bad("ntfy_publish", json!({"topic": "x", "message": "y"})).await;
-    assert!(text.contains("cannot reach the server"), "{text}");
+    assert!(text.contains(&format!("cannot reach the server {url}")), "{text}");
+    assert!(text.contains("hint: check the network and the setting notify.url"), "{text}");
 }
 
 #[tokio::test]
