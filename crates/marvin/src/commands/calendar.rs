@@ -14,7 +14,7 @@ use marvin_tools::calendar::{
     CalendarError, CalendarFile, Draft, EventRow, ImportCount, Rule, list_text, occurrence_line, occurrences,
     upcoming, view_month,
 };
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// A calendar file larger than this is not imported.
@@ -29,7 +29,7 @@ pub(crate) enum CalendarCommand {
     )]
     List {
         /// Days to look ahead
-        #[arg(long, value_name = "DAYS", default_value_t = 7)]
+        #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(i64).range(1..))]
         days: i64,
         /// As JSON
         #[arg(long)]
@@ -55,7 +55,7 @@ pub(crate) enum CalendarCommand {
         after_help = "Where a part of a title fits several events, they are listed, nothing is removed, and the exit code is 4.\n\nExamples:\n  marvin calendar remove dentist\n  marvin calendar remove --uid 0a1b2c3d-0000-4000-8000-000000000000@marvin"
     )]
     Remove {
-        /// A part of its title
+        /// A part of its title, or its whole uid
         #[arg(value_name = "TITLE", required_unless_present = "uid", conflicts_with = "uid")]
         title: Option<String>,
         /// Its uid, as `list` shows it
@@ -105,11 +105,13 @@ pub(crate) struct AddArguments {
 
 impl From<CalendarError> for Failure {
     fn from(error: CalendarError) -> Self {
-        match &error {
+        let hint = error.hint();
+        let failure = match &error {
             CalendarError::Ambiguous { .. } => Failure::blocked(error),
             _ if error.is_usage() => Failure::usage(error),
             _ => Failure::failed(error),
-        }
+        };
+        hint.into_iter().fold(failure, Failure::hint)
     }
 }
 
@@ -192,8 +194,15 @@ fn arm_reminders(context: &ProjectContext) -> Result<(), Failure> {
 }
 
 fn read_source(source: &Path) -> Result<Vec<u8>, Failure> {
-    let cannot =
-        |error: std::io::Error| Failure::failed(format!("cannot read {}: {error}", source.display()));
+    let cannot = |error: std::io::Error| {
+        let text = format!("cannot read {}: {error}", source.display());
+        match error.kind() {
+            ErrorKind::NotFound => {
+                Failure::usage(text).hint("name an iCalendar file, or `-` for standard input")
+            }
+            _ => Failure::failed(text),
+        }
+    };
     let bytes = if source == Path::new("-") {
         let mut bytes = Vec::new();
         std::io::stdin().lock().take(MAX_IMPORT_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;

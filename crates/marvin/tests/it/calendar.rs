@@ -267,6 +267,23 @@ fn told(file: &PathBuf) -> Vec<String> {
 }
 
 #[test]
+fn wrong_arguments_of_the_calendar_are_refused() {
+    let world = World::new();
+    for days in ["0", "-3"] {
+        world.marvin(["calendar", "list", &format!("--days={days}")]).run().exits(2);
+    }
+    let missing = world.marvin(["calendar", "import", "missing.ics"]).run().exits(2);
+    assert!(missing.stderr.contains("hint: name an iCalendar file"), "{}", missing.stderr);
+    let mixed = world.marvin(["calendar", "add", "Fair", "2030-11-20", "2030-11-20T14:00"]).run().exits(2);
+    assert!(mixed.stderr.contains("hint: give start and end both as days"), "{}", mixed.stderr);
+    alone(&world, &["calendar", "add", "Fair", "2030-11-20"]).run().exits(0);
+    let whole = fs::read_to_string(calendar(&world)).unwrap();
+    put(&calendar(&world), &whole.replace("END:VEVENT", ""));
+    let damaged = world.marvin(["calendar", "list"]).run().exits(1);
+    assert!(damaged.stderr.contains("hint: correct this line"), "{}", damaged.stderr);
+}
+
+#[test]
 fn an_alarm_rings_after_the_program_ended() {
     let world = World::new();
     let (path, file) = desktop(&world);

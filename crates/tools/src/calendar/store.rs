@@ -138,7 +138,8 @@ impl CalendarFile {
         Ok(uid)
     }
 
-    /// Removes the event with this uid, or the one whose title contains `title`; gives it. All of a series is removed.
+    /// Removes the event with this uid, or the one whose title contains `title` or whose uid it is; gives it. All of a series is
+    /// removed.
     ///
     /// # Errors
     /// When there is none, or the title fits several.
@@ -157,6 +158,9 @@ impl CalendarFile {
                     Some((component, Event::from_component(document, component, &zones)?))
                 })
                 .collect();
+            // A uid that was given as the title is meant as one.
+            let is_uid = uid.is_empty() && events.iter().any(|(_, event)| event.uid == title);
+            let uid = if is_uid { title } else { uid };
             let event = pick(events.iter().map(|(_, event)| event), uid, title, local)?.clone();
             let gone: Vec<Component> = events
                 .iter()
@@ -371,6 +375,8 @@ mod tests {
         }
         assert_eq!(std::fs::read(file.path()).unwrap(), before);
         assert_eq!(file.remove("", "again", &berlin()).unwrap().title, "dentist again");
+        let uid = file.events().unwrap()[0].uid.clone();
+        assert_eq!(file.remove("", &uid, &berlin()).unwrap().title, "Dentist", "a uid as the title");
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn calendar() {
     Usage: marvin calendar remove [OPTIONS] [TITLE]
 
     Arguments:
-      [TITLE]  A part of its title
+      [TITLE]  A part of its title, or its whole uid
 
     Options:
           --uid <UID>  Its uid, as `list` shows it
