@@ -107,7 +107,7 @@ impl BatchReport {
     #[must_use]
     pub fn summary(&self) -> String {
         let winner = self.winner_session_id.as_deref().unwrap_or("none");
-        let merge = match &self.merge {
+        let mut merge = match &self.merge {
             Some(MergeReport { merged: false, reason: Some(reason), .. }) => format!("not merged: {reason}"),
             Some(MergeReport { merged: true, reason: Some(reason), .. }) => reason.clone(),
             Some(MergeReport { commit: Some(commit), .. }) => {
@@ -115,6 +115,10 @@ impl BatchReport {
             }
             _ => "not over".to_string(),
         };
+        let conflicts = self.merge.as_ref().filter(|merge| merge.merged).map(|merge| &merge.conflicts);
+        if let Some(conflicts) = conflicts.filter(|conflicts| !conflicts.is_empty()) {
+            merge.push_str(&format!("; conflicts went to the winner: {}", conflicts.join(", ")));
+        }
         format!("winner {winner}, {merge}")
     }
 }
@@ -317,6 +321,28 @@ fn bar(session: &SessionReport, title: &str, value: u64) -> Group {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn conflicts_that_went_to_the_winner_are_told() {
+        let merge = MergeReport {
+            merged: true,
+            commit: Some("0123456789abcdef".into()),
+            conflicts: vec!["src/prices.py".into(), "src/b.py".into()],
+            ..MergeReport::default()
+        };
+        let batch = BatchHistory {
+            winner: Some(Some("1-2".into())),
+            merge: Some(merge),
+            ..BatchHistory::default()
+        };
+        let plan = super::super::plan::tests::plan("Fix it now");
+        let mut history = History { plan: Some(plan), ..History::default() };
+        history.batches.insert(1, batch);
+        let report = Report::new(&history, Path::new("/r"));
+        let told = "winner 1-2, merged as 0123456789ab; conflicts went to the winner: src/prices.py, src/b.py";
+        assert_eq!(report.batches[0].summary(), told);
+        assert!(report.markdown().contains(told));
+    }
 
     #[test]
     fn reports_have_the_required_parts() {
