@@ -66,6 +66,10 @@ pub(super) enum Entry {
         batch: u32,
         merge: MergeReport,
     },
+    /// A winner that could not be merged is to be merged after all.
+    MergeRetried {
+        batch: u32,
+    },
     /// Nothing new is begun after this.
     Stopped {
         reason: StopReason,
@@ -100,6 +104,9 @@ pub struct MergeReport {
     /// Files in which the winner was preferred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
+    /// Whether nothing but the state of the checkout was in the way, so that a resumed run tries again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_retry: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -152,6 +159,12 @@ impl History {
         self.batches.get_mut(&batch)
     }
 
+    /// The batch whose winner can be merged after all. Only the last one: later batches began without it.
+    pub(super) fn batch_to_retry(&self) -> Option<u32> {
+        let (number, batch) = self.batches.last_key_value()?;
+        batch.merge.as_ref().filter(|merge| merge.can_retry).map(|_| *number)
+    }
+
     pub(super) fn apply(&mut self, entry: Entry) {
         match entry {
             Entry::Planned { plan } => self.plan = Some(*plan),
@@ -196,6 +209,12 @@ impl History {
                 if let Some(batch) = self.batches.get_mut(&batch) {
                     batch.merging = None;
                     batch.merge = Some(merge);
+                }
+            }
+            Entry::MergeRetried { batch } => {
+                self.completed = false;
+                if let Some(batch) = self.batches.get_mut(&batch) {
+                    batch.merge = None;
                 }
             }
             Entry::Stopped { reason } => self.stopped = Some(reason),

@@ -151,7 +151,7 @@ pub(super) async fn merge(
             commit: Some(intent.to),
             evaluation: Some(intent.evaluation),
             conflicts: intent.conflicts,
-            reason: None,
+            ..MergeReport::default()
         }));
     }
     let Some(candidate) = winner.candidate.as_deref() else {
@@ -166,10 +166,12 @@ pub(super) async fn merge(
     for _ in 0..MAX_INTEGRATIONS {
         let changed = integrate::uncommitted(&context).await?;
         if !changed.is_empty() {
-            return refused(format!(
-                "the checkout has uncommitted changes: {}",
-                truncate::line(&changed.join(", "), 200)
-            ));
+            let changed = truncate::line(&changed.join(", "), 200);
+            return Ok(Some(MergeReport {
+                reason: Some(format!("the checkout has uncommitted changes: {changed}")),
+                can_retry: true,
+                ..MergeReport::default()
+            }));
         }
         let head = integrate::head(&context).await?;
         match integrate_at(batch, &head, candidate, winner).await? {

@@ -128,7 +128,7 @@ fn check_providers(plan: &Plan, project: &ProjectContext) -> Result<(), ImproveE
     }
 }
 
-/// Resumes a run that was stopped or killed.
+/// Resumes a run that was stopped or killed, or whose winner could not be merged because of changes in the checkout.
 ///
 /// # Errors
 /// When it is not a self-improve run, another process works on it, or its journal is damaged.
@@ -148,8 +148,12 @@ pub async fn resume(
     run.remove_temporary_files();
     let journal = Journal::open(run.path(), &project.redactor)?;
     let history = journal.history();
+    let retried = history.batch_to_retry();
     let plan = history.plan.ok_or(ImproveError::NotARun(shown))?;
-    if !history.completed {
+    if let Some(batch) = retried {
+        journal.append(Entry::MergeRetried { batch })?;
+    }
+    if !history.completed || retried.is_some() {
         journal.append(Entry::Resumed)?;
         save(&run, &project, &plan, RunStatus::Running, None)?;
         if merge::lock_and_recover(&project, &signal, &progress).await?.is_none() {

@@ -6,7 +6,7 @@ use super::evaluation::Evaluation;
 use super::journal::{BatchHistory, History, MergeReport, StopReason};
 use super::plan::Plan;
 use super::run_context::session_state;
-use super::session_report::{AttemptReport, SessionReport, SessionStatus};
+use super::session_report::{AttemptReport, PATCH_FILE, SessionReport, SessionStatus};
 use super::workflow::count_session_calls;
 use crate::report::chart::{self, Bar, Group, escape};
 use crate::report::{html::page, markdown::table};
@@ -101,6 +101,22 @@ impl BatchReport {
             master_baseline_evaluation: batch.evaluation.clone(),
             sessions,
         }
+    }
+
+    /// The changes of a winner that was not merged, as a file for `git apply`.
+    #[must_use]
+    pub fn stranded_patch(&self) -> Option<PathBuf> {
+        let winner = self.winner_session_id.as_ref()?;
+        let session = self.sessions.iter().find(|session| session.session_id == *winner)?;
+        let is_stranded = self.merge.as_ref().is_some_and(|merge| !merge.merged);
+        let path = Path::new(&session.run_root).join(PATCH_FILE);
+        (is_stranded && path.is_file()).then_some(path)
+    }
+
+    /// Whether a resumed run tries to merge the winner again.
+    #[must_use]
+    pub fn can_retry(&self) -> bool {
+        self.merge.as_ref().is_some_and(|merge| merge.can_retry)
     }
 
     /// The winner, and whether it was merged, in a line.
@@ -241,6 +257,9 @@ impl Report {
             );
             if let Some(after) = &batch.master_evaluation {
                 let _ = write!(text, "\nAfter the merge: {}\n", after.summary());
+            }
+            if let Some(patch) = batch.stranded_patch() {
+                let _ = write!(text, "\nThe changes of the winner: `git apply {}`\n", patch.display());
             }
             for session in &batch.sessions {
                 let questions: String =

@@ -9,7 +9,7 @@ use super::journal::{Entry, OpenSession};
 use super::plan::{EvaluationMethod, MAX_ATTEMPTS, Plan, strategy};
 use super::prompt::{self, entry_prompt};
 use super::run_context::{Batch, RunContext};
-use super::session_report::{AttemptReport, SessionReport, SessionStatus};
+use super::session_report::{AttemptReport, PATCH_FILE, SessionReport, SessionStatus};
 use super::workflow::{self, Ending};
 use super::{ImproveError, compare};
 use crate::snapshot::copy_files;
@@ -347,7 +347,7 @@ impl Session<'_> {
         report.evaluation = evaluator.evaluate_candidate(&checkout, &hashes, base, &self.cancel).await;
         shared.stop_if_spent()?;
         let patch = integrate::patch_between(batch.base, candidate, &context).await.unwrap_or_default();
-        let place = shared.session_directory(&self.report.session_id).join("changes.patch");
+        let place = shared.session_directory(&self.report.session_id).join(PATCH_FILE);
         atomic::replace(&place, self.project.redactor.text(&patch).as_bytes())?;
         Ok(!shared.stop.is_cancelled())
     }

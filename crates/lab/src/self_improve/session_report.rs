@@ -5,6 +5,8 @@ use super::workflow::StepEvaluation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The changes of a session, beside its `session.json`.
+pub(super) const PATCH_FILE: &str = "changes.patch";
 /// Criteria of the rubric that are a yes or no; the last one is a count.
 const CRITERIA: usize = 4;
 

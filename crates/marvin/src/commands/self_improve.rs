@@ -167,10 +167,18 @@ fn finish(
 }
 
 fn summary(outcome: &Outcome) -> String {
-    let report = &outcome.report;
+    let (report, run) = (&outcome.report, outcome.run.display());
     let mut text = format!("{}: {}\n", report.status, report.goal.lines().next().unwrap_or_default());
     for batch in &report.batches {
         text.push_str(&format!("batch {}: {}\n", batch.batch_index, batch.summary()));
+        if batch.can_retry() {
+            text.push_str(&format!(
+                "  hint: commit or stash the changes, then marvin resume-run --run-path {run}\n"
+            ));
+        }
+        if let Some(patch) = batch.stranded_patch() {
+            text.push_str(&format!("  hint: git apply {} applies the winner's changes\n", patch.display()));
+        }
         for session in &batch.sessions {
             text.push_str(&format!(
                 "  session {} ({}): {}\n",
@@ -186,7 +194,6 @@ fn summary(outcome: &Outcome) -> String {
     for path in &outcome.reports {
         text.push_str(&format!("{}\n", path.display()));
     }
-    let run = outcome.run.display();
     match report.stop_reason {
         Some(StopReason::Budget) => {
             text.push_str(&format!(
