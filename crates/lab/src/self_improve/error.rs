@@ -23,6 +23,10 @@ pub enum ImproveError {
     )]
     SecretInput(String),
     #[error(
+        "cannot use {reference} as the input: {reason}\n  hint: give the path of a text file, a URL or a text"
+    )]
+    UnusableInput { reference: String, reason: &'static str },
+    #[error(
         "cannot begin: the checkout has uncommitted changes: {0}\n  hint: commit or stash them; sessions begin with the last commit, and merges need a clean checkout"
     )]
     NotClean(String),
@@ -30,6 +34,10 @@ pub enum ImproveError {
         "cannot begin: {0} is not the root of a git checkout\n  hint: start in its root, or make one with `git init` and a first commit"
     )]
     NoRepository(String),
+    #[error(
+        "cannot begin: {path} cannot be used as a git checkout: {reason}\n  hint: start in the root of a repository"
+    )]
+    BrokenRepository { path: String, reason: String },
     #[error("cannot begin: the provider {name} cannot be used: {reason}")]
     Provider { name: String, reason: String },
     #[error(
@@ -80,9 +88,13 @@ impl ImproveError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            ImproveError::Plan(_) | ImproveError::NotARun(_) | ImproveError::Provider { .. } => Exit::Usage,
+            ImproveError::Plan(_)
+            | ImproveError::NotARun(_)
+            | ImproveError::UnusableInput { .. }
+            | ImproveError::Provider { .. } => Exit::Usage,
             ImproveError::NotClean(_)
             | ImproveError::NoRepository(_)
+            | ImproveError::BrokenRepository { .. }
             | ImproveError::NoCommit
             | ImproveError::Recovery(_)
             | ImproveError::Evaluation(_) => Exit::Blocked,

@@ -51,6 +51,7 @@ impl Input {
         project: &ProjectContext,
         cancel: &CancellationToken,
     ) -> Result<Input, ImproveError> {
+        let given = given.map(strip_file_url).transpose()?;
         let input = detect(given, goal, &project.directory);
         let content = match input.kind {
             InputKind::None | InputKind::Text => return Ok(input),
@@ -69,9 +70,29 @@ fn read_file(reference: &str, directory: &Path, home: &Path) -> Result<String, I
     if secrets::is_secret_place(&path, home) || secrets::is_project_secret(&name) {
         return Err(ImproveError::SecretInput(reference.to_string()));
     }
+    let unusable = |reason| ImproveError::UnusableInput { reference: reference.to_string(), reason };
+    if path.is_dir() {
+        return Err(unusable("it is a directory"));
+    }
     let bytes =
         files::read(&path, MAX_INPUT_BYTES, Links::Refuse).map_err(|error| cannot(error.to_string()))?;
+    if bytes.contains(&0) {
+        return Err(unusable("it is not a text: it has NUL bytes"));
+    }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The path that a `file://` URL names; other texts as they are. One with a host or with escapes is refused: its path would have
+/// to be guessed.
+fn strip_file_url(text: &str) -> Result<&str, ImproveError> {
+    match text.strip_prefix("file://") {
+        None => Ok(text),
+        Some(path) if path.starts_with('/') && !path.contains('%') => Ok(path),
+        Some(_) => Err(ImproveError::UnusableInput {
+            reference: truncate::line(text, 200),
+            reason: "it is a file URL with a host or with escapes",
+        }),
+    }
 }
 
 fn bounded(text: &str) -> String {
@@ -84,10 +105,15 @@ fn detect(given: Option<&str>, goal: &str, directory: &Path) -> Input {
     let of = |kind, reference: &str| Input { kind, reference: reference.to_string(), content: String::new() };
     match given {
         Some(text) if url_at(text) == Some(text) => of(InputKind::Url, text),
-        Some(text) if !text.contains('\n') && directory.join(text).is_file() => of(InputKind::File, text),
+        Some(text) if is_path(text, directory) => of(InputKind::File, text),
         Some(text) => Input { content: bounded(text), ..of(InputKind::Text, "") },
         None => first_url(goal).map(|url| of(InputKind::Url, url)).unwrap_or_default(),
     }
+}
+
+/// Whether a text names a file, or a directory, which cannot be read as a text.
+fn is_path(text: &str, directory: &Path) -> bool {
+    !text.trim().is_empty() && !text.contains('\n') && directory.join(text).exists()
 }
 
 /// The first URL in a text.
@@ -163,6 +189,26 @@ mod tests {
         assert_eq!(read("notes.md").unwrap(), "x");
         for name in [".env", ".ssh/id_ed25519", "link.md", "/etc/shadow"] {
             assert!(matches!(read(name), Err(ImproveError::SecretInput(_))), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_text_is_not_an_input() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(home.join("src")).unwrap();
+        std::fs::write(home.join("data.bin"), b"a\0b").unwrap();
+        std::fs::write(home.join("notes.md"), "x").unwrap();
+        for name in ["src", "data.bin"] {
+            assert_eq!(detect(Some(name), "", &home).kind, InputKind::File, "{name}");
+            let read = read_file(name, &home, &home);
+            assert!(matches!(read, Err(ImproveError::UnusableInput { .. })), "{name}: {read:?}");
+        }
+        let url = format!("file://{}/notes.md", home.display());
+        assert_eq!(read_file(strip_file_url(&url).unwrap(), &home, &home).unwrap(), "x");
+        assert_eq!(strip_file_url("fix the file://-scheme").unwrap(), "fix the file://-scheme");
+        for url in ["file://host/notes.md", "file:///a%20b"] {
+            assert!(matches!(strip_file_url(url), Err(ImproveError::UnusableInput { .. })), "{url}");
         }
     }
 

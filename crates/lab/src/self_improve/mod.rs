@@ -79,6 +79,39 @@ impl Outcome {
     }
 }
 
+/// Checks what can be known before anything is fetched, written or run.
+///
+/// # Errors
+/// When the plan is wrong, names what does not exist, or the directory is not a git checkout.
+pub async fn check(project: &ProjectContext, plan: &Plan) -> Result<(), ImproveError> {
+    plan.check()?;
+    let path = project.directory.display().to_string();
+    let root = project.workspace.as_ref().map(|workspace| workspace.root());
+    let Some(root) = root.filter(|root| root.join(".git").exists()) else {
+        return Err(ImproveError::NoRepository(path));
+    };
+    let context = project.tool_context(CancellationToken::new(), None);
+    match integrate::has_commit(&context).await {
+        Ok(true) => {}
+        Ok(false) => return Err(ImproveError::NoCommit),
+        Err(error) => return Err(ImproveError::BrokenRepository { path, reason: error.to_string() }),
+    }
+    // Paths of the settings are those of many projects; not every one has them all.
+    let mut given = plan.include.iter().filter(|_| plan.is_include_given);
+    if let Some(missing) = given.find(|path| root.join(path).symlink_metadata().is_err()) {
+        return Err(PlanError::MissingInclude(missing.clone()).into());
+    }
+    if let Some(script) = project.settings.given(&marvin_base::settings::table::SCRIPT)
+        && !project.directory.join(script).exists()
+    {
+        return Err(PlanError::Script(script.to_string()).into());
+    }
+    if let EvaluationMethod::Suite(tasks) = &plan.evaluate {
+        crate::task::find(tasks)?;
+    }
+    check_providers(plan, project)
+}
+
 /// Starts a run.
 ///
 /// # Errors
@@ -89,16 +122,9 @@ pub async fn start(
     signal: CancellationToken,
     progress: Progress,
 ) -> Result<Outcome, ImproveError> {
-    plan.check()?;
+    check(&project, &plan).await?;
     let project = Arc::new(project);
     let context = project.tool_context(CancellationToken::new(), None);
-    if project.workspace.as_ref().is_none_or(|workspace| !workspace.root().join(".git").exists()) {
-        return Err(ImproveError::NoRepository(project.directory.display().to_string()));
-    }
-    check_providers(&plan, &project)?;
-    if !integrate::has_commit(&context).await? {
-        return Err(ImproveError::NoCommit);
-    }
     project.layout.prepare_state().map_err(|error| ImproveError::Internal(error.to_string()))?;
     if merge::lock_and_recover(&project, &signal, &progress).await?.is_none() {
         return Err(ImproveError::Internal("interrupted".into()));

@@ -113,6 +113,12 @@ pub enum PlanError {
         "cannot include `{0}`: not a path below the project\n  hint: name files and directories relative to it"
     )]
     Include(String),
+    #[error(
+        "cannot include `{0}`: it does not exist\n  hint: check its spelling; for a new file name the directory that it goes to"
+    )]
+    MissingInclude(String),
+    #[error("cannot read the script {0}: it is not a file")]
+    Script(String),
 }
 
 impl Plan {

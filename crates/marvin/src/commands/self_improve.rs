@@ -141,6 +141,8 @@ pub(crate) fn run(arguments: &SelfImproveArguments) -> Result<Exit, Failure> {
     };
     plan.check().map_err(Failure::usage)?;
     finish(arguments.json, async |cancel, progress| {
+        // Before the input: fetching it is recorded, and may ask the network.
+        self_improve::check(&project, &plan).await?;
         let input = Input::read(arguments.input.as_deref(), &plan.goal, &project, &cancel).await?;
         self_improve::start(project, Plan { input, ..plan }, cancel, progress).await
     })

@@ -117,7 +117,7 @@ fn no_adversary_is_merged() {
         let sessions: Vec<(&str, Vec<Value>)> =
             ids.iter().map(String::as_str).zip(some.iter().map(|(_, calls)| calls.clone())).collect();
         let count = some.len().to_string();
-        let more = ["--sessions", &count, "--include", "src,docs,tests"];
+        let more = ["--sessions", &count, "--include", "src,tests"];
         let report = improve(&world, &script(&sessions), &more).exits(3).json();
         let batch = &report["batches"][0];
         assert_eq!(

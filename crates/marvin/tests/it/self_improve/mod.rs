@@ -205,9 +205,13 @@ fn what_cannot_be_begun_is_refused() {
     if !commands_run(&world) {
         return;
     }
-    let none = improve(&world, &[], &[]);
+    let none = improve(&world, &[], &["--input", "http://127.0.0.1:9/x"]);
     let text = none.exits(4).whole();
     assert!(text.contains("is not the root of a git checkout"), "{text}");
+    world.write(".git", "gitdir: /missing\n");
+    let broken = improve(&world, &[], &[]).exits(4);
+    assert!(broken.whole().contains("cannot be used as a git checkout"), "{}", broken.whole());
+    fs::remove_file(world.project().join(".git")).unwrap();
     marvin_testing::git(&world.project(), &["init", "--quiet"]);
     let empty = improve(&world, &[], &[]).exits(4);
     assert!(empty.whole().contains("the repository has no commit"), "{}", empty.whole());
@@ -215,6 +219,11 @@ fn what_cannot_be_begun_is_refused() {
     for (words, code, why) in [
         (&["--llm", "mixed", "--sessions", "4"][..], 2, "multiple of 5"),
         (&["--include", "../x"][..], 2, "not a path below the project"),
+        (&["--include", "src,scr"][..], 2, "cannot include `scr`: it does not exist"),
+        (&["--script", "missing.jsonl"][..], 2, "cannot read the script"),
+        (&["--evaluate", "suite:missing"][..], 2, "unknown task `missing`"),
+        (&["--input", "src"][..], 2, "cannot use src as the input: it is a directory"),
+        (&["--input", "file://host/x"][..], 2, "a file URL with a host"),
         (&["--evaluate", "true"][..], 2, "--evaluate"),
         (&["--evaluate", "bash tests/missing.sh"][..], 4, "cannot evaluate the checkout"),
         (&["--input", "http://127.0.0.1:9/x"][..], 1, "cannot read the input http://127.0.0.1:9/x"),
@@ -223,6 +232,8 @@ fn what_cannot_be_begun_is_refused() {
         let ended = world.marvin(all).run();
         assert!(ended.code == Some(code) && ended.whole().contains(why), "{words:?}: {}", ended.whole());
     }
+    let begun = world.runs().into_iter().filter(|run| !journal(run).is_empty()).count();
+    assert_eq!(begun, 1, "only the run whose checkout was evaluated");
     let trees = marvin_testing::git(&world.project(), &["worktree", "list"]);
     assert_eq!(trees.lines().count(), 1, "a checkout that cannot be evaluated leaves none: {trees}");
     let mixed = world.marvin(["self-improve", "--goal", "Fix the sum", "--llm", "mixed"]);
