@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::{deciding, output};
 use clap::Args;
 use marvin_base::Exit;
+use marvin_base::run_record::{RunRecord, RunStatus};
 use marvin_flow::engine;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
@@ -40,9 +41,7 @@ pub(crate) fn run(arguments: &StopRunArguments) -> Result<Exit, Failure> {
         fleet::stop(&path, &record)?;
         return report(arguments, &path, None);
     }
-    let holder = engine::holder(&path).ok_or_else(|| {
-        Failure::failed(format!("{} is not running", path.display())).hint("`marvin resume-run` resumes it")
-    })?;
+    let holder = engine::holder(&path).ok_or_else(|| not_running(&path))?;
     let process = i32::try_from(holder.pid).ok().and_then(Pid::from_raw);
     let Some(process) = process else {
         return Err(Failure::failed(format!("{} is held by an unknown process", path.display())));
@@ -60,6 +59,17 @@ pub(crate) fn run(arguments: &StopRunArguments) -> Result<Exit, Failure> {
         std::thread::sleep(Duration::from_millis(20));
     }
     report(arguments, &path, Some(holder.pid))
+}
+
+/// The failure of a run that no process works on. One that is complete cannot be resumed.
+fn not_running(path: &Path) -> Failure {
+    let path_text = path.display();
+    match RunRecord::read(path).ok().and_then(|record| record.status) {
+        Some(status @ (RunStatus::Success | RunStatus::Succeeded | RunStatus::NotVerified)) => {
+            Failure::failed(format!("{path_text} is not running: it ended as {}", status.word()))
+        }
+        _ => Failure::failed(format!("{path_text} is not running")).hint("`marvin resume-run` resumes it"),
+    }
 }
 
 fn report(arguments: &StopRunArguments, path: &Path, pid: Option<u32>) -> Result<Exit, Failure> {

@@ -132,8 +132,7 @@ fn a_run() {
     ");
     assert_snapshot!(screen(&world, "runs stop"), @"
     --- stderr ---
-    marvin: [STATE]/runs/[RUN] is not running
-      hint: `marvin resume-run` resumes it
+    marvin: [STATE]/runs/[RUN] is not running: it ended as succeeded
     [exit code 1]
     ");
     assert_snapshot!(screen(&world, "list-runs --json"), @r#"
