@@ -306,7 +306,10 @@ impl Session<'_> {
                 report.is_last = true;
             }
         }
-        if !late && !self.judge(&mut report).await? {
+        if late {
+            // Not judged any more; its changes are kept for a person.
+            self.commit_changes().await.ok();
+        } else if !self.judge(&mut report).await? {
             return Ok(None);
         }
         let objection = objection(&shared.plan, &report);
@@ -317,14 +320,30 @@ impl Session<'_> {
         Ok(Some(report))
     }
 
-    /// Makes the candidate and evaluates it in a checkout of its own; false: it was stopped.
-    async fn judge(&self, report: &mut AttemptReport) -> Result<bool, ImproveError> {
+    /// Commits what the session changed, apart from the checkout, and writes it as a patch, whatever is said of it later. None:
+    /// it changed nothing.
+    async fn commit_changes(&self) -> Result<Option<String>, ImproveError> {
         let (batch, shared) = (self.batch, self.batch.shared);
         let context = self.project.tool_context(CancellationToken::new(), None);
         let message = format!("self-improve: candidate of session {}", self.report.session_id);
+        let place = shared.session_directory(&self.report.session_id).join(PATCH_FILE);
+        let Some(candidate) = integrate::commit_on(batch.base, &message, &context).await? else {
+            // That of an earlier attempt, whose changes were undone.
+            std::fs::remove_file(&place).ok();
+            return Ok(None);
+        };
+        let patch = integrate::patch_between(batch.base, &candidate, &context).await.unwrap_or_default();
+        atomic::replace(&place, self.project.redactor.text(&patch).as_bytes())?;
+        Ok(Some(candidate))
+    }
+
+    /// Makes the candidate and evaluates it in a checkout of its own; false: it was stopped.
+    async fn judge(&self, report: &mut AttemptReport) -> Result<bool, ImproveError> {
+        let (batch, shared) = (self.batch, self.batch.shared);
         // A file that git cannot add (a name that is not UTF-8) costs this session its result, not the others theirs.
-        match integrate::commit_on(batch.base, &message, &context).await {
+        match self.commit_changes().await {
             Ok(candidate) => report.candidate = candidate,
+            Err(ImproveError::Write(error)) => return Err(ImproveError::Write(error)),
             Err(error) => {
                 report.evaluation = Some(Evaluation::failed(format!("cannot commit its changes: {error}")));
                 return Ok(true);
@@ -346,9 +365,6 @@ impl Session<'_> {
         let (evaluator, base) = (batch.evaluator, batch.baseline);
         report.evaluation = evaluator.evaluate_candidate(&checkout, &hashes, base, &self.cancel).await;
         shared.stop_if_spent()?;
-        let patch = integrate::patch_between(batch.base, candidate, &context).await.unwrap_or_default();
-        let place = shared.session_directory(&self.report.session_id).join(PATCH_FILE);
-        atomic::replace(&place, self.project.redactor.text(&patch).as_bytes())?;
         Ok(!shared.stop.is_cancelled())
     }
 }

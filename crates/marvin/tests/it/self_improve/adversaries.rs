@@ -148,7 +148,10 @@ fn by_default_hidden_files_and_instructions_stay_as_they_are() {
     let report = improve(&world, &script(&sessions), &["--sessions", "2"]).exits(0).json();
     let batch = &report["batches"][0];
     assert_eq!((&batch["winner_session_id"], &batch["merged"]), (&json!("1-2"), &json!(true)), "{report:#}");
-    let reason = batch["sessions"][0]["verification_reason"].as_str().unwrap();
+    let disqualified = &batch["sessions"][0];
+    let patch = std::path::Path::new(disqualified["run_root"].as_str().unwrap()).join("changes.patch");
+    assert!(fs::read_to_string(patch).unwrap().contains("src/.cache/evil.sh"), "its changes are kept");
+    let reason = disqualified["verification_reason"].as_str().unwrap();
     assert_eq!(
         reason,
         "files outside of what may be changed (the whole project apart from hidden files and instructions for agents) were \
