@@ -88,6 +88,18 @@ pub enum StopReason {
     Budget,
 }
 
+impl StopReason {
+    /// The reason in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            StopReason::Signal => "stopped by a signal or by `marvin stop-run`",
+            StopReason::StopFile => "stopped by the file .marvin/stop-self-improve",
+            StopReason::Budget => "the budget is spent",
+        }
+    }
+}
+
 /// The merge of a winner, or why there was none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MergeReport {

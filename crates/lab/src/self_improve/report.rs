@@ -231,11 +231,17 @@ impl Report {
         })
     }
 
+    /// The status, and why the run stopped.
+    fn describe_status(&self) -> String {
+        let reason = self.stop_reason.map(|reason| format!(" ({})", reason.describe()));
+        format!("{}{}", self.status, reason.unwrap_or_default())
+    }
+
     fn markdown(&self) -> String {
         let mut text = format!(
             "# Self-improve: {}\n\nStatus: {}\n\n## Constitution Acknowledgement\n\n{ACKNOWLEDGEMENT}\n\n## Scoring Rubric\n\n",
             self.goal.trim().lines().next().unwrap_or_default(),
-            self.status
+            self.describe_status()
         );
         for (number, criterion) in (1..).zip(RUBRIC) {
             let _ = writeln!(text, "{number}. {criterion}");
@@ -266,10 +272,8 @@ impl Report {
                     session.clarifying_questions.iter().map(|one| format!(" {one}")).collect();
                 let _ = write!(
                     text,
-                    "\n- Session {} ({}, {}): attempts {}, score {:?}, {}{questions}",
-                    session.session_id,
-                    session.provider,
-                    session.strategy,
+                    "\n- Session {}: attempts {}, score {:?}, {}{questions}",
+                    session.title(&[&session.provider, &session.strategy]),
                     session.entrypoint_attempts,
                     session.score,
                     session.evaluation.as_ref().map_or_else(|| "not evaluated".into(), Evaluation::summary),
@@ -284,7 +288,7 @@ impl Report {
         let mut body = format!(
             "<h1>Self-improve</h1><p>{}</p><p class=\"soft\">{} · energy {} planned, {} used</p><div class=\"note\">{ACKNOWLEDGEMENT}</div><h2>Figures</h2><div class=\"charts\">",
             escape(&self.goal),
-            self.status,
+            escape(&self.describe_status()),
             self.energy.planned,
             self.energy.actual
         );
@@ -349,18 +353,32 @@ mod tests {
             conflicts: vec!["src/prices.py".into(), "src/b.py".into()],
             ..MergeReport::default()
         };
-        let batch = BatchHistory {
-            winner: Some(Some("1-2".into())),
-            merge: Some(merge),
-            ..BatchHistory::default()
-        };
+        let batch =
+            BatchHistory { winner: Some(Some("1-2".into())), merge: Some(merge), ..BatchHistory::default() };
         let plan = super::super::plan::tests::plan("Fix it now");
         let mut history = History { plan: Some(plan), ..History::default() };
         history.batches.insert(1, batch);
         let report = Report::new(&history, Path::new("/r"));
-        let told = "winner 1-2, merged as 0123456789ab; conflicts went to the winner: src/prices.py, src/b.py";
+        let told =
+            "winner 1-2, merged as 0123456789ab; conflicts went to the winner: src/prices.py, src/b.py";
         assert_eq!(report.batches[0].summary(), told);
         assert!(report.markdown().contains(told));
+    }
+
+    #[test]
+    fn a_stopped_run_says_why_and_open_sessions_have_no_empty_parts() {
+        let plan = Plan { llm: String::new(), ..super::super::plan::tests::plan("Fix it now") };
+        let mut history =
+            History { plan: Some(plan), stopped: Some(StopReason::Budget), ..History::default() };
+        let batch = BatchHistory {
+            open: [("1-1".to_string(), Default::default())].into(),
+            ..BatchHistory::default()
+        };
+        history.batches.insert(1, batch);
+        let report = Report::new(&history, Path::new("/r"));
+        let text = report.markdown();
+        assert!(text.contains("\nStatus: STOPPED (the budget is spent)\n"), "{text}");
+        assert!(text.contains("\n- Session 1-1: attempts 0"), "{text}");
     }
 
     #[test]

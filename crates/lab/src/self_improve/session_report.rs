@@ -50,6 +50,16 @@ pub struct SessionReport {
 }
 
 impl SessionReport {
+    /// Its id, with these facts about it where they are known.
+    #[must_use]
+    pub fn title(&self, facts: &[&str]) -> String {
+        let known: Vec<&str> = facts.iter().copied().filter(|fact| !fact.is_empty()).collect();
+        match known.is_empty() {
+            true => self.session_id.clone(),
+            false => format!("{} ({})", self.session_id, known.join(", ")),
+        }
+    }
+
     /// Model calls and tool calls.
     #[must_use]
     pub fn energy(&self) -> u64 {

@@ -183,8 +183,9 @@ fn summary(outcome: &Outcome) -> String {
         }
         for session in &batch.sessions {
             text.push_str(&format!(
-                "  session {} ({}): {}\n",
-                session.session_id, session.provider, session.verification_reason
+                "  session {}: {}\n",
+                session.title(&[&session.provider]),
+                session.verification_reason
             ));
         }
         let questions = batch.sessions.first().map(|session| session.clarifying_questions.as_slice());
