@@ -55,8 +55,9 @@ pub struct BuildReport {
     pub status: &'static str,
     pub run: String,
     pub attempts: u32,
-    /// The directory of the skill, or of its draft.
-    pub directory: PathBuf,
+    /// The directory of the skill, or of its draft, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
     #[serde(flatten)]
     pub proof: Option<SkillProof>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -380,7 +381,7 @@ impl Build<'_> {
             status: REGISTERED,
             run: self.run.id().to_string(),
             attempts,
-            directory,
+            directory: Some(directory),
             proof: Some(proof),
             refused: None,
             hash: Some(hash),

@@ -22,8 +22,9 @@ pub struct Candidate {
     pub run: String,
     pub timestamp: String,
     pub reason: String,
-    /// The directory of the draft.
-    pub directory: PathBuf,
+    /// The directory of the draft; none where nothing could be copied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
 }
 
 /// Keeps a draft of a worktree. One that cannot be copied is kept as its reason alone.
@@ -43,7 +44,7 @@ pub(super) fn keep(
         run: run.to_string(),
         timestamp: clock::now_stamp(),
         reason: reason.to_string(),
-        directory,
+        directory: Some(directory).filter(|directory| directory.is_dir()),
     };
     let text = serde_json::to_string_pretty(&candidate).unwrap_or_default();
     atomic::replace(&place.join(FACTS), format!("{text}\n").as_bytes())?;
@@ -62,10 +63,22 @@ pub fn candidates(layout: &Layout) -> Vec<Candidate> {
     let entries = std::fs::read_dir(layout.skill_candidates()).into_iter().flatten().flatten();
     let read = |path: PathBuf| {
         let text = files::read_text(&path.join(FACTS), MAX_FACTS_BYTES, Links::Refuse).ok()?;
-        serde_json::from_str::<Candidate>(&text).ok()
+        let mut candidate = serde_json::from_str::<Candidate>(&text).ok()?;
+        candidate.directory = candidate.directory.filter(|directory| directory.is_dir());
+        // The run is the name of the place, by which a candidate is removed.
+        path.ends_with(&candidate.run).then_some(candidate)
     };
     let mut all: Vec<Candidate> = entries.filter_map(|entry| read(entry.path())).collect();
     all.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.run.cmp(&b.run)));
     all.truncate(MAX_LISTED);
     all
+}
+
+/// Removes a candidate, with its draft.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn remove_candidate(layout: &Layout, candidate: &Candidate) -> Result<(), LabError> {
+    let place = layout.skill_candidates().join(&candidate.run);
+    std::fs::remove_dir_all(&place).map_err(|error| LabError::file(&place, error))
 }

@@ -11,4 +11,4 @@ mod draft;
 pub mod proof;
 
 pub use builder::{BuildReport, SkillRequest, build};
-pub use candidate::{Candidate, candidates};
+pub use candidate::{Candidate, candidates, remove_candidate};

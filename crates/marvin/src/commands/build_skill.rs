@@ -63,7 +63,8 @@ pub(crate) fn run(arguments: &BuildSkillArguments) -> Result<Exit, Failure> {
         output::json(&report)?;
         return Ok(report.exit);
     }
-    let place = report.directory.display();
+    let place = report.directory.as_ref().map(|path| path.display().to_string());
+    let place = place.as_deref().unwrap_or("nothing was written");
     match &report.refused {
         None => output::line(&format!(
             "{}: registered in {place}\nlesson: {}\nrun: {}",

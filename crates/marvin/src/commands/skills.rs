@@ -7,13 +7,19 @@ use crate::runtime::{cancel_on_signal, runtime};
 use crate::{deciding, output};
 use clap::{Args, Subcommand};
 use marvin_agent::ProjectContext;
-use marvin_agent::skills::{self, KnownSkill, Origin, RefusedSkill, SkillEvent, Skills, read_directory};
+use marvin_agent::skills::{
+    self, KnownSkill, Origin, RefusedSkill, SKILL_FILE, SkillEvent, Skills, read_directory,
+};
+use marvin_base::files::{Links, read_text};
 use marvin_base::{Exit, truncate};
 use marvin_lab::skills::proof::{SkillProof, prove};
-use marvin_lab::skills::{Candidate, candidates};
+use marvin_lab::skills::{Candidate, candidates, remove_candidate};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Bytes of a draft's text.
+const MAX_DRAFT_BYTES: u64 = 256 * 1024;
 
 /// List the skills in effect here, and those that are refused
 #[derive(Debug, Args)]
@@ -139,11 +145,9 @@ pub(crate) fn list(arguments: &ListSkillsArguments) -> Result<Exit, Failure> {
     skills.refused.iter().for_each(|refused| text.push_str(&describe_refused(refused)));
     for candidate in candidates {
         let reason = truncate::line(&candidate.reason, 200);
-        text.push_str(&format!(
-            "CANDIDATE {} ({}): {reason}\n",
-            candidate.skill,
-            candidate.directory.display()
-        ));
+        let place = candidate.directory.map(|path| path.display().to_string());
+        let place = place.unwrap_or_else(|| format!("nothing was written by {}", candidate.run));
+        text.push_str(&format!("CANDIDATE {} ({place}): {reason}\n", candidate.skill));
     }
     output::line(&text)
 }
@@ -166,10 +170,44 @@ fn unknown(name: &str, skills: &Skills) -> Failure {
         .hint("`marvin list-skills` shows all of them")
 }
 
+/// Candidates of this name, or of this run, newest first; none where a skill has the name.
+fn find_candidates(context: &ProjectContext, name: &str) -> Result<Vec<Candidate>, Failure> {
+    let is_skill = !context.skills.locate(name, &current_directory()?).is_empty()
+        || context.skills.refresh().find(name).is_some();
+    let is_meant = |one: &Candidate| !is_skill && (one.skill == name || one.run == name);
+    Ok(candidates(&context.layout).into_iter().filter(is_meant).collect())
+}
+
+/// Shows a draft that was not registered. Its text is of an agent, so that nothing in it moves the cursor.
+fn show_candidate(arguments: &NamedSkill, candidate: &Candidate) -> Result<Exit, Failure> {
+    if arguments.project.json {
+        return output::json(candidate);
+    }
+    let mut text = format!("{}: a candidate, not registered: {}\n", candidate.skill, candidate.reason);
+    text.push_str(&format!("  {:14} {}\n  {:14} {}\n", "built by", candidate.run, "at", candidate.timestamp));
+    let mut instructions = None;
+    if let Some(directory) = &candidate.directory {
+        text.push_str(&format!("  {:14} {}\n", "directory", directory.display()));
+        for file in skills::list_files(directory).unwrap_or_default() {
+            text.push_str(&format!("  {:14} {}\n", "file", file.display()));
+        }
+        instructions = read_text(&directory.join(SKILL_FILE), MAX_DRAFT_BYTES, Links::Refuse).ok();
+    }
+    if let Some(instructions) = instructions {
+        text.push_str(&format!("\n{instructions}"));
+    }
+    output::line(&output::visible(&text))
+}
+
 fn show(arguments: &NamedSkill) -> Result<Exit, Failure> {
     let context = open(&arguments.project)?;
     let skills = context.skills.refresh();
-    let known = skills.find(&arguments.name).ok_or_else(|| unknown(&arguments.name, &skills))?;
+    let candidates = find_candidates(&context, &arguments.name)?;
+    let known = match (skills.find(&arguments.name), candidates.first()) {
+        (Some(known), _) => known,
+        (None, Some(candidate)) => return show_candidate(arguments, candidate),
+        (None, None) => return Err(unknown(&arguments.name, &skills)),
+    };
     let skill = &known.skill;
     let files = skill.directory.as_deref().map(skills::list_files);
     let unlisted = |error: skills::SkillError| {
@@ -197,6 +235,7 @@ fn show(arguments: &NamedSkill) -> Result<Exit, Failure> {
     row("justification", &skill.facts.justification);
     if let Some(registration) = &known.status.registration {
         row("built by", &registration.run);
+        row("gap shown by", registration.from_run.as_deref().unwrap_or_default());
         row("hash", &registration.hash);
         row("tests", &format!("{} passed, and failed without its code", registration.tests_passed));
         row("lesson", &registration.lesson);
@@ -243,9 +282,18 @@ fn locate(context: &ProjectContext, name: &str) -> Result<(Origin, String, PathB
     }
 }
 
+/// The name and directory of the newest candidate of this name that has a draft.
+fn locate_draft(context: &ProjectContext, name: &str) -> Result<Option<(String, PathBuf)>, Failure> {
+    let mut drafts = find_candidates(context, name)?.into_iter();
+    Ok(drafts.find_map(|candidate| Some((candidate.skill, candidate.directory?))))
+}
+
 fn test(arguments: &NamedSkill) -> Result<Exit, Failure> {
     let context = open(&arguments.project)?;
-    let (_, name, directory) = locate(&context, &arguments.name)?;
+    let (name, directory) = match locate_draft(&context, &arguments.name)? {
+        Some(draft) => draft,
+        None => locate(&context, &arguments.name).map(|(_, name, directory)| (name, directory))?,
+    };
     let skill = read_directory(&directory)
         .map_err(|error| Failure::failed(format!("cannot test the skill `{name}`: {error}")))?;
     let project = Arc::new(context);
@@ -294,6 +342,10 @@ fn trust(arguments: &NamedSkill, remove: bool) -> Result<Exit, Failure> {
 
 fn remove(arguments: &NamedSkill) -> Result<Exit, Failure> {
     let context = open(&arguments.project)?;
+    let drafts = find_candidates(&context, &arguments.name)?;
+    if !drafts.is_empty() {
+        return remove_candidates(arguments, &context, &drafts);
+    }
     let (origin, name, directory) = locate(&context, &arguments.name)?;
     if !origin.is_writable() {
         return Err(Failure::usage(format!("{} belongs to another program", directory.display()))
@@ -312,6 +364,22 @@ fn remove(arguments: &NamedSkill) -> Result<Exit, Failure> {
     };
     removed.map_err(|error| Failure::failed(format!("cannot remove {}: {error}", directory.display())))?;
     report(arguments, &name, &directory, None, "removed")
+}
+
+/// Removes the candidates of a name, which no skill has.
+fn remove_candidates(
+    arguments: &NamedSkill,
+    context: &ProjectContext,
+    found: &[Candidate],
+) -> Result<Exit, Failure> {
+    let runs: Vec<&str> = found.iter().map(|candidate| candidate.run.as_str()).collect();
+    deciding::decide("skills remove", &format!("candidates of {}", runs.join(", ")))?;
+    for candidate in found {
+        remove_candidate(&context.layout, candidate)?;
+    }
+    let (name, place) =
+        (found.first().map_or("", |one| one.skill.as_str()), context.layout.skill_candidates());
+    report(arguments, name, &place, None, "removed")
 }
 
 fn report(

@@ -94,7 +94,11 @@ fn assert_untouched(world: &World) {
 #[test]
 fn a_proved_skill_is_registered_with_a_lesson() {
     let world = world();
-    let report = build(&world, &good(), &[]).exits(0).json();
+    let gap = build(&world, &[end("SUCCESS"), end("SUCCESS")], &[]).exits(3).json();
+    let gap = gap["run"].as_str().unwrap();
+    let report = build(&world, &good(), &["--from-run", gap]).exits(0).json();
+    let shown = world.marvin(["skills", "show", "count-words"]).run().exits(0);
+    assert!(shown.text().contains(&format!("gap shown by   {gap}\n")), "{}", shown.text());
     assert_eq!(
         (&report["status"], &report["passed"], &report["seen_red"]),
         (&json!("registered"), &json!(1), &json!(true))
@@ -180,9 +184,22 @@ fn what_is_not_proved_stays_a_candidate() {
         assert_untouched(&world);
         let found = listed(&world);
         assert!(found["candidates"][0]["reason"].as_str().unwrap().contains(reason), "{found:#}");
-        let kept = std::path::PathBuf::from(report["directory"].as_str().unwrap());
-        assert!(kept.starts_with(world.state()), "{}", kept.display());
-        assert_eq!(if files.is_empty() { 0 } else { files_below(&kept).len() }, files.len(), "{reason}");
+        if files.is_empty() {
+            assert_eq!(report["directory"], serde_json::Value::Null, "no path of what does not exist");
+            assert_eq!(found["candidates"][0]["directory"], serde_json::Value::Null);
+        } else {
+            let kept = std::path::PathBuf::from(report["directory"].as_str().unwrap());
+            assert!(kept.starts_with(world.state()), "{}", kept.display());
+            assert_eq!(files_below(&kept).len(), files.len(), "{reason}");
+        }
+        let shown = world.marvin(["skills", "show", "count-words"]).run().exits(0);
+        assert!(shown.text().contains("a candidate, not registered"), "{}", shown.text());
+        if reason == "do not pass" {
+            let tested = world.marvin(["skills", "test", "count-words"]).run().exits(3);
+            assert!(tested.text().contains("not proved"), "{}", tested.whole());
+        }
+        world.person(["skills", "remove", "count-words"]).run().exits(0);
+        assert_eq!(listed(&world)["candidates"], json!([]), "{reason}");
         assert!(!world.state().join("memory/lessons").exists(), "no lesson without a skill");
     }
 }
