@@ -37,7 +37,9 @@ impl Tool for SetWorkingDir {
     const TOUCHES: Touches = Touches::STORES;
 
     fn intents(input: &DirectoryInput, _context: &ToolContext) -> Vec<Intent> {
-        vec![Intent::WorkingDirectory { path: input.path.clone() }]
+        // A relative path is refused by the call, so that the person is not asked about it.
+        let is_absolute = Path::new(input.path.trim()).is_absolute();
+        is_absolute.then(|| Intent::WorkingDirectory { path: input.path.clone() }).into_iter().collect()
     }
 
     async fn call(

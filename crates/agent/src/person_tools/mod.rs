@@ -71,7 +71,9 @@ mod tests {
         assert!(ok, "{text}");
         assert_eq!(std::fs::read_to_string(layout.last_profile()).unwrap(), "my_friend\n");
         assert_eq!(changes.take(), [SessionChange::Profile("my_friend".into())]);
-        assert!(!call(&toolbox, &context, "switch_profile", json!({"profile_name": "../.."})).await.0);
+        for name in ["../..", "../x", "a\\b"] {
+            assert!(!call(&toolbox, &context, "switch_profile", json!({"profile_name": name})).await.0);
+        }
 
         let preference = json!({"key": "dietary", "action": "add", "value": "vegan"});
         assert!(call(&toolbox, &context, "update_preferences", preference).await.0);
@@ -89,6 +91,8 @@ mod tests {
 
         let (ok, text) = call(&toolbox, &context, "set_working_dir", json!({"path": "/tmp"})).await;
         assert!(!ok && text.contains("workspace.change"), "{text}");
+        let (ok, text) = call(&toolbox, &context, "set_working_dir", json!({"path": "src"})).await;
+        assert!(!ok && text.contains("is not the absolute path of a directory"), "not asked about: {text}");
         assert!(changes.take().is_empty());
         assert!(call(&toolbox, &context, "exit_app", json!({})).await.0);
         assert_eq!(changes.take(), [SessionChange::Exit("Goodbye!".into())]);

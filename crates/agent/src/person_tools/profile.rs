@@ -38,7 +38,8 @@ impl Tool for SwitchProfile {
 
     async fn call(&self, input: SwitchInput, context: &ToolContext) -> Result<Output<SwitchData>, ToolError> {
         let name = profile::normal(&input.profile_name);
-        if name.is_empty() {
+        // A path is not a name with letters too many: what is left of it would be another profile.
+        if name.is_empty() || input.profile_name.contains(['/', '\\']) {
             return Err(ToolError::Usage("`profile_name` is a name of letters and digits.".into()));
         }
         let directory = context.layout.profile(&name);
