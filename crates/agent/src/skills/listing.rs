@@ -78,7 +78,7 @@ fn lines(skills: &Skills, role: Role, tools: &BTreeSet<String>) -> Vec<String> {
     for known in usable {
         let skill = &known.skill;
         let mark = if known.is_trusted { "" } else { " [not confirmed]" };
-        let description = truncate::line(&skill.description, MAX_DESCRIPTION_CHARS);
+        let description = truncate::line(&known.clean(&skill.description), MAX_DESCRIPTION_CHARS);
         let line = format!("- {}{mark}: {description}", skill.name);
         match left.checked_sub(line.chars().count()) {
             Some(after) if rest.is_empty() => {

@@ -10,12 +10,14 @@ use marvin_base::file_stamp::FileStamp;
 use marvin_base::files::{Links, read_text};
 use marvin_base::layout::Layout;
 use marvin_base::ledger::LedgerError;
+use marvin_base::printable::visible;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::nearest_of;
 use marvin_base::signature::hash_bytes;
 use marvin_gate::Access;
 use marvin_tools::{Mode, Toolbox};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -79,6 +81,13 @@ impl KnownSkill {
         if self.is_trusted { String::new() } else { format!("{FROM_REPOSITORY}\n{REPOSITORY}\n") }
     }
 
+    /// A text of it as it is told: of one that no person answers for, characters that a terminal would interpret or that
+    /// cannot be seen are spelled out.
+    #[must_use]
+    pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.is_trusted { Cow::Borrowed(text) } else { visible(text) }
+    }
+
     /// Its files, without hidden ones.
     ///
     /// # Errors
@@ -108,9 +117,9 @@ impl KnownSkill {
         let skill = &self.skill;
         let mut text = format!("# Skill: {}\n{}", skill.name, self.mark());
         if !skill.facts.contract.is_empty() {
-            text.push_str(&format!("Contract: {}\n", skill.facts.contract));
+            text.push_str(&format!("Contract: {}\n", self.clean(&skill.facts.contract)));
         }
-        text.push_str(&format!("\n{}\n", skill.text));
+        text.push_str(&format!("\n{}\n", self.clean(&skill.text)));
         text
     }
 }
@@ -362,7 +371,7 @@ fn refusal(
     error: &SkillError,
     last_good: bool,
 ) -> RefusedSkill {
-    let name = marvin_base::printable::visible(name).into_owned();
+    let name = visible(name).into_owned();
     RefusedSkill { name, origin, directory, reason: error.to_string(), hint: error.hint(), last_good }
 }
 

@@ -94,7 +94,7 @@ fn load(
         text.push_str(&describe_files(&skill.name, &further, place.as_ref()));
     }
     if !skill.facts.entry.is_empty() {
-        text.push_str(&format!("It is started with: {}\n", skill.facts.entry));
+        text.push_str(&format!("It is started with: {}\n", known.clean(&skill.facts.entry)));
     }
     text.push_str(&lessons(known, context));
     let data = LoadedSkill {
@@ -170,7 +170,7 @@ fn read_file(
         }
     }
     let bytes = files::read(directory, path).map_err(|error| ToolError::Failed(error.to_string()))?;
-    let text = format!("{}{}", known.mark(), String::from_utf8_lossy(&bytes));
+    let text = format!("{}{}", known.mark(), known.clean(&String::from_utf8_lossy(&bytes)));
     let data = LoadedSkill {
         name: skill.name.clone(),
         trusted: known.is_trusted,

@@ -15,7 +15,7 @@ pub(super) fn list(skills: &Skills) -> Vec<Prompt> {
         PromptArgument::new(TASK).with_description("What to do with the skill").with_required(false);
     let prompt = |known: &marvin_agent::skills::KnownSkill| {
         let mark = if known.is_trusted { "" } else { " [from the repository, not confirmed]" };
-        let description = format!("{}{mark}", known.skill.description);
+        let description = format!("{}{mark}", known.clean(&known.skill.description));
         Prompt::new(known.skill.name.clone(), Some(description), Some(vec![argument.clone()]))
     };
     skills.skills.iter().map(prompt).collect()
@@ -38,5 +38,5 @@ pub(super) fn get(
     }
     let text = redactor.text_for(&text, Scope::Caller).into_owned();
     let result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
-    Ok(result.with_description(known.skill.description.clone()))
+    Ok(result.with_description(known.clean(&known.skill.description)))
 }

@@ -173,6 +173,17 @@ fn skills_whose_files_cannot_be_listed_are_refused() {
 }
 
 #[test]
+fn control_characters_of_an_unconfirmed_skill_are_spelled_out() {
+    let place = Place::new();
+    place.skill(PROJECT, "theirs", "press \u{1b}[2J\u{202e}here");
+    place.skill(".config/marvin/skills", "mine", "press \u{202e}here");
+    let found = place.registry().refresh();
+    let text = found.find("theirs").unwrap().told_text();
+    assert!(text.contains("press \\u{1b}[2J\\u{202e}here") && !text.contains('\u{1b}'), "{text:?}");
+    assert!(found.find("mine").unwrap().told_text().contains("press \u{202e}here"));
+}
+
+#[test]
 fn many_skills_are_read_as_few_are() {
     let place = Place::new();
     for number in 0..MIN_PARALLEL_SKILLS + 2 {
