@@ -43,13 +43,15 @@ pub(crate) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
     };
     let project = context.clone();
     let open = move || async move {
-        let (chat, servers) = open(&arguments, context, true).await.map_err(|failure| failure.to_string())?;
+        let OpenConversation { chat, servers, problem } =
+            open(&arguments, context, true).await.map_err(|failure| failure.to_string())?;
         let welcome = welcome::text(&chat.project());
         let served = if with_browser { Some(chat_ui::serve_beside(&chat).await) } else { None };
-        let note = served.map_or_else(String::new, |served| match served {
+        let served = served.map(|served| match served {
             Ok(link) => format!("In the browser: {link}"),
             Err(error) => format!("not in the browser: {error}"),
         });
+        let note = problem.into_iter().chain(served).collect::<Vec<_>>().join("\n");
         Ok::<_, String>(OpenedChat { chat, welcome, note, held: Box::new(servers) })
     };
     // The screen is the front end's; the log file of each run is still written.
@@ -67,16 +69,28 @@ fn editor(environment: &Environment) -> String {
     named.unwrap_or("nano").to_string()
 }
 
+/// A conversation that was opened.
+struct OpenConversation {
+    chat: Chat,
+    servers: Servers,
+    /// Why nothing can be approved at this terminal.
+    problem: Option<String>,
+}
+
 /// Opens the conversation, with the MCP servers that the settings name.
 async fn open(
     arguments: &TurnArguments,
     mut context: ProjectContext,
     at_terminal: bool,
-) -> Result<(Chat, Servers), Failure> {
+) -> Result<OpenConversation, Failure> {
     let servers = start_mcp_servers(&mut context, &CancellationToken::new()).await;
     // Without a terminal no person can be asked, so a question of the gate becomes a refusal.
     let found = at_terminal.then(|| Person::identify(&context.environment, DecisionChannel::Screen, None));
-    let person = found.and_then(Result::ok);
+    let (person, problem) = match found {
+        Some(Ok(person)) => (Some(person), None),
+        Some(Err(error)) => (None, Some(format!("note: nothing can be approved here: {error}"))),
+        None => (None, None),
+    };
     let brings: ExtraContextProvider = Arc::new(pack_context::extra_context);
     let steps = Some(Arc::new(WaitingSteps::default()) as Arc<dyn StepSource>);
     let games = Some(Arc::new(ChatGames::default()) as Arc<dyn GameHost>);
@@ -85,5 +99,5 @@ async fn open(
     if let Some(selection) = &arguments.turbotime {
         chat.select(Some(selection.clone()));
     }
-    Ok((chat, servers))
+    Ok(OpenConversation { chat, servers, problem })
 }

@@ -3,7 +3,7 @@
 //! Nothing moves the cursor, so that it works for screen readers and in pipes: answers on standard output, messages on
 //! standard error, no colours.
 
-use super::{editor, open};
+use super::{OpenConversation, editor, open};
 use crate::commands::turn::{self, TurnArguments};
 use crate::commands::welcome;
 use crate::failure::Failure;
@@ -39,7 +39,8 @@ pub(super) fn run(arguments: &TurnArguments, at_terminal: bool) -> Result<Exit, 
     }
     let context = turn::context(arguments, false)?;
     let runtime = runtime()?;
-    let (chat, servers) = runtime.block_on(open(arguments, context, at_terminal))?;
+    let OpenConversation { chat, servers, problem } =
+        runtime.block_on(open(arguments, context, at_terminal))?;
     let mut plain = PlainFrontEnd {
         lines: Lines::new(at_terminal, &chat)?,
         chat,
@@ -49,6 +50,9 @@ pub(super) fn run(arguments: &TurnArguments, at_terminal: bool) -> Result<Exit, 
         seen: 0,
     };
     plain.greet();
+    if let Some(problem) = problem {
+        output::talk(&problem);
+    }
     let ended = plain.live(first);
     let PlainFrontEnd { chat, runtime, exit, .. } = plain;
     runtime.block_on(arm_alarms(&chat.project()));

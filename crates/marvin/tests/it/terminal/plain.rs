@@ -89,3 +89,18 @@ fn line_mode_in_a_terminal() {
     assert_eq!(typed, "_HiStOrY_V2_\nhi there\nrun it\n/servitors\n");
     assert_eq!(json_file(&world.user().join("profiles/default/chat_log.json")).as_array().unwrap().len(), 4);
 }
+
+#[test]
+fn a_conversation_without_a_person_says_so_at_the_start() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let script = world.script(&[say("Hello.")]);
+    for front_end in ["--plain", "--curses"] {
+        let words = [front_end, "--script", &script, "--working-dir", "."];
+        // A program of agents set this mark.
+        let screen = Screen::start_with(&world, (120, 30), &words, &[("CLAUDECODE", "1")]);
+        screen.wait("note: nothing can be approved here");
+    }
+}
