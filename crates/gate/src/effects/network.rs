@@ -63,30 +63,31 @@ fn resolve(look: &mut Look<'_>, base: &str) {
     if !looks_up {
         return;
     }
-    let unknown: Vec<&Word> = look.rest().iter().filter(|word| word.text().is_none()).collect();
-    // Numbers of a list that is written out tell nothing.
-    let is_number = |word: &&&Word| {
-        let counts = |piece: &Piece| match piece {
-            Piece::Known { .. } => true,
-            Piece::Unknown { taint, .. } => taint.has(Taint::NUMBER),
-        };
-        word.pieces.iter().all(counts) && !word.end().contains('.')
-    };
-    let is_told = |word: &&Word| {
+    let unknown: Vec<&Word> =
+        look.rest().iter().filter(|word| word.text().is_none() && !holds_numbers(word)).collect();
+    let is_told = unknown.iter().any(|word| {
         word.end().contains('.') || matches!(word.why(), Some(UnknownReason::Output | UnknownReason::Input))
-    };
+    });
+    let is_doubtful = unknown.iter().any(|word| word.why() != Some(UnknownReason::Variable));
     let from_input = words::INPUT_RESOLVERS.matches(base)
         && (look.segment.input.is_some()
             || look.segment.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read));
-    if look.carries(Taint::SECRET) || look.rest().iter().any(|word| word.taint().has(Taint::SECRET)) {
+    if look.carries(Taint::SECRET) {
         look.catastrophe("send.secret", "it hides secrets in the name that it looks up");
-    } else if unknown.iter().filter(|word| !is_number(word)).any(|word| is_told(word)) {
+    } else if is_told {
         look.deny("send.name", "it puts the output of a command into the name that it looks up");
-    } else if from_input
-        || unknown.iter().any(|word| word.why() != Some(UnknownReason::Variable) && !is_number(&word))
-    {
+    } else if from_input || is_doubtful {
         look.ask("send.name", "which names it looks up cannot be known from the line");
     }
+}
+
+/// Whether only numbers of a word are not known, and no name stands behind them: `192.168.1.$number`.
+fn holds_numbers(word: &Word) -> bool {
+    let counts = |piece: &Piece| match piece {
+        Piece::Known { .. } => true,
+        Piece::Unknown { taint, .. } => taint.has(Taint::NUMBER),
+    };
+    word.pieces.iter().all(counts) && !word.end().contains('.')
 }
 
 /// The host of an address, if there is one.
