@@ -37,6 +37,8 @@ struct CodeFlagRow {
     words: Vec<String>,
     #[serde(default)]
     inside: Vec<String>,
+    #[serde(default)]
+    sql: String,
 }
 
 fn read<T: serde::de::DeserializeOwned>(source: &str) -> Result<T, Failure> {
@@ -69,8 +71,11 @@ pub(crate) fn write() -> Result<(), Failure> {
     fs::write(Path::new(&directory).join("secret_places.rs"), code)?;
     let flags: CodeFlags = read("data/code_flags.toml")?;
     let mut code = String::from("const ROWS: &[Row] = &[\n");
-    for CodeFlagRow { programs, words, inside } in flags.program {
-        writeln!(code, "    Row {{ programs: {programs:?}, words: &{words:?}, inside: &{inside:?} }},")?;
+    for CodeFlagRow { programs, words, inside, sql } in flags.program {
+        writeln!(
+            code,
+            "    Row {{ programs: {programs:?}, words: &{words:?}, inside: &{inside:?}, sql: {sql:?} }},"
+        )?;
     }
     code.push_str("];\n");
     fs::write(Path::new(&directory).join("code_flags.rs"), code)?;

@@ -63,6 +63,9 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
                 look.ask("database", "it reads a database outside the workspace");
             }
         }
+        if base == "duckdb" {
+            read_files(look, &text);
+        }
         return true;
     }
     look.ask("database", "it works on a database");
@@ -84,6 +87,20 @@ fn lists_tables(words: &[String]) -> bool {
         [flag, command, name] if flag == "-c" => describes(command) && is_name(name),
         [name, flag, command] => flag == "-c" && describes(command) && is_name(name),
         _ => false,
+    }
+}
+
+/// DuckDB reads files wherever a table may stand: `from 'a.csv'`, `read_json('a.json')`.
+fn read_files(look: &mut Look<'_>, text: &str) {
+    let quoted: Vec<Word> = text.split('\'').skip(1).step_by(2).map(Word::known).collect();
+    for file in &quoted {
+        look.act(Act::Read, file);
+        if matches!(look.place(file), Place::InHome | Place::Outside) {
+            look.ask("database", "it reads a file outside the workspace");
+        }
+    }
+    if text.contains("||") || text.to_ascii_lowercase().contains("concat") {
+        look.ask("database", "the files that it reads are not known");
     }
 }
 

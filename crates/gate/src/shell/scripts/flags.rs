@@ -10,8 +10,10 @@ use std::sync::LazyLock;
 struct Row {
     programs: &'static str,
     words: &'static [&'static str],
-    /// Texts that do so wherever they stand in a word.
+    /// Texts that do so wherever they stand in a word, in small or capital letters.
     inside: &'static [&'static str],
+    /// Words of SQL that do so.
+    sql: &'static str,
 }
 
 include!(concat!(env!("OUT_DIR"), "/code_flags.rs"));
@@ -52,7 +54,29 @@ fn is_found(row: &Row, words: &[Word]) -> bool {
             }
             None if start.len() == 2 && start.starts_with('-') && *start != "-B" => trimmed == *start,
             None => trimmed.starts_with(start),
-        }) || row.inside.iter().any(|part| text.contains(part))
+        }) || {
+            let lower = text.to_ascii_lowercase();
+            row.inside.iter().any(|part| lower.contains(&part.to_ascii_lowercase()))
+                || has_sql_word(row.sql, &lower)
+        }
+    })
+}
+
+/// Does a text have one of these words as a statement or a function, rather than as the name of a column?
+fn has_sql_word(words: &str, lower: &str) -> bool {
+    let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    words.split_whitespace().any(|word| {
+        lower.match_indices(word).any(|(at, _)| {
+            let before = lower.get(..at).is_some_and(|text| text.ends_with(is_name));
+            let rest = lower.get(at + word.len()..).unwrap_or_default();
+            let after = rest.trim_start();
+            // Right before a quote it may be the end of a text: `'a copy'`; a statement takes a quoted path, though.
+            let ends_text =
+                rest.starts_with(['\'', '"']) && !matches!(word, "load" | "install" | "attach" | "into");
+            let column =
+                ["from", "as ", ")", ",", "=", "<", ">", "|", "%"].iter().any(|end| after.starts_with(end));
+            !before && !rest.starts_with(is_name) && !after.is_empty() && !column && !ends_text
+        })
     })
 }
 
