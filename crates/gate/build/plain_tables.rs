@@ -1,6 +1,7 @@
-//! Tables that become constants as they are: places of credentials, and words by which programs load code.
+//! Tables that become constants as they are: places of credentials, words by which programs load code, and harmless inline code.
 
 use super::Failure;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::{env, fs, path::Path};
 
@@ -41,6 +42,72 @@ struct CodeFlagRow {
     sql: String,
 }
 
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InlineCode {
+    acting_parts: String,
+    secret_variable_parts: String,
+    language: Vec<InlineLanguage>,
+}
+
+#[derive(Default, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct InlineLanguage {
+    names: String,
+    syntax: String,
+    closed: bool,
+    words: String,
+    doubted: String,
+    methods: String,
+    callbacks: String,
+    properties: String,
+    imports: String,
+    modules: String,
+    readers: String,
+    receivers: String,
+    paths: String,
+    environment: String,
+    objects: BTreeMap<String, String>,
+    /// Examples, which a test checks.
+    #[serde(rename = "allow")]
+    _allow: Vec<String>,
+    #[serde(rename = "ask")]
+    _ask: Vec<String>,
+}
+
+/// Writes what is harmless in inline code.
+fn write_inline_code(directory: &str) -> Result<(), Failure> {
+    let table: InlineCode = read("data/inline_code.toml")?;
+    let mut code = format!(
+        "const ACTING_PARTS: &str = {:?};\nconst SECRET_VARIABLE_PARTS: &str = {:?};\nstatic LANGUAGES: &[Language] = &[\n",
+        table.acting_parts, table.secret_variable_parts
+    );
+    for row in table.language {
+        let objects: Vec<(String, String)> = row.objects.into_iter().collect();
+        writeln!(
+            code,
+            "    Language {{ names: {:?}, syntax: Syntax::{}, closed: {}, words: {:?}, doubted: {:?}, methods: {:?}, callbacks: {:?}, properties: {:?}, imports: {:?}, modules: {:?}, readers: {:?}, receivers: {:?}, paths: {:?}, environment: {:?}, objects: &{objects:?} }},",
+            row.names,
+            row.syntax,
+            row.closed,
+            row.words,
+            row.doubted,
+            row.methods,
+            row.callbacks,
+            row.properties,
+            row.imports,
+            row.modules,
+            row.readers,
+            row.receivers,
+            row.paths,
+            row.environment,
+        )?;
+    }
+    code.push_str("];\n");
+    fs::write(Path::new(directory).join("inline_code.rs"), code)?;
+    Ok(())
+}
+
 fn read<T: serde::de::DeserializeOwned>(source: &str) -> Result<T, Failure> {
     println!("cargo:rerun-if-changed={source}");
     toml::from_str(&fs::read_to_string(source)?).map_err(|error| format!("{source}: {error}").into())
@@ -79,5 +146,5 @@ pub(crate) fn write() -> Result<(), Failure> {
     }
     code.push_str("];\n");
     fs::write(Path::new(&directory).join("code_flags.rs"), code)?;
-    Ok(())
+    write_inline_code(&directory)
 }

@@ -1,5 +1,6 @@
 //! Interpreters: programs given as text, and their effects.
 
+mod inline;
 mod languages;
 mod options;
 
@@ -78,6 +79,9 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     }
     generic(look, true);
     options::judge(look, plain);
+    if matches!(plain, "perl" | "ruby") && (!texts.is_empty() || arguments.has(&["-n", "-p"])) {
+        arguments.operands.iter().for_each(|word| opened_operand(look, word));
+    }
     if !texts.is_empty() {
         // `perl -ne`, `ruby -pe`: the operands are files.
         let changes = arguments.has(&["-i"]);
@@ -109,6 +113,16 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         }
     }
     true
+}
+
+/// An operand that `<>` opens: Perl starts one with a bar as a command, and writes to one behind `>`.
+fn opened_operand(look: &mut Look<'_>, word: &Word) {
+    let shown = word.shown();
+    let text = shown.trim();
+    if text.starts_with(['|', '>', '<', '+']) || text.ends_with('|') {
+        look.nested(text.trim_matches('|'));
+        look.ask("code.run", "the name of a file is a command or a file that is written");
+    }
 }
 
 /// `python -m MODULE …`.
@@ -348,15 +362,54 @@ fn source(look: &mut Look<'_>, text: &Word, language: &str) {
     if look.carries(Taint::SECRET) && sends {
         look.deny("send.secret", "the program sends secrets to another machine");
     }
-    if languages::is_doubted(language, &shown) {
-        look.ask("code.doubt", "the program may do more than compute and print");
+    let harmless = inline::read(language, &shown).filter(|_| !languages::is_doubted(language, &shown));
+    match harmless {
+        Some(harmless) => read_files(look, &harmless),
+        None => look.ask("code.doubt", "the program may do more than compute and print"),
     }
     if !whole {
         look.ask("code.unknown", "the program's text cannot be known");
     }
-    if shown.len() > 4_000 {
+    if shown.len() > inline::MAX_CODE_BYTES {
         look.ask("code.long", "the program's text is long");
     }
+}
+
+/// Judges the files that harmless code reads.
+fn read_files(look: &mut Look<'_>, harmless: &inline::Harmless) {
+    for path in &harmless.reads {
+        let word = Word::known(path.clone());
+        if path.contains("://") {
+            look.ask("code.doubt", "the program opens an address");
+        } else if path.contains(['*', '?', '[']) {
+            if !is_plain_pattern(look, path) {
+                look.ask("code.doubt", "the files that the program reads are not known");
+            }
+        } else {
+            look.act(Act::Read, &word);
+        }
+    }
+    if harmless.reads_arguments {
+        let operands: Vec<Word> =
+            look.rest().iter().filter(|word| !word.beginning().starts_with('-')).skip(1).cloned().collect();
+        operands.iter().for_each(|word| look.act(Act::Read, word));
+    }
+}
+
+/// Whether a pattern finds files of one kind in the project, and none that hold credentials.
+fn is_plain_pattern(look: &Look<'_>, pattern: &str) -> bool {
+    let hidden = |part: &str| part.starts_with(['.', '[', '?']) && part != "." || part == "..";
+    let start = pattern.split(['*', '?', '[']).next().unwrap_or_default();
+    let directory = start.rsplit_once('/').map_or(".", |(directory, _)| directory);
+    let name = crate::shell::base_name(pattern);
+    let ending = name.rsplit_once('*').map_or(name, |(_, ending)| ending);
+    let kind = ending.strip_prefix('.').is_some_and(|kind| kind.len() > 1 || kind == "c" || kind == "h");
+    let place = look.place(&Word::known(directory));
+    kind && !ending.contains(['?', '['])
+        && !pattern.split('/').any(hidden)
+        && !crate::secrets::is_project_secret(&format!("a{ending}"))
+        && !crate::secrets::is_project_secret(ending)
+        && matches!(place, Place::Inside | Place::Regenerable | Place::Workspace)
 }
 
 /// The quoted texts of a program, a list of them also joined as a command.

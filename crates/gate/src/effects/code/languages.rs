@@ -115,7 +115,7 @@ const LANGUAGES: &[Language] = &[
     },
     Language {
         names: &["php"],
-        doubted: r#"\b(include|include_once|require|require_once)\b|\b(call_user_func\w*|create_function|assert|ini_set|putenv|dl|mail|unserialize|array_map|usort|extract|parse_str|header|set_error_handler|register_shutdown_function|unlink|rename|copy|touch|symlink|link|tempnam|move_uploaded_file|phpinfo|getenv\s*\(\s*\)|var_dump\s*\(\s*\$_(ENV|SERVER))\b|\$\w+\s*\(|\$_(ENV|SERVER)\b|\$\$|Reflection|FFI\b"#,
+        doubted: r#"\b(include|include_once|require|require_once)\b|\b(call_user_func\w*|create_function|assert|ini_set|putenv|dl|mail|unserialize|array_map|usort|extract|parse_str|header|set_error_handler|register_shutdown_function|unlink|rename|copy|touch|symlink|link|tempnam|move_uploaded_file|phpinfo|var_dump\s*\(\s*\$_(ENV|SERVER))\b|\bgetenv\s*\(\s*\)|\$\w+\s*\(|\$_(ENV|SERVER)\b|\$\$|Reflection|FFI\b"#,
         #[cfg(test)]
         matching: &["include \"/tmp/x\";", "$f(\"id\");", "call_user_func(\"x\");", "phpinfo();"],
         #[cfg(test)]
