@@ -16,7 +16,7 @@ mod table;
 
 use lexer::{Syntax, Token};
 use scope::{Scope, closing, is_function, opening};
-use table::{Language, is_acting_name, is_secret_variable, lists};
+use table::{Language, is_acting_name, is_reading_name, is_secret_variable, lists};
 
 /// What harmless code does beside computing and printing.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,9 @@ pub(super) const MAX_CODE_BYTES: usize = 4_000;
 /// Reads a program; `None` if something in it is not known to be harmless.
 pub(super) fn read(language: &str, code: &str) -> Option<Harmless> {
     let row = table::find(language).filter(|_| code.len() <= MAX_CODE_BYTES)?;
+    if language == "ipython" && has_magic(code) {
+        return None;
+    }
     let mut tokens = lexer::tokens(code, row.syntax)?;
     // A line of JavaScript goes on in the next one wherever it can.
     if row.syntax == Syntax::JavaScript {
@@ -46,6 +49,11 @@ pub(super) fn read(language: &str, code: &str) -> Option<Harmless> {
     }
     program.perl_arguments()?;
     Some(program.harmless)
+}
+
+/// Whether IPython may take a part of the code for a command of its own: `!id`, `%system id`, `,f x`.
+fn has_magic(code: &str) -> bool {
+    code.contains(['!', '%', '?']) || code.lines().any(|line| line.trim_start().starts_with([',', ';', '/']))
 }
 
 /// A program while it is read. Its methods answer `None` for what is not known to be harmless.
@@ -195,7 +203,10 @@ impl<'a> Program<'a> {
         {
             return self.row.has_attribute(attributes, name).then_some(());
         }
-        lists(attributes, "()").then_some(())
+        let read = || {
+            self.is(at + 1, "[") && closing(&self.tokens, at + 1).is_some_and(|end| !self.is(end + 1, "="))
+        };
+        (lists(attributes, "()") || lists(attributes, "[]") && read()).then_some(())
     }
 
     /// The environment: one variable at a time, by a name that is known.
@@ -269,8 +280,16 @@ impl<'a> Program<'a> {
             }
             return (!called || known || self.is_own(name)).then_some(());
         }
+        // A table of Lua holds what the program put into it, because no library has another name.
+        if self.row.syntax == Syntax::Lua {
+            return (known || !is_acting_name(name)).then_some(());
+        }
         if self.row.syntax == Syntax::Python && name == "replace" {
             return self.is_text_replacement(at).then_some(());
+        }
+        let reads = called && !known && !self.is(at + 2, ")") && is_reading_name(name);
+        if self.row.syntax == Syntax::Python && reads {
+            self.read_first_argument(at + 1)?;
         }
         (known || self.is_own(name) && !name.starts_with('_')).then_some(())
     }
@@ -320,7 +339,7 @@ impl<'a> Program<'a> {
             Syntax::JavaScript => {
                 let declares = matches!(self.before(at), Some(Token::Name("function")));
                 let called = self.is(at + 1, "(") && !declares;
-                (!called || listed || self.scope.declared.contains(name) || self.is_own(name)).then_some(())
+                (!called || listed || self.scope.declared.contains(name)).then_some(())
             }
             // What begins with a capital is a class or a module, and must be listed.
             Syntax::Ruby if name.starts_with(|char: char| char.is_ascii_uppercase()) => {
@@ -365,6 +384,9 @@ impl<'a> Program<'a> {
 
     /// Functions that read a file or a variable of the environment.
     fn function(&mut self, at: usize, path: &str) -> Option<()> {
+        if self.row.syntax == Syntax::R && lists(self.row.callbacks, path) {
+            self.r_callback(at + 1)?;
+        }
         if lists(self.row.environment, path) {
             let open = usize::from(self.is(at + 1, "("));
             let name_at = at + 1 + open;
@@ -427,6 +449,10 @@ impl<'a> Program<'a> {
         match self.get(before) {
             Some(Token::Operator(")")) => {
                 let open = opening(&self.tokens, before)?;
+                // A package of the project that is a function.
+                if self.required_module(before).is_some_and(|path| self.row.object(&path).is_none()) {
+                    return Some(());
+                }
                 // `if (…) (…)` has a name before its condition, `(() => …)()` has none.
                 is_function(&self.tokens, open + 1).then_some(())
             }
@@ -465,6 +491,20 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// R calls the second argument of `sapply`, and takes a string for the name of a function.
+    fn r_callback(&self, open: usize) -> Option<()> {
+        let end = closing(&self.tokens, open).filter(|_| self.is(open, "("))?;
+        let second = self.expression_end(open + 1) + 1;
+        match self.get(second).filter(|_| second < end)? {
+            Token::Name("function") => Some(()),
+            Token::Name(name) => {
+                let alone = self.expression_end(second) == second + 1;
+                (alone && lists(self.row.words, name)).then_some(())
+            }
+            _ => None,
+        }
+    }
+
     /// The first argument of a method that calls it.
     fn callback(&self, at: usize) -> Option<()> {
         if is_function(&self.tokens, at) || self.is(at, ")") {
@@ -480,7 +520,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Perl opens what stands in `@ARGV` as a command where it has a bar, so nobody but the command line may fill it.
+    /// Perl opens what stands in `@ARGV` as a command where it has a bar, so only the command line may fill it.
     fn perl_arguments(&self) -> Option<()> {
         if self.row.syntax != Syntax::Perl {
             return Some(());

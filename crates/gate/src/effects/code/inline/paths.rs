@@ -26,6 +26,12 @@ impl Program<'_> {
         self.modes(comma, end)
     }
 
+    /// The first argument of a function of a package that reads a file.
+    pub(super) fn read_first_argument(&mut self, open: usize) -> Option<()> {
+        let end = closing(&self.tokens, open)?;
+        self.read_path(open + 1, self.expression_end(open + 1).min(end))
+    }
+
     /// The object before a method that reads the file that it stands for: `Path("x").read_text()`.
     pub(super) fn read_receiver(&mut self, at: usize) -> Option<()> {
         let end = at.checked_sub(1)?;
@@ -146,7 +152,7 @@ impl Program<'_> {
     }
 
     /// Where an expression ends: at a comma, a closing bracket or the end of the statement.
-    fn expression_end(&self, start: usize) -> usize {
+    pub(super) fn expression_end(&self, start: usize) -> usize {
         let mut depth = 0_usize;
         for at in start..self.tokens.len() {
             match self.get(at) {
@@ -155,7 +161,8 @@ impl Program<'_> {
                     Some(less) => depth = less,
                     None => return at,
                 },
-                Some(Token::Operator("," | ";" | "\n" | ":")) if depth == 0 => return at,
+                Some(Token::Operator("," | ";" | "\n")) if depth == 0 => return at,
+                Some(Token::Operator(":")) if depth == 0 && self.row.syntax != Syntax::R => return at,
                 Some(Token::Name("for" | "if" | "do")) if depth == 0 => return at,
                 _ => {}
             }

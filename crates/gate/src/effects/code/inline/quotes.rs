@@ -68,7 +68,7 @@ pub(super) fn splice_code<'a>(lexer: &mut Lexer<'a>, text: &'a str) -> Option<()
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let escaped = rest.starts_with('\\') && lexer.syntax != Syntax::Python;
         let (start, whole) = match lexer.syntax {
-            _ if escaped => (2, 0),
+            _ if escaped => (1 + rest.chars().nth(1).map_or(0, char::len_utf8), 0),
             Syntax::Python if rest.starts_with("{{") || rest.starts_with("}}") => (2, 0),
             Syntax::Python if rest.starts_with('{') => (0, find_bracket_end(rest)?),
             Syntax::JavaScript if rest.starts_with("${") => (1, find_bracket_end(rest.get(1..)?)?),

@@ -284,6 +284,12 @@ impl<'a> Scope<'a> {
         if attributes.is_none() {
             (!lists(row.modules, path.split('.').next().unwrap_or_default())).then_some(())?;
             self.foreign = true;
+            let range = names.and_then(|(start, end)| tokens.get(start..=end)).unwrap_or_default();
+            for token in range {
+                if let Token::Name(name) = token {
+                    self.declared.insert(name);
+                }
+            }
             return Some(());
         }
         let Some((start, end)) = names else { return Some(()) };

@@ -34,6 +34,16 @@ pub(super) fn lists(list: &str, word: &str) -> bool {
 
 /// Whether a part of a name tells that it runs, writes, sends or loads something.
 pub(super) fn is_acting_name(name: &str) -> bool {
+    has_part(name, ACTING_PARTS)
+}
+
+/// Whether a part of a name tells that it reads a file by its path.
+pub(super) fn is_reading_name(name: &str) -> bool {
+    has_part(name, READING_PARTS)
+}
+
+/// Whether a name, or a part of it between underscores or capitals, is listed.
+fn has_part(name: &str, list: &str) -> bool {
     let mut part = String::new();
     let mut parts = vec![name.to_ascii_lowercase()];
     for char in name.chars() {
@@ -45,7 +55,7 @@ pub(super) fn is_acting_name(name: &str) -> bool {
         }
     }
     parts.push(part.trim_end_matches("sync").to_string());
-    parts.iter().any(|part| lists(ACTING_PARTS, part))
+    parts.iter().any(|part| lists(list, part))
 }
 
 /// Whether a variable of the environment holds a credential, by its name.

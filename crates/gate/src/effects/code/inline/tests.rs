@@ -28,3 +28,28 @@ fn the_examples_of_every_language_hold() {
         }
     }
 }
+
+#[test]
+fn magic_commands_of_ipython_are_not_harmless() {
+    for code in ["!id", "x = !id", "%system id", ",print x"] {
+        assert!(read("ipython", code).is_none(), "{code}");
+    }
+    assert!(read("ipython", "print(1)").is_some());
+}
+
+#[test]
+fn files_that_harmless_code_reads_are_named() {
+    let reads = |language: &str, code: &str| read(language, code).unwrap().reads;
+    assert_eq!(reads("python", "print(open('a.txt').read())"), ["a.txt"]);
+    assert_eq!(reads("python", "p = 'a'\nprint(open(p).read())"), ["a"]);
+    assert_eq!(reads("node", "console.log(require('./a.json'))"), ["./a.json"]);
+    assert_eq!(reads("ruby", "puts File.read 'a'"), ["a"]);
+    assert!(read("python", "import sys; print(open(sys.argv[1]).read())").unwrap().reads_arguments);
+    let listed = "from pathlib import Path\nfor p in Path('src').glob('*.py'): print(p.read_text())";
+    assert_eq!(reads("python", listed), ["src/*.py", "src", "*.py"]);
+}
+
+#[test]
+fn long_code_is_not_read() {
+    assert!(read("python", &"x = 1\n".repeat(MAX_CODE_BYTES)).is_none());
+}
