@@ -212,7 +212,7 @@ impl<'a> Program<'a> {
     /// The environment: one variable at a time, by a name that is known.
     fn environment_object(&mut self, at: usize) -> Option<()> {
         let name_at = match (self.get(at + 1)?, self.get(at + 2)?) {
-            (Token::Operator("["), _) if self.is(at + 3, "]") => at + 2,
+            (Token::Operator("["), _) if self.is(at + 3, "]") && !self.is(at + 4, "=") => at + 2,
             (operator, Token::Name("get" | "fetch" | "key?" | "has_key?"))
                 if self.is_accessor(Some(operator)) =>
             {
@@ -221,7 +221,7 @@ impl<'a> Program<'a> {
             }
             (operator, Token::Name(name)) if self.is_accessor(Some(operator)) => {
                 return match self.row.syntax {
-                    Syntax::JavaScript => self.environment(name),
+                    Syntax::JavaScript if !self.is(at + 3, "=") => self.environment(name),
                     _ => None,
                 };
             }

@@ -277,7 +277,7 @@ impl<'a> Scope<'a> {
             self.reads.push(path);
             return Some(());
         }
-        if path.starts_with("..") || path.starts_with('/') {
+        if path.contains("..") || path.starts_with('/') {
             return None;
         }
         let attributes = row.object(&path);
@@ -313,7 +313,9 @@ impl<'a> Scope<'a> {
     fn ruby_require(&mut self, tokens: &[Token<'a>], at: usize, row: &Language) -> Option<()> {
         let open = usize::from(matches!(tokens.get(at + 1), Some(Token::Operator("("))));
         let Some(Token::Text { text, exact: true }) = tokens.get(at + 1 + open) else { return None };
-        if text.starts_with(['/', '~']) || text.starts_with("..") {
+        // A name that is put together loads something else.
+        let joined = matches!(tokens.get(at + 2 + open), Some(Token::Operator(next)) if !matches!(*next, ")" | ";" | "\n" | "}"));
+        if joined || text.starts_with(['/', '~']) || text.contains("..") {
             return None;
         }
         if !lists(row.imports, text) {
