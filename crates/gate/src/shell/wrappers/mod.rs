@@ -289,8 +289,7 @@ impl Shell<'_> {
             }
             Some(Started::Lines(lines)) => {
                 self.emit(words.to_vec(), environment.to_vec(), around);
-                self.run_lines(base, &lines);
-                return Some(Stream::unknown(Taint::NONE));
+                return Some(self.run_lines(base, &lines));
             }
             None => {}
         }
@@ -310,6 +309,10 @@ impl Shell<'_> {
             self.state.directories = directories;
             return None;
         };
+        if wrapper.each {
+            self.emit(words.to_vec(), environment, around);
+            return Some(self.run_lines(base, &options::lines(wrapper, &inner)));
+        }
         if wrapper.joins {
             let text = self.source(&inner);
             self.spliced(&inner);
@@ -393,14 +396,16 @@ impl Shell<'_> {
     }
 
     /// Walks texts that a program hands to a shell.
-    fn run_lines(&mut self, base: &str, lines: &[Word]) {
+    fn run_lines(&mut self, base: &str, lines: &[Word]) -> Stream {
+        let mut taint = Taint::NONE;
         self.through.push(base.to_string());
         for line in lines {
             self.spliced(std::slice::from_ref(line));
             let text = self.source(std::slice::from_ref(line));
-            self.apart(|shell| shell.script(&text, &InheritedIo::default()));
+            taint = taint.and(self.apart(|shell| shell.script(&text, &InheritedIo::default())).taint);
         }
         self.through.pop();
+        Stream::unknown(taint)
     }
 
     /// `bash -c TEXT`, `bash FILE`, `… | bash`.
@@ -539,7 +544,7 @@ pub(in crate::shell) fn command_words<'w, 'l>(mut words: &'w [&'l str]) -> &'w [
         let base = base_name(name);
         let subcommand = runners::runner_subcommands(base).find(|own| rest.starts_with(own));
         let own = match (table::find(base), table::special(base), subcommand) {
-            (Some(wrapper), ..) if !wrapper.joins => wrapper.own_words(rest),
+            (Some(wrapper), ..) if !wrapper.joins && !wrapper.each => wrapper.own_words(rest),
             (_, Some(Special::Fetched), _) => 0,
             (.., Some(subcommand)) => subcommand.len(),
             _ => return words,

@@ -109,6 +109,24 @@ impl Shell<'_> {
     }
 }
 
+/// The lines that a wrapper hands to a shell: its operands, and the values of options that are commands.
+pub(super) fn lines(wrapper: &Wrapper, words: &[Word]) -> Vec<Word> {
+    let mut found = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let flag = word.beginning();
+        if !flag.starts_with('-') {
+            found.push(word.clone());
+            continue;
+        }
+        let next = if wrapper.takes_next(&flag) { words.next().cloned() } else { None };
+        if let Some((FlagEffect::Runs, from)) = wrapper.effect(&flag) {
+            found.push(next.unwrap_or_else(|| word.without_start(from)));
+        }
+    }
+    found
+}
+
 /// `setarch` may name a machine before its command.
 fn names_machine(word: Option<&Word>) -> bool {
     const MACHINES: [&str; 14] = [

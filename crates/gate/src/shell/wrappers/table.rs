@@ -20,6 +20,8 @@ pub(in crate::shell) struct Wrapper {
     pub(in crate::shell) elsewhere: bool,
     /// Whether its words are joined and read by a shell.
     pub(in crate::shell) joins: bool,
+    /// Whether every operand is a line of its own for a shell.
+    pub(in crate::shell) each: bool,
     /// Flags without a value. Where none are listed, any flag is taken for one.
     flags: &'static str,
     /// Flags whose value is a command.
@@ -71,6 +73,7 @@ const fn wrapper(names: &'static str, values: &'static str, before: usize) -> Wr
         assigns: false,
         elsewhere: false,
         joins: false,
+        each: false,
         flags: "",
         runs: "",
         writes: "",
@@ -249,7 +252,7 @@ const WRAPPERS: &[Wrapper] = &[
         ..wrapper("watch", "-n -q --interval --equexit", 0)
     },
     Wrapper {
-        joins: true,
+        each: true,
         runs: "-p -s -c -C --prepare --setup --cleanup --conclude --reference",
         doubts: "-S --shell",
         ..wrapper(
