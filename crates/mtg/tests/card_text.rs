@@ -1,7 +1,5 @@
 //! The text of cards on its way to abilities: names, type lines, the normal form, and overrides.
 
-#![expect(clippy::unwrap_used, reason = "a text that cannot be read fails the tests")]
-
 use marvin_mtg::cards::{
     CardFacts, OverrideFault, check_overrides, find_subtype, fold_name, normalise, override_faults,
     plural_name,
