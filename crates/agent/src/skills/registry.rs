@@ -452,7 +452,7 @@ impl SkillReading {
         let usable = entry.read(*origin, name, directory, status.hash().is_some());
         self.listed = match status.hash() {
             Some(hash) => entry.check(hash, directory),
-            // The reason why there is no skill counts more than its files.
+            // The reason why the skill is absent counts more than its files.
             None if usable.is_none() => Ok(()),
             None => entry.check_listing(directory),
         };

@@ -273,7 +273,7 @@ fn tar(look: &mut Look<'_>) {
         operands.iter().for_each(|word| look.act(Act::Read, word));
         archive.iter().for_each(|word| look.act(Act::Write, word));
     } else if mode.contains('x') {
-        // A member's name tells what is unpacked, whoever packed it.
+        // The name of a member tells what is unpacked, wherever it was packed.
         let secret = |word: &&Word| secrets::is_project_secret(base_name(&word.shown()));
         operands
             .iter()

@@ -63,7 +63,7 @@ pub(super) fn address(word: &Word) -> Option<Word> {
         return Some(value);
     }
     let Some((scheme, rest)) = text.split_once("://") else {
-        // `"$X://…"`: the beginning is not known, but what follows is no path.
+        // `"$X://…"`: the beginning is not known, but what follows is not a path.
         let shown = value.shown();
         let is_address =
             word.text().is_none() && shown.contains("://") && !shown.contains(char::is_whitespace);

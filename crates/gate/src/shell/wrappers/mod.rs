@@ -21,7 +21,7 @@ use crate::shell::run::InheritedIo;
 use crate::shell::state::{Segment, Shell};
 use crate::shell::text::base_name;
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
-use runners::Started;
+use runners::InnerCommand;
 pub(crate) use special::finds_project_secrets;
 use std::borrow::Cow;
 pub(in crate::shell) use table::Special;
@@ -283,15 +283,8 @@ impl Shell<'_> {
         if base == "systemd-run" && rest.iter().any(|word| word.beginning().starts_with("--on-")) {
             self.doubt("a command that runs at another time");
         }
-        match runners::started(base, rest) {
-            Some(Started::Command(inner)) => {
-                return Some(self.nested(base, inner.to_vec(), environment, around, false, words));
-            }
-            Some(Started::Lines(lines)) => {
-                self.emit(words.to_vec(), environment.to_vec(), around);
-                return Some(self.run_lines(base, &lines));
-            }
-            None => {}
+        if let Some(output) = self.runner(base, words, environment, around) {
+            return Some(output);
         }
         let wrapper = table::find(base)?;
         if base == "command" && rest.first().is_some_and(|word| word.is("-v") || word.is("-V")) {
@@ -337,6 +330,25 @@ impl Shell<'_> {
             self.state.directories = directories;
         }
         Some(output)
+    }
+
+    /// Enters the command that a runner starts.
+    fn runner(
+        &mut self,
+        base: &str,
+        words: &[Word],
+        environment: &[(String, Word)],
+        around: &InheritedIo,
+    ) -> Option<Stream> {
+        match runners::started(base, words.get(1..).unwrap_or_default())? {
+            InnerCommand::Command(inner) => {
+                Some(self.nested(base, inner.to_vec(), environment, around, false, words))
+            }
+            InnerCommand::Lines(lines) => {
+                self.emit(words.to_vec(), environment.to_vec(), around);
+                Some(self.run_lines(base, &lines))
+            }
+        }
     }
 
     /// Options that a variable adds to a program's own: the command is noted with them too.
@@ -385,7 +397,7 @@ impl Shell<'_> {
     fn fetched(&mut self, base: &str, words: &[Word], around: &InheritedIo) -> Option<Stream> {
         let at = words.iter().skip(1).position(|word| !word.beginning().starts_with('-'))? + 1;
         let tool = words.get(at)?.text()?.into_owned();
-        let Some(Started::Command(inner)) = runners::started(&tool, words.get(at + 1..)?) else {
+        let Some(InnerCommand::Command(inner)) = runners::started(&tool, words.get(at + 1..)?) else {
             return None;
         };
         self.emit(words.to_vec(), Vec::new(), around);

@@ -124,7 +124,7 @@ const RUNNERS: &[Runner] = &[
 
 /// What a runner starts.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Started<'w> {
+pub(super) enum InnerCommand<'w> {
     /// The words of a command.
     Command(&'w [Word]),
     /// Lines for a shell.
@@ -132,7 +132,7 @@ pub(super) enum Started<'w> {
 }
 
 /// What a program starts, if it is a runner and its words hold a command.
-pub(super) fn started<'w>(base: &str, rest: &'w [Word]) -> Option<Started<'w>> {
+pub(super) fn started<'w>(base: &str, rest: &'w [Word]) -> Option<InnerCommand<'w>> {
     let rows = RUNNERS.iter().filter(|row| row.names.split_whitespace().any(|name| name == base));
     rows.filter_map(|row| row.started(rest)).next()
 }
@@ -149,12 +149,12 @@ impl Runner {
         self.subcommands.split(',').map(|phrase| phrase.split_whitespace().collect())
     }
 
-    fn started<'w>(&self, rest: &'w [Word]) -> Option<Started<'w>> {
+    fn started<'w>(&self, rest: &'w [Word]) -> Option<InnerCommand<'w>> {
         let rest = self.phrases().find_map(|phrase| behind_subcommand(rest, &phrase))?;
         let inner = match self.start {
             Start::Lines => {
                 let lines = operands(rest, self.values);
-                return (!lines.is_empty()).then_some(Started::Lines(lines));
+                return (!lines.is_empty()).then_some(InnerCommand::Lines(lines));
             }
             Start::Operands(count) => self.behind_flags(rest, count),
             Start::Dashes => behind_dashes(rest)?,
@@ -165,7 +165,7 @@ impl Runner {
             }
         };
         let is_own = |word: &Word| self.own.split_whitespace().any(|own| word.is(own));
-        inner.first().filter(|word| !is_own(word)).map(|_| Started::Command(inner))
+        inner.first().filter(|word| !is_own(word)).map(|_| InnerCommand::Command(inner))
     }
 
     /// The words behind flags, their values and so many operands.
@@ -240,8 +240,8 @@ mod tests {
         let words: Vec<Word> = line.split_whitespace().map(Word::known).collect();
         let (name, rest) = words.split_first().unwrap();
         match started(&name.shown(), rest) {
-            Some(Started::Command(words)) => words.iter().map(Word::shown).collect::<Vec<_>>().join(" "),
-            Some(Started::Lines(lines)) => lines.iter().map(Word::shown).collect::<Vec<_>>().join("; "),
+            Some(InnerCommand::Command(words)) => words.iter().map(Word::shown).collect::<Vec<_>>().join(" "),
+            Some(InnerCommand::Lines(lines)) => lines.iter().map(Word::shown).collect::<Vec<_>>().join("; "),
             None => String::new(),
         }
     }
