@@ -193,16 +193,19 @@ fn shells(look: &mut Look<'_>, base: &str) {
         }
         return generic(look, true);
     }
-    let operand = script_operand(look.rest());
+    let position = script_position(look.rest());
+    let operand = look.rest().get(position).cloned();
+    let options = look.rest().get(..position).unwrap_or_default();
     // The file is read in any case: a shell shows the lines that it cannot parse, and with `-v` all of them.
-    if let Some(script) = &operand {
+    let is_group = |word: &Word| word.beginning().starts_with('-') && !word.beginning().starts_with("--");
+    let takes_code = options.iter().any(|word| is_group(word) && word.beginning().contains('c'));
+    let check =
+        |word: &Word| is_group(word) && word.beginning().contains('n') && !word.beginning().contains('c');
+    let checks = options.iter().any(check);
+    if let Some(script) = operand.as_ref().filter(|_| !takes_code) {
         look.act(Act::Read, script);
     }
-    let check = |word: &Word| {
-        let text = word.beginning();
-        text.starts_with('-') && !text.starts_with("--") && text.contains('n') && !text.contains('c')
-    };
-    if look.starts || look.rest().iter().any(check) {
+    if look.starts || checks {
         return;
     }
     match operand {
@@ -218,11 +221,8 @@ fn shells(look: &mut Look<'_>, base: &str) {
             if !matches!(
                 place,
                 Place::Sink | Place::Inside | Place::Regenerable | Place::System | Place::Vital
-            ) && !look.rest().iter().any(|word| {
-                word.beginning().starts_with('-')
-                    && !word.beginning().starts_with("--")
-                    && word.beginning().contains('c')
-            }) {
+            ) && !takes_code
+            {
                 look.act_at(Act::Run, place, &script.shown());
             }
         }
@@ -230,27 +230,23 @@ fn shells(look: &mut Look<'_>, base: &str) {
     }
 }
 
-/// The script among the words of a shell: the first that is neither an option nor the value of one.
-fn script_operand(words: &[Word]) -> Option<Word> {
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        let text = word.beginning();
-        match text.as_ref() {
-            "--" => return rest.next().cloned(),
-            "--rcfile" | "--init-file" => {
-                rest.next();
-            }
+/// The position of the script among the words of a shell: the first that is neither an option nor the value of one.
+fn script_position(words: &[Word]) -> usize {
+    let mut position = 0;
+    while let Some(word) = words.get(position) {
+        match word.beginning().as_ref() {
+            "--" => return position + 1,
+            "--rcfile" | "--init-file" => position += 1,
             option if option.starts_with("--") => {}
             // `-o noexec`, also at the end of a group: `-vo noexec`.
             option if option.starts_with(['-', '+']) && option.len() > 1 => {
-                if option.ends_with(['o', 'O']) {
-                    rest.next();
-                }
+                position += usize::from(option.ends_with(['o', 'O']));
             }
-            _ => return Some(word.clone()),
+            _ => return position,
         }
+        position += 1;
     }
-    None
+    position
 }
 
 /// A program that is named by its path: the place decides whether it may be run.

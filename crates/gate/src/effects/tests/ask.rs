@@ -549,6 +549,7 @@ fn patterns_find_hidden_secrets_through_lists_and_loops() {
             "cat ../.*",
             "for f in ~/.n*; do cat \"$f\"; done",
             "bash -nv ~/.ssh/id_rsa",
+            "bash -v ~/.netrc -c",
         ],
     );
     all(

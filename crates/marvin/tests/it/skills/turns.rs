@@ -73,7 +73,10 @@ fn an_agent_is_told_names_and_loads_the_text() {
     assert!(results[0].contains("pushed-by-the-skill"), "{results:?}");
     world.write(&format!("{place}/scripts/push.sh"), "echo planted\n");
     let (_, results) = play(&world, &[load("deploy"), say("ok")]);
-    assert!(!results[0].contains("files are in"), "{results:?}");
+    let fresh = format!(
+        "An earlier copy of its files was changed since it was made; use this one. Its files are in `{place}-2`"
+    );
+    assert!(results[0].contains(&fresh), "{results:?}");
     // A replay lists what the run listed.
     let run = ledger(&world.root().join("tape/script.jsonl"))[0]["request"]["run_id"].clone();
     let run = run.as_str().unwrap().to_string();
