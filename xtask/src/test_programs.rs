@@ -166,7 +166,7 @@ mod tests {
             std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
             std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             (
-                TestProgram { path, directory: directory.path().to_path_buf(), name: text.to_string() },
+                TestProgram { path, directory: directory.path().to_path_buf(), name: "a script".to_string() },
                 directory,
             )
         };
