@@ -47,7 +47,6 @@ struct CodeFlagRow {
 struct InlineCode {
     acting_parts: String,
     reading_parts: String,
-    secret_variable_parts: String,
     language: Vec<InlineLanguage>,
 }
 
@@ -80,8 +79,8 @@ struct InlineLanguage {
 fn write_inline_code(directory: &str) -> Result<(), Failure> {
     let table: InlineCode = read("data/inline_code.toml")?;
     let mut code = format!(
-        "const ACTING_PARTS: &str = {:?};\nconst READING_PARTS: &str = {:?};\nconst SECRET_VARIABLE_PARTS: &str = {:?};\nstatic LANGUAGES: &[Language] = &[\n",
-        table.acting_parts, table.reading_parts, table.secret_variable_parts
+        "const ACTING_PARTS: &str = {:?};\nconst READING_PARTS: &str = {:?};\nstatic LANGUAGES: &[Language] = &[\n",
+        table.acting_parts, table.reading_parts
     );
     for row in table.language {
         let objects: Vec<(String, String)> = row.objects.into_iter().collect();

@@ -12,7 +12,7 @@ use crate::path::WorkspacePath;
 use crate::shell::pattern::PathPattern;
 use crate::workspace::Workspace;
 use marvin_base::environment::Environment;
-use marvin_base::redact::Redactor;
+use marvin_base::redact::{Redactor, is_secret_name};
 use marvin_base::settings::{Settings, table};
 use places::{BY_CONTENT, KEY_ENDINGS, KEYS, NAMES, OVERRIDES, SAMPLES, SETTINGS_ENDINGS, STEMS};
 use std::collections::BTreeSet;
@@ -28,6 +28,36 @@ const MAX_CONTENT_BYTES: u64 = 256 * 1024;
 pub fn is_secret_place(path: &Path, home: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     is_key_name(&name) || places(home).iter().any(|place| path.starts_with(place))
+}
+
+/// Parts of the names of variables that hold credentials, beyond those that the redactor knows: addresses with a password in
+/// them, and words without `_` between them.
+const VARIABLE_PARTS: [&str; 13] = [
+    "TOKEN",
+    "SECRET",
+    "PASSW",
+    "CREDENTIAL",
+    "APIKEY",
+    "PRIVATE",
+    "PGPASS",
+    "CONNECTION_STRING",
+    "DATABASE_URL",
+    "DB_URL",
+    "REDIS_URL",
+    "MONGO_URL",
+    "MONGODB_URI",
+];
+
+/// Does a variable of the environment hold a credential, by its name?
+pub(crate) fn is_secret_variable(name: &str) -> bool {
+    // The key of an attempt, by which its effects are recognised: steps of workflows print it.
+    if name == "MARVIN_STEP_KEY" {
+        return false;
+    }
+    let upper = name.to_ascii_uppercase();
+    is_secret_name(&upper)
+        || VARIABLE_PARTS.iter().any(|part| upper.contains(part))
+        || upper.split('_').any(|part| part.ends_with("KEY") || part.ends_with("PASS"))
 }
 
 /// Is this the name of a private key?

@@ -169,7 +169,7 @@ pub(super) fn taint(name: &str, words: &[Word], directories: &[Word], grounds: G
         taint = taint.and(Taint::NETWORK);
     }
     let shows = match (name, words.get(1).and_then(Word::text)) {
-        ("printenv", Some(variable)) => shell::is_secret_variable(&variable),
+        ("printenv", Some(variable)) => crate::secrets::is_secret_variable(&variable),
         ("env" | "printenv" | "set" | "export" | "declare", _) => words.len() <= 2,
         _ => false,
     };

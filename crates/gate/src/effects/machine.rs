@@ -6,6 +6,7 @@ use super::look::Look;
 use super::security_tools::{is_attack, is_defence};
 use super::severity::Act;
 use super::words;
+use crate::secrets::is_secret_variable;
 use crate::shell::Word;
 
 /// Judges programs that are about the machine, beyond what `data/verbs/machine.toml` says.
@@ -71,14 +72,14 @@ fn templates(look: &mut Look<'_>, base: &str, words: &[String]) {
     let text = format!("{} {}", words.join(" "), input.unwrap_or_default());
     // Dhall reads a variable only where it is told so.
     let reads = base == "envsubst" || text.contains("env:");
-    if reads && may_hold_key(&text) {
+    if reads && names_key(&text) {
         look.ask("environment.show", "it shows a variable that may hold a key");
     }
 }
 
-fn may_hold_key(text: &str) -> bool {
-    let upper = text.to_ascii_uppercase();
-    ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"].iter().any(|part| upper.contains(part))
+/// Does a text name a variable that may hold a key?
+fn names_key(text: &str) -> bool {
+    text.split(|char: char| !char.is_ascii_alphanumeric() && char != '_').any(is_secret_variable)
 }
 
 fn mounts(look: &mut Look<'_>, base: &str, words: &[String]) {
@@ -159,7 +160,7 @@ fn shows_environment(look: &mut Look<'_>, base: &str, words: &[String]) -> bool 
     if look.starts || !(bare || named) {
         return false;
     }
-    if named && !words.iter().any(|word| may_hold_key(word)) {
+    if named && !words.iter().any(|word| is_secret_variable(word)) {
         return true;
     }
     look.ask("environment.show", "it shows the environment, which may hold keys");

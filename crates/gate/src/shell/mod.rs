@@ -34,7 +34,6 @@ mod wrappers;
 
 pub use assertion::{AssertionRefusal, check_assertion, check_test_command};
 pub use doubt::Doubt;
-pub(crate) use parameter::is_secret_variable;
 pub use state::{Redirect, RedirectKind, Segment};
 pub use text::base_name;
 pub(crate) use text::normal;

@@ -6,6 +6,7 @@ use super::limits::MAX_TEXT_BYTES;
 use super::state::{Shell, Variable};
 use super::value::{Piece, Taint, UnknownReason, Word};
 use super::{pattern, text};
+use crate::secrets::is_secret_variable;
 use brush_parser::word::{
     Parameter, ParameterExpr, ParameterTestType, ParameterTransformOp, SpecialParameter, SubstringMatchKind,
 };
@@ -468,15 +469,4 @@ fn each(values: Vec<Word>, change: impl Fn(&str) -> Option<String>) -> Vec<Word>
 fn is_missing(values: &[Word], test: &ParameterTestType) -> bool {
     let empty = values.iter().all(|word| word.text().is_some_and(|text| text.is_empty()));
     matches!(test, ParameterTestType::UnsetOrNull) && empty
-}
-
-/// Does a variable of this name hold a key, by convention?
-pub(crate) fn is_secret_variable(name: &str) -> bool {
-    // The key of an attempt, by which its effects are recognised: steps of workflows print it.
-    if name == "MARVIN_STEP_KEY" {
-        return false;
-    }
-    let ends = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_CREDENTIALS", "_PAT", "_APIKEY"];
-    ends.iter().any(|end| name.ends_with(end))
-        || matches!(name, "TOKEN" | "SECRET" | "PASSWORD" | "API_KEY" | "APIKEY")
 }

@@ -14,9 +14,10 @@ mod quotes;
 mod scope;
 mod table;
 
+use crate::secrets::is_secret_variable;
 use lexer::{Syntax, Token};
 use scope::{Scope, closing, is_function, opening};
-use table::{Language, is_acting_name, is_reading_name, is_secret_variable, lists};
+use table::{Language, is_acting_name, is_reading_name, lists};
 
 /// What harmless code does beside computing and printing.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub(super) fn read(language: &str, code: &str) -> Option<Harmless> {
         return None;
     }
     let mut tokens = lexer::tokens(code, row.syntax)?;
-    // A line of JavaScript goes on in the next one wherever it can.
+    // A statement of JavaScript continues in the next line wherever it can.
     if row.syntax == Syntax::JavaScript {
         tokens.retain(|token| *token != Token::Operator("\n"));
     }

@@ -58,12 +58,6 @@ fn has_part(name: &str, list: &str) -> bool {
     parts.iter().any(|part| lists(list, part))
 }
 
-/// Whether a variable of the environment holds a credential, by its name.
-pub(super) fn is_secret_variable(name: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
-    SECRET_VARIABLE_PARTS.split_whitespace().any(|part| upper.contains(part))
-}
-
 impl Language {
     /// What may be used of a module or class; `None` for other names.
     pub(super) fn object(&self, path: &str) -> Option<&'static str> {
