@@ -1,4 +1,4 @@
-//! Programs that do something of their own and start a command besides: `uv run X`, `ccache X`, `lerna exec -- X`.
+//! Programs that have effects of their own and also start a command: `uv run X`, `ccache X`, `lerna exec -- X`.
 //!
 //! A wrapper only starts its command. A runner is judged by its own words too, so it has a row in the tables of programs; here
 //! stands only where the command begins among its words.

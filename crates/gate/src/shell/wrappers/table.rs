@@ -1,7 +1,7 @@
 //! The one table of wrappers: programs that start the command behind their own words.
 //!
 //! A row says which options a wrapper has and what they do to the command. Programs whose words need code of their own stand
-//! in [`special`]; those that do something of their own besides in `runners`.
+//! in [`special`]; those with effects of their own in `runners`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
