@@ -20,7 +20,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for path in paths {
         let (name, ending) = (path.file_name().unwrap_or_default(), path.extension().unwrap_or_default());
         if let Some((_, kind)) = TYPES.iter().find(|(known, _)| ending == *known) {
-            writeln!(list, "Asset {{ name: {name:?}, kind: {kind:?}, bytes: include_bytes!({path:?}) }},")?;
+            // Not the path of this checkout: one target directory may serve several.
+            let path = format!("/assets/{}", name.display());
+            let bytes = format!("include_bytes!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?}))");
+            writeln!(list, "Asset {{ name: {name:?}, kind: {kind:?}, bytes: {bytes} }},")?;
         }
     }
     list.push(']');
