@@ -409,14 +409,12 @@ fn stop_signals_end_the_work_and_it_is_resumed() {
             ["self-improve", "--goal", "Fix the sum", "--evaluate", EVALUATE, "--sessions", "2", "--json"];
         let words = words.into_iter().chain(["--workers", "1", "--llm", "mock", "--script", &tape]);
         let running = world.marvin(words).start();
-        let known = world.runs().len();
+        let mut run = PathBuf::new();
         until("the session works", || {
-            world.runs().len() >= known
-                && world.runs().iter().any(|run| {
-                    marvin_flow::engine::holder(run).is_some() && journal(run).contains("\"workflow\"")
-                })
+            let held = world.runs().into_iter().find(|run| marvin_flow::engine::holder(run).is_some());
+            run = held.unwrap_or_default();
+            planned_workflow(&run).is_some()
         });
-        let run = world.runs().into_iter().find(|run| marvin_flow::engine::holder(run).is_some()).unwrap();
         let stop = world.project().join(".marvin/stop-self-improve");
         match how {
             "signal" => running.signal(Signal::INT),
@@ -557,6 +555,14 @@ fn runs_show_gives_sessions_and_energy() {
     }
     let shown = world.marvin(["runs", "show", "--json"]).run().exits(0).json();
     assert_eq!(shown["self_improve"]["batches"][0]["winner_session_id"], "1-2");
+}
+
+/// The run of the first workflow, once it has its plan: then a model was asked.
+fn planned_workflow(run: &Path) -> Option<PathBuf> {
+    let entries = marvin_base::ledger::read(&run.join("self_improve.jsonl")).ok()?.entries;
+    let begun = entries.iter().find(|entry| entry["type"] == "workflow")?;
+    let workflow = PathBuf::from(begun["run"].as_str()?);
+    marvin_flow::view::is_workflow(&workflow).then_some(workflow)
 }
 
 fn journal(run: &Path) -> String {
