@@ -188,6 +188,8 @@ fn try_namespaces() -> Result<(), String> {
     let mut child = Child::new("/bin/sh").args(["-c", script, "sh"]).args([outside]);
     child.directory = Some(workspace.clone());
     child.inherit = false;
+    // A search path that holds the temporary directory would show the file outside, rightly.
+    child.set.insert("PATH".to_string(), "/usr/bin:/bin".to_string());
     enter_level(&mut child, Policy::new(&workspace, &temporary), Level::Namespaces)
         .map_err(|error| error.to_string())?;
     let output = marvin_base::child::run_blocking(&child)
