@@ -31,8 +31,10 @@ pub enum Place {
     History,
     /// Below a directory of the system.
     System,
-    /// The workspace itself, everything in it, or a directory above it.
+    /// The workspace itself, or everything in it.
     Workspace,
+    /// A directory above the workspace.
+    Above,
     /// Git's own files.
     Repository,
     /// The record, the tickets, or the directory of the hooks' daemon.
@@ -65,6 +67,9 @@ pub struct Grounds<'a> {
     /// The person's home directory.
     pub home: &'a str,
 }
+
+/// Letters of a name from which on what follows may be guessed.
+const MIN_BEGUN_NAME: usize = 4;
 
 impl Place {
     /// The worst that a word may be, from any of the directories in which its command may run.
@@ -149,6 +154,14 @@ impl Place {
         if is_daemon(text, whole, globs, grounds) {
             return Place::Record;
         }
+        // `~/.netr$x`: a name of a secret that is written in part.
+        let begun = text.rsplit('/').next().unwrap_or_default();
+        if !whole
+            && begun.len() >= MIN_BEGUN_NAME
+            && crate::shell::finds_secrets(&format!("{}*", normal(text)), grounds.home)
+        {
+            return Place::Secret;
+        }
         // A pattern stands for what lies in the directory before it; `/*` is all of `/`.
         let (text, below) = match text.find(['*', '?', '[']).filter(|_| globs) {
             Some(at) => {
@@ -168,7 +181,7 @@ impl Place {
             },
             None => (text, PathTail::Same),
         };
-        let path = through_proc(&normal(text));
+        let path = through_proc(&normal(text), grounds.workspace);
         let place = Place::of_plain(&path, grounds);
         // A pattern in the middle may stand for any name: `/proc/*/environ`, `/home/*/.ssh/id_rsa`.
         if matches!(below, PathTail::Some | PathTail::All) {
@@ -214,7 +227,7 @@ impl Place {
             return if is_below(grounds.home, path) || path == grounds.home || is_system_root(path) {
                 worse_root(path, grounds)
             } else {
-                Place::Workspace
+                Place::Above
             };
         }
         let homes = ["/home/", "/Users/"].iter().find_map(|homes| {
@@ -240,7 +253,11 @@ impl Place {
             .any(|directory| below(directory))
         {
             let name = path.rsplit('/').next().unwrap_or_default();
-            return if secrets::is_key_name(name) { Place::Secret } else { Place::Temporary };
+            return match name {
+                name if secrets::is_key_name(name) => Place::Secret,
+                name if secrets::is_project_secret(name) => Place::ProjectSecret,
+                _ => Place::Temporary,
+            };
         }
         // How a login is checked is not a secret, but it is not changed in passing either.
         if path.starts_with("/etc/ssh/")
@@ -366,6 +383,7 @@ impl Place {
             Place::Root
                 | Place::Home
                 | Place::Workspace
+                | Place::Above
                 | Place::Vital
                 | Place::Device
                 | Place::Repository
@@ -437,19 +455,21 @@ fn device_place(device: &str) -> Place {
     }
 }
 
-/// `/proc/self/root/etc` is `/etc`, whatever process is named.
-fn through_proc(path: &str) -> String {
+/// `/proc/self/root/etc` is `/etc`, whatever process is named, and `/proc/self/cwd` the directory of a command.
+fn through_proc(path: &str, workspace: &str) -> String {
     let rest = path.strip_prefix("/proc/").and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest);
     let rest = rest.and_then(|rest| match rest.strip_prefix("task/") {
         Some(task) => task.split_once('/').map(|(_, rest)| rest),
         None => Some(rest),
     });
-    match rest
-        .and_then(|rest| rest.strip_prefix("root"))
-        .filter(|rest| rest.is_empty() || rest.starts_with('/'))
-    {
-        Some(rest) => through_proc(&normal(&format!("/{rest}"))),
-        None => path.to_string(),
+    let behind = |link: &str| {
+        let behind = rest.and_then(|rest| rest.strip_prefix(link));
+        behind.filter(|behind| behind.is_empty() || behind.starts_with('/'))
+    };
+    match (behind("root"), behind("cwd")) {
+        (Some(rest), _) => through_proc(&normal(&format!("/{rest}")), workspace),
+        (None, Some(rest)) => normal(&format!("{workspace}{rest}")),
+        (None, None) => path.to_string(),
     }
 }
 

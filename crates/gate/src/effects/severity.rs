@@ -142,6 +142,7 @@ impl Place {
             Place::History => "a shell's history",
             Place::System => "a file of the system",
             Place::Workspace => "the whole workspace",
+            Place::Above => "a directory above the workspace",
             Place::Repository => "git's own files",
             Place::Record => "the record, the tickets or the directory of the hooks' daemon",
             Place::State => "the records of every project",
@@ -177,6 +178,7 @@ pub fn weigh(act: Act, place: Place) -> Decision {
             | P::ProjectSecret
             | P::Instructions
             | P::System
+            | P::Above
             | P::Home
             | P::Network => Ask,
             _ => Deny,
@@ -261,6 +263,7 @@ fn is_catastrophic(act: Act, place: Place) -> bool {
                     | P::Repository
                     | P::Vital
                     | P::Workspace
+                    | P::Above
             )
         }
         Act::Write | Act::Change | Act::Permission | Act::PermissionTree => {
