@@ -176,20 +176,21 @@ pub(super) fn taint(name: &str, words: &[Word], directories: &[Word], grounds: G
     if shows {
         taint = taint.and(Taint::SECRET);
     }
+    let is_secret = |word: &Word| {
+        matches!(Place::classify(word, directories, grounds), Place::Secret | Place::ProjectSecret)
+    };
+    let names_secret = |word: &Word| {
+        candidates(word).iter().any(is_secret)
+            || word.text().is_some_and(|text| crate::secrets::is_project_secret(&text))
+    };
+    let rest = words.get(1..).unwrap_or_default();
     if words::NAME_PRINTERS.matches(name) {
-        return taint;
+        // `cat $(realpath ~/.netrc)`: the name alone is no secret.
+        let is_named = !words::TEXT_PROGRAMS.matches(name) && rest.iter().any(names_secret);
+        return if is_named { taint.and(Taint::SECRET_PLACE) } else { taint };
     }
-    for word in words.iter().skip(1) {
-        for candidate in candidates(word) {
-            if matches!(
-                Place::classify(&candidate, directories, grounds),
-                Place::Secret | Place::ProjectSecret
-            ) {
-                taint = taint.and(Taint::SECRET);
-            }
-        }
-        let bare = word.text().is_some_and(|text| crate::secrets::is_project_secret(&text));
-        if bare {
+    for word in rest {
+        if names_secret(word) {
             taint = taint.and(Taint::SECRET);
         }
         taint = taint.and(word.taint());

@@ -102,6 +102,11 @@ pub(crate) fn find(name: &str) -> Option<&'static Facts> {
     })
 }
 
+/// Whether a table knows a program.
+pub(crate) fn is_known(name: &str) -> bool {
+    find(name).is_some()
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {

@@ -37,6 +37,7 @@ mod variables;
 mod verbs;
 mod words;
 
+pub(crate) use facts::is_known;
 pub use facts::{FactsError, MoreFacts};
 pub use look::Effect;
 pub use place::{Grounds, Place};

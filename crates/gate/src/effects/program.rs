@@ -307,7 +307,8 @@ fn is_help(look: &Look<'_>, base: &str) -> bool {
 /// `echo $TOKEN`, `cat <<< "$TOKEN"`, `ls "$TOKEN"`: what is printed, also as an error, is told to the model.
 fn shows_variable(look: &mut Look<'_>, base: &str, class: Option<Class>) {
     let prints = match class {
-        Some(Class::Build | Class::Verbs | Class::Ask | Class::Deny) | None => base == "git",
+        // Their answers may repeat it, and many send their words to a registry.
+        Some(Class::Ask | Class::Deny) | None => base == "git",
         Some(_) => !matches!(base, ":" | "true" | "false" | "test" | "[" | "[["),
     };
     if prints && look.carries(Taint::SECRET) {
@@ -330,6 +331,13 @@ fn foreign_words(look: &mut Look<'_>, base: &str, class: Option<Class>) {
             && taint.has(Taint::CONTENT)
             && !taint.has(Taint::NUMBER)
     };
+    let takes_names = is_text(base) || words::NAME_PRINTERS.matches(base);
+    if !takes_names && look.rest().iter().any(|word| word.taint().has(Taint::SECRET_PLACE)) {
+        return look.ask(
+            "word.secret",
+            format!("a command prints the name of a secret, and `{base}` would open it"),
+        );
+    }
     if !takes_any && look.rest().iter().any(foreign) {
         look.ask("word.content", format!("words that a file holds become options or paths of `{base}`"));
     }

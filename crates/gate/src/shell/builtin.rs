@@ -11,6 +11,12 @@ fn is_numeric_conversion(part: &str) -> bool {
     part.starts_with(['d', 'i', 'u', 'o', 'x', 'X', 'e', 'f', 'g'])
 }
 
+/// Is this a group of short flags with a letter?
+pub(super) fn is_flag_with(word: &Word, letter: char) -> bool {
+    let text = word.beginning();
+    text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
+}
+
 /// Does this command take `NAME=value` words as assignments?
 pub(super) fn declares(word: &Word) -> bool {
     word.text().is_some_and(|name| matches!(&*name, "export" | "declare" | "typeset" | "local" | "readonly"))
@@ -48,6 +54,10 @@ impl Shell<'_> {
                 self.state.positional = kept;
             }
             "let" => rest.iter().for_each(|word| self.evaluate(word)),
+            "jobs" if rest.iter().any(|word| word.is("-x")) => {
+                let command = rest.iter().skip_while(|word| !word.is("-x")).skip(1).cloned().collect();
+                return Some(self.call(command, Vec::new(), around));
+            }
             "exit" | "return" | "break" | "continue" | ":" | "true" | "false" | "wait" | "times" | "jobs"
             | "getopts" | "shopt" | "umask" | "caller" | "suspend" | "logout" | "ulimit" => {
                 self.plain_builtin(name, words, around);
@@ -93,9 +103,15 @@ impl Shell<'_> {
                 None
             }
             "enable" => {
-                let loads = |text: &str| text.starts_with('-') && text.contains('f');
-                if rest.iter().any(|word| loads(&word.beginning())) {
+                let has = |letter: char| {
+                    rest.iter()
+                        .any(|word| word.beginning().starts_with('-') && word.beginning().contains(letter))
+                };
+                if has('f') {
                     self.doubt("a builtin that is loaded from a file");
+                }
+                if has('n') || has('d') {
+                    self.doubt("a program in the place of a builtin");
                 }
                 None
             }
@@ -127,8 +143,8 @@ impl Shell<'_> {
                 let plain = plain.and_then(|words| {
                     super::const_eval::printf(&words.iter().map(|word| &**word).collect::<Vec<_>>())
                 });
-                let value =
-                    plain.map_or_else(|| Word::unknown(UnknownReason::Variable, Taint::NONE), Word::known);
+                let taint = arguments.iter().fold(Taint::NONE, |sum, word| sum.and(word.taint()));
+                let value = plain.map_or_else(|| Word::unknown(UnknownReason::Variable, taint), Word::known);
                 match variable.text() {
                     Some(name) => {
                         let name = name.into_owned();
@@ -225,6 +241,8 @@ impl Shell<'_> {
         };
         let mut options = rest.iter().take_while(|word| !word.is("--"));
         self.state.strict |= self.perhaps == 0 && options.any(ends);
+        let traces = |word: &Word| word.is("xtrace") || is_flag_with(word, 'x');
+        self.state.is_traced |= rest.iter().any(traces);
         if let Some(at) = rest.iter().position(|word| word.is("--")) {
             self.state.positional = rest.get(at + 1..).unwrap_or_default().to_vec();
         } else if rest.first().is_some_and(|word| !word.beginning().starts_with(['-', '+'])) {
@@ -248,7 +266,7 @@ impl Shell<'_> {
                 .map_or(text.clone(), |(_, action)| action.to_string());
             self.script(&text, &InheritedIo::default());
         }
-        if name == "bind" && rest.iter().any(|word| word.shown().contains(':')) {
+        if name == "bind" && rest.iter().any(|word| word.is("-f") || word.shown().contains(':')) {
             self.doubt("a key that is bound to a command");
         }
     }

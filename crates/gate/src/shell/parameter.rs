@@ -25,7 +25,7 @@ impl Shell<'_> {
         }
         let values = match parameter {
             Parameter::Positional(number) => match number {
-                0 => Some(vec![Word::known("bash")]),
+                0 => Some(self.special(&SpecialParameter::ShellName)),
                 number => {
                     let index = usize::try_from(*number).unwrap_or(usize::MAX) - 1;
                     match self.state.positional.get(index) {
@@ -38,6 +38,15 @@ impl Shell<'_> {
                 }
             },
             Parameter::Special(special) => Some(self.special(special)),
+            Parameter::Named(name) if name == "_" => Some(vec![self.state.last_word.clone()]),
+            Parameter::Named(name)
+            | Parameter::NamedWithIndex { name, .. }
+            | Parameter::NamedWithAllIndices { name, .. }
+                if is_set_by_shell(name) && self.named(name).is_none() =>
+            {
+                let taint = taint_of(&self.state.positional).and(self.state.matched).and(Taint::CONTENT);
+                Some(vec![Word::unknown(UnknownReason::Variable, taint)])
+            }
             Parameter::Named(name) => {
                 let (list, ways) = self.list_of(name)?;
                 let exact = list.first().cloned().unwrap_or_default();
@@ -73,6 +82,10 @@ impl Shell<'_> {
         self.check_name(&target);
         let name = target.text().map(std::borrow::Cow::into_owned);
         match name {
+            Some(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let index = name.parse::<usize>().unwrap_or(0).checked_sub(1)?;
+                self.state.positional.get(index).map(|word| vec![word.clone()])
+            }
             Some(name) => {
                 self.named(&name).and_then(|variable| variable.first().cloned()).map(|word| vec![word])
             }
@@ -98,10 +111,15 @@ impl Shell<'_> {
             SpecialParameter::PositionalParameterCount => {
                 vec![Word::known(self.state.positional.len().to_string())]
             }
-            SpecialParameter::LastExitStatus => vec![Word::known("0")],
-            SpecialParameter::ShellName => vec![Word::known("bash")],
-            SpecialParameter::CurrentOptionFlags => vec![Word::known("hB")],
-            SpecialParameter::ProcessId | SpecialParameter::LastBackgroundProcessId => {
+            SpecialParameter::ShellName => {
+                vec![self.state.script_name.clone().unwrap_or_else(|| Word::known("bash"))]
+            }
+            SpecialParameter::CurrentOptionFlags => {
+                vec![Word::unknown(UnknownReason::Variable, Taint::NONE)]
+            }
+            SpecialParameter::LastExitStatus
+            | SpecialParameter::ProcessId
+            | SpecialParameter::LastBackgroundProcessId => {
                 vec![Word::unknown(UnknownReason::Variable, Taint::NUMBER)]
             }
         }
@@ -144,6 +162,8 @@ impl Shell<'_> {
                 let bounds = (number(&offset), length.as_ref().map(number));
                 let values = self.values_or_absent(parameter, *indirect, quoted);
                 match bounds {
+                    // A slice of a list: which words it has makes no difference to what may be done with them.
+                    _ if is_list(parameter) => values,
                     (Some(offset), None) => each(values, |text| Some(text::substring(text, offset, None))),
                     (Some(offset), Some(Some(length))) => {
                         each(values, |text| Some(text::substring(text, offset, Some(length))))
@@ -428,6 +448,32 @@ impl Shell<'_> {
         };
         Some(Variable::one(Word::known(text)))
     }
+}
+
+/// Names that stand for several words.
+fn is_list(parameter: &Parameter) -> bool {
+    matches!(
+        parameter,
+        Parameter::Special(SpecialParameter::AllPositionalParameters { .. })
+            | Parameter::NamedWithAllIndices { .. }
+    )
+}
+
+/// Variables that the shell itself fills with words of the line.
+fn is_set_by_shell(name: &str) -> bool {
+    matches!(
+        name,
+        "BASH_REMATCH"
+            | "OPTARG"
+            | "BASH_ARGV"
+            | "BASH_ARGV0"
+            | "BASH_COMMAND"
+            | "BASH_EXECUTION_STRING"
+            | "DIRSTACK"
+            | "READLINE_LINE"
+            | "COMP_LINE"
+            | "COMP_WORDS"
+    )
 }
 
 fn taint_of(values: &[Word]) -> Taint {

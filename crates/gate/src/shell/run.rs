@@ -279,6 +279,7 @@ impl Shell<'_> {
             ExtendedTestExpr::BinaryTest(predicate, left, right) => {
                 let words =
                     [(&left.value, self.tested(&left.value)), (&right.value, self.tested(&right.value))];
+                self.state.matched = words[0].1.taint();
                 if is_arithmetic(predicate) {
                     for (source, word) in words {
                         self.check_references(source);
@@ -373,7 +374,9 @@ impl Shell<'_> {
             .into_iter()
             .map(|(name, values, _)| (name, values.into_iter().next().unwrap_or_default()))
             .collect();
+        let last = words.last().cloned().unwrap_or_default();
         let output = self.call(words, environment, &around);
+        self.state.last_word = last;
         self.keep(&written, output)
     }
 

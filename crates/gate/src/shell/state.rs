@@ -49,6 +49,14 @@ pub(super) struct ShellState {
     pub(super) directories: Vec<Word>,
     /// Whether a failing command ends the line (`set -e`).
     pub(super) strict: bool,
+    /// Whether commands are printed before they run (`set -x`).
+    pub(super) is_traced: bool,
+    /// `$0`, if it is not the shell's own name.
+    pub(super) script_name: Option<Word>,
+    /// `$_`: the last word of the command before.
+    pub(super) last_word: Word,
+    /// What `[[ … =~ … ]]` was given, which `BASH_REMATCH` has parts of.
+    pub(super) matched: Taint,
 }
 
 /// A redirection.

@@ -19,6 +19,8 @@ impl Taint {
     pub const NUMBER: Taint = Taint(8);
     /// It is the content of a file, which says what its writer wants: options, or paths of anything.
     pub const CONTENT: Taint = Taint(16);
+    /// It names a place of secrets, which a program that is given it would open.
+    pub const SECRET_PLACE: Taint = Taint(32);
 
     /// Both.
     #[must_use]

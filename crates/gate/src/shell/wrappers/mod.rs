@@ -16,6 +16,7 @@ pub(in crate::shell) use table::{
     grants_privileges, is_launcher, is_transparent, starts_per_item, switches_user,
 };
 
+use crate::shell::builtin::is_flag_with;
 use crate::shell::const_eval;
 use crate::shell::run::InheritedIo;
 use crate::shell::state::{Segment, Shell};
@@ -24,6 +25,9 @@ use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
 use runners::InnerCommand;
 pub(crate) use special::finds_project_secrets;
 use std::borrow::Cow;
+
+/// Words of a program's input that are looked at as names of places.
+const MAX_NAMED_PLACES: usize = 64;
 pub(in crate::shell) use table::Special;
 
 /// Shells: what they are given as text is a script.
@@ -89,11 +93,22 @@ impl Shell<'_> {
             return self.run_text(&content, Vec::new(), around, true);
         }
         self.emit(words, environment, around);
-        let flowing = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
+        let flowing = around.input.as_ref().map_or(Taint::NONE, |stream| {
+            stream.taint.and(self.named_places(stream.text.as_deref().unwrap_or_default()))
+        });
         match output {
             Some(output) => Stream { taint: output.taint.and(taint), ..output },
             None => Stream::unknown(flowing.and(taint).numeric(numbers)),
         }
+    }
+
+    /// Whether a text that a program is fed names places of secrets, as its output then may: `sort <<< /etc/shadow`.
+    fn named_places(&self, text: &str) -> Taint {
+        let words: Vec<Word> = std::iter::once("realpath")
+            .chain(text.split_whitespace().take(MAX_NAMED_PLACES))
+            .map(Word::known)
+            .collect();
+        (self.taints)("realpath", &words, &self.state.directories)
     }
 
     /// Copies and moves of files that this line wrote are followed.
@@ -198,6 +213,9 @@ impl Shell<'_> {
     ) {
         let text = around.input.as_ref().and_then(|stream| stream.text.as_ref()).map_or(0, String::len);
         let size = words.iter().map(Word::size).sum::<usize>() + text;
+        if self.state.is_traced && words.iter().any(|word| word.taint().has(Taint::SECRET)) {
+            self.doubt("a trace that shows a variable with a key");
+        }
         let fits = self.charge(64 + size);
         let input = if fits { around.input.clone() } else { None };
         let words = if fits { words } else { words.into_iter().take(1).collect() };
@@ -250,7 +268,13 @@ impl Shell<'_> {
     ) -> Option<Stream> {
         let rest = words.get(1..).unwrap_or_default();
         if SHELLS.contains(&base) {
-            return Some(self.shell(base, words, around));
+            let started = |shell: &mut Self| {
+                for (name, value) in environment {
+                    shell.assign(name, vec![value.clone()], false);
+                }
+                shell.shell(base, words, around)
+            };
+            return Some(self.apart(started));
         }
         match table::special(base) {
             Some(Special::Xargs) => return Some(self.xargs(words, around)),
@@ -436,6 +460,9 @@ impl Shell<'_> {
                 break;
             }
             if matches!(&*flag, "--rcfile" | "--init-file" | "-o" | "+o" | "-O" | "+O") {
+                if rest.get(index + 1).is_some_and(|word| word.is("dotglob")) {
+                    self.doubt("patterns that find hidden files");
+                }
                 index += 2;
                 continue;
             }
@@ -448,6 +475,9 @@ impl Shell<'_> {
             index += 1;
         }
         let operands = rest.get(index..).unwrap_or_default();
+        self.state.is_traced |= rest.iter().take(index).any(|word| is_flag_with(word, 'x'));
+        // The word behind a script of `-c`, or the file.
+        self.state.script_name = operands.get(usize::from(text)).cloned();
         self.through.push(base.to_string());
         let output = match operands {
             [script, arguments @ ..] if text => {

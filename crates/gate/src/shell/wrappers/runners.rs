@@ -13,6 +13,8 @@ use crate::shell::value::Word;
 enum Start {
     /// Behind its flags and so many operands.
     Operands(usize),
+    /// Behind its flags, where a program of that name is known: other names are scripts of the project.
+    Program,
     /// Behind the first `--`.
     Dashes,
     /// Behind the first `--`, or behind its flags where there is none.
@@ -64,6 +66,11 @@ const RUNNERS: &[Runner] = &[
         "-C --dir --filter -F --workspace --cwd --prefix",
         Start::Operands(0),
     ),
+    // What is no script of the project is looked up on the search path.
+    Runner {
+        own: "build check clean dev format install lint start test time watch",
+        ..runner("bun", "run", "--cwd --env-file --config --filter -F", Start::Program)
+    },
     runner("nix", "develop, shell", "", Start::Option("-c --command")),
     runner("stack", "exec", "--package --stack-yaml --resolver --cwd", Start::Operands(0)),
     runner("cabal", "exec", "--project-file --project-dir -w", Start::Operands(0)),
@@ -157,6 +164,11 @@ impl Runner {
                 return (!lines.is_empty()).then_some(InnerCommand::Lines(lines));
             }
             Start::Operands(count) => self.behind_flags(rest, count),
+            Start::Program => {
+                let inner = self.behind_flags(rest, 0);
+                let name = inner.first()?.text()?;
+                crate::effects::is_known(&name).then_some(inner)?
+            }
             Start::Dashes => behind_dashes(rest)?,
             Start::DashesOrFlags => behind_dashes(rest).unwrap_or_else(|| self.behind_flags(rest, 0)),
             Start::Option(names) => {
@@ -269,6 +281,9 @@ mod tests {
             ("mprocs -c x.yaml a b", "a; b"),
             ("nyc --reporter text npm test", "npm test"),
             ("nyc report", ""),
+            ("bun run --bun cat .env", "cat .env"),
+            ("bun run test", ""),
+            ("bun run deploy:all", ""),
             ("ls run x", ""),
         ] {
             assert_eq!(command(line), expected, "{line}");
