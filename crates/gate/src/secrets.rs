@@ -32,7 +32,7 @@ pub fn is_secret_place(path: &Path, home: &Path) -> bool {
 
 /// Parts of the names of variables that hold credentials, beyond those that the redactor knows: addresses with a password in
 /// them, and words without `_` between them.
-const VARIABLE_PARTS: [&str; 13] = [
+const VARIABLE_PARTS: [&str; 15] = [
     "TOKEN",
     "SECRET",
     "PASSW",
@@ -46,7 +46,13 @@ const VARIABLE_PARTS: [&str; 13] = [
     "REDIS_URL",
     "MONGO_URL",
     "MONGODB_URI",
+    "MONGO_URI",
+    "MYSQL_PWD",
 ];
+
+/// Last words of names of variables that hold credentials.
+const LAST_PARTS: [&str; 10] =
+    ["AUTH", "BEARER", "COOKIE", "COOKIES", "CREDS", "DSN", "JWT", "MNEMONIC", "PAT", "WEBHOOK"];
 
 /// Does a variable of the environment hold a credential, by its name?
 pub(crate) fn is_secret_variable(name: &str) -> bool {
@@ -58,6 +64,7 @@ pub(crate) fn is_secret_variable(name: &str) -> bool {
     is_secret_name(&upper)
         || VARIABLE_PARTS.iter().any(|part| upper.contains(part))
         || upper.split('_').any(|part| part.ends_with("KEY") || part.ends_with("PASS"))
+        || upper.rsplit('_').next().is_some_and(|part| LAST_PARTS.contains(&part))
 }
 
 /// Is this the name of a private key?
