@@ -201,6 +201,7 @@ pub(super) fn hidden_shell(look: &mut Look<'_>, base: &str, class: Option<Class>
     {
         return;
     }
+    piped_names(look, base, class);
     let is_viewer = words::VIEWERS.matches(base);
     let reads = matches!(class, Some(Class::Read | Class::Change)) || base == "tar" || base == "dd";
     let shells = |word: &Word| {
@@ -217,6 +218,34 @@ pub(super) fn hidden_shell(look: &mut Look<'_>, base: &str, class: Option<Class>
     } else {
         look.ask("shell.hidden", format!("a word of `{base}` names a shell to run"));
     }
+}
+
+/// `sox '|cmd' x.wav`, `dvips -o '!cmd'`: programs that open a name with a bar in front start what follows it.
+fn piped_names(look: &mut Look<'_>, base: &str, class: Option<Class>) {
+    let is_search = facts::find(base).is_some_and(|facts| facts.skip > 0);
+    let opens = matches!(class, Some(Class::Print | Class::Read | Class::Convert | Class::Change));
+    if !opens || is_search || words::READERS.matches(base) || words::ADDRESS_TEXT_PROGRAMS.matches(base) {
+        return;
+    }
+    // `!x` excludes files for programs that take patterns.
+    let marks: &[char] = if class == Some(Class::Convert) { &['|', '!'] } else { &['|'] };
+    let commands: Vec<String> = look.rest().iter().filter_map(|word| piped_command(word, marks)).collect();
+    for command in commands {
+        look.ask("run.operand", format!("`{base}` starts what stands behind the bar: `{command}`"));
+        look.nested(&command);
+    }
+}
+
+/// The command behind a mark at the beginning of a word, or of the value that is attached to a flag.
+fn piped_command(word: &Word, marks: &[char]) -> Option<String> {
+    let shown = word.shown();
+    let value = match shown.strip_prefix("--") {
+        Some(flag) => flag.split_once('=')?.1,
+        None => shown.strip_prefix('-').and_then(|flag| flag.get(1..)).unwrap_or(&shown),
+    };
+    let command = value.strip_prefix(marks)?.trim();
+    let is_command = command.starts_with(|char: char| char.is_ascii_alphanumeric() || "/.~$".contains(char));
+    is_command.then(|| command.to_string())
 }
 
 /// `/bin/sh` anywhere in the text.

@@ -55,6 +55,15 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// Sorts words. `values` names the flags that take the next word (or the rest of theirs).
     pub(crate) fn new(words: &[Word], values: &(impl FlagNames + ?Sized)) -> Self {
+        Arguments::sort(words, values, false)
+    }
+
+    /// Sorts words up to the first operand: those behind it belong to the script that it names.
+    pub(crate) fn leading(words: &[Word], values: &(impl FlagNames + ?Sized)) -> Self {
+        Arguments::sort(words, values, true)
+    }
+
+    fn sort(words: &[Word], values: &(impl FlagNames + ?Sized), is_leading: bool) -> Self {
         let mut sorted = Arguments::default();
         let mut index = 0;
         let mut plain = false;
@@ -63,6 +72,9 @@ impl Arguments {
             let text = word.beginning();
             if plain || !text.starts_with('-') || text.len() == 1 {
                 sorted.operands.push(word.clone());
+                if is_leading {
+                    break;
+                }
                 continue;
             }
             if word.is("--") {

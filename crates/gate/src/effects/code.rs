@@ -54,9 +54,10 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         _ if words::CODE_INTERPRETERS.matches(plain) => (&CODE_FLAGS, &CODE_FLAGS),
         _ => return false,
     };
-    // These have verbs of their own too.
+    // These have verbs of their own too; what `--eval` of a task holds is a line for a shell.
     if matches!(base, "bun" | "deno")
-        && !look.rest().iter().any(|word| flags.contains(&word.shown().as_str()))
+        && (look.rest().first().is_some_and(|verb| verb.is("task"))
+            || !look.rest().iter().any(|word| flags.contains(&word.shown().as_str())))
     {
         return runtime(look, base);
     }
@@ -71,7 +72,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         && look.rest().iter().take_while(|word| word.beginning().starts_with('-')).any(of_module);
     let mut texts: Vec<Word> =
         if module_first { Vec::new() } else { arguments.values(flags).cloned().collect() };
-    if base == "deno" && arguments.operands.first().is_some_and(|word| word.is("eval")) {
+    if matches!(base, "deno" | "crystal") && arguments.operands.first().is_some_and(|word| word.is("eval")) {
         texts.extend(arguments.operands.get(1).cloned());
     }
     for text in &texts {
@@ -81,6 +82,14 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     options::judge(look, plain);
     if matches!(plain, "perl" | "ruby") && (!texts.is_empty() || arguments.has(&["-n", "-p"])) {
         arguments.operands.iter().for_each(|word| opened_operand(look, word));
+    }
+    // `manage.py shell -c CODE`: the flag may be the script's own, so that the script is judged too.
+    let script = Arguments::leading(look.rest(), values);
+    if let Some(file) = script.operands.first().filter(|_| script.values(flags).next().is_none())
+        && !texts.is_empty()
+        && words::FRAMEWORK_SCRIPTS.matches(crate::shell::base_name(&file.shown()))
+    {
+        script_file(look, plain, &arguments, file);
     }
     if !texts.is_empty() {
         // `perl -ne`, `ruby -pe`: the operands are files.
@@ -230,7 +239,11 @@ fn runtime(look: &mut Look<'_>, base: &str) -> bool {
             if let Some(script) = outside.cloned() {
                 look.act(Act::Run, &script);
             }
-            let remote = words.iter().any(|word| word.contains("://"));
+            task_line(look, verb);
+            // `npm:evil` and `jsr:@evil/x` are fetched as an address is.
+            let fetched = |word: &String| word.starts_with("npm:") || word.starts_with("jsr:");
+            let remote = words.iter().any(|word| word.contains("://"))
+                || verb != "task" && words.iter().skip(1).any(fetched);
             let permitted = words.iter().any(|word| {
                 word == "-A" || word.starts_with("--allow-all") || word.starts_with("--allow-run")
             });
@@ -253,7 +266,22 @@ fn runtime(look: &mut Look<'_>, base: &str) -> bool {
     true
 }
 
-fn from_input(look: &mut Look<'_>, language: &str) {
+/// `deno task --eval LINE`.
+fn task_line(look: &mut Look<'_>, verb: &str) {
+    if verb != "task" {
+        return;
+    }
+    let arguments = Arguments::new(look.rest(), &["--eval"]);
+    for line in arguments.values(&["--eval"]) {
+        match line.text() {
+            Some(line) => look.nested_command(&line),
+            None => look.ask("code.unknown", "the line that it runs cannot be known"),
+        }
+    }
+}
+
+/// Judges the program that an interpreter reads from standard input.
+pub(super) fn from_input(look: &mut Look<'_>, language: &str) {
     let Some(stream) = look.segment.input.clone() else { return };
     match stream.text {
         Some(text) => source(look, &Word::known(text), language),

@@ -1,5 +1,7 @@
 //! Flags and words that many programs share: outputs, searches for secrets, builds.
 
+mod builds;
+
 use super::argument_scan::{candidates, generic};
 use super::arguments::{Arguments, tail};
 use super::look::Look;
@@ -175,8 +177,12 @@ pub(super) fn built(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
             look.ask("build.input", "it changes the shell that runs the recipes");
         }
     }
+    builds::goals(look, base);
+    builds::response_files(look);
     if base == "cmake" {
-        cmake(look);
+        builds::cmake(look);
+    } else if !matches!(base, "make" | "gmake") {
+        builds::settings(look);
     }
     if matches!(base, "make" | "gmake") {
         for value in arguments.values(&["-f", "--file", "--makefile", "-C", "--directory"]) {
@@ -197,28 +203,6 @@ pub(super) fn built(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
                     runs_at(look, &Word::known(value));
                 }
             }
-        }
-    }
-}
-
-/// The target `install` writes outside, and values of `-D` become compilers, launchers and emulators that the build runs.
-fn cmake(look: &mut Look<'_>) {
-    let words: Vec<String> = look.rest().iter().map(Word::shown).collect();
-    let target = |pair: &[String]| match pair {
-        [flag, value] => matches!(flag.as_str(), "-t" | "--target") && value.starts_with("install"),
-        _ => false,
-    };
-    let attached = |word: &String| word.starts_with("--target=install") || word.starts_with("-tinstall");
-    if words.windows(2).any(target) || words.iter().any(attached) {
-        look.ask("build.target", "`install` reaches beyond the project");
-    }
-    for word in words.iter().filter(|word| word.starts_with("-D") || !word.starts_with('-')) {
-        let Some((name, value)) = word.split_once('=') else { continue };
-        let name = name.split(':').next().unwrap_or_default();
-        let value = value.replace(';', " ");
-        look.nested(&value);
-        if name.ends_with("_LAUNCHER") && !words::COMPILER_LAUNCHERS.matches(&value) {
-            look.ask("build.input", format!("`{word}` starts a program before the compiler"));
         }
     }
 }

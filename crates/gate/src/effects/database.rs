@@ -117,6 +117,9 @@ pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> b
 /// The verbs of a framework, wherever it is started from (`php artisan`, `python manage.py`, `npx prisma`).
 pub(super) fn framework(look: &mut Look<'_>, all: &[String], first: &str) {
     let text = all.join(" ");
+    if all.iter().any(|word| words::FRAMEWORK_SETTINGS.matches(word)) {
+        look.ask("environment.show", "it shows settings or the environment, which may hold keys");
+    }
     let loses = words::DATA_LOSSES.matches(&text)
         || matches!(first, "clean" | "drop" | "dropAll" | "drop-all" | "reset");
     if loses {

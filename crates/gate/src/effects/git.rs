@@ -1,5 +1,7 @@
 //! Git: losses, rewritten history, and programs that it starts.
 
+mod checkout;
+mod contents;
 mod settings;
 
 use super::argument_scan::candidates;
@@ -85,6 +87,8 @@ fn setting_of(look: &mut Look<'_>, word: &Word) {
 /// Why work that no commit holds must not be thrown away.
 const LOST: &str = "it throws away work that is in no commit";
 
+const UNVERIFIED: &str = "it bypasses the project's own checks";
+
 /// A subcommand of git with its words.
 struct Subcommand<'a> {
     verb: &'a str,
@@ -111,6 +115,30 @@ impl<'a> Subcommand<'a> {
                 }
             })
         })
+    }
+
+    /// Is this letter among the flags? Letters of `values` take the rest of their word, or the next one.
+    fn has_letter(&self, letter: char, values: &str) -> bool {
+        let mut words = self.rest.iter().take_while(|word| !word.is("--"));
+        while let Some(word) = words.next() {
+            let text = word.beginning();
+            let Some(group) = text.strip_prefix('-').filter(|group| !group.starts_with('-')) else {
+                continue;
+            };
+            for (at, own) in group.char_indices() {
+                if own == letter {
+                    return true;
+                }
+                if values.contains(own) {
+                    // `-S` and `-u` have a value only where it is attached.
+                    if at + own.len_utf8() == group.len() && !matches!(own, 'S' | 'u') {
+                        words.next();
+                    }
+                    break;
+                }
+            }
+        }
+        false
     }
 
     fn is_forced(&self) -> bool {
@@ -140,7 +168,7 @@ fn judge_subcommand(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         "mv" if !sub.has(&["-n", "--dry-run"]) => rename(look, sub),
         "mv" => {}
         "branch" | "tag" | "switch" => references(look, sub),
-        "checkout" => checkout(look, sub),
+        "checkout" => checkout::judge(look, sub),
         "restore" => restore(look, sub),
         "reset" => {
             if sub.has(&["--hard", "--merge", "--keep"]) {
@@ -210,7 +238,7 @@ fn looks(look: &mut Look<'_>, sub: &Subcommand<'_>) {
             look.ask("git.run", "it opens a program for what it finds");
         }
     }
-    contents_of_secrets(look, sub);
+    contents::secrets(look, sub);
     if matches!(verb, "ls-remote" | "archive" | "request-pull") {
         remotes(look, sub.rest);
         match verb {
@@ -232,33 +260,19 @@ fn looks(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     }
 }
 
-/// A file of secrets that was committed is read from the history as it is from the disk: `git show HEAD:.env`.
-fn contents_of_secrets(look: &mut Look<'_>, sub: &Subcommand<'_>) {
-    let prints = match sub.verb {
-        "log" | "whatchanged" | "reflog" | "stash" => sub.has(&["-p", "-u", "--patch", "-L", "-G", "-S"]),
-        verb => words::GIT_PRINTS_CONTENT.matches(verb),
-    };
-    if !prints {
-        return;
-    }
-    for word in &sub.operands {
-        let text = word.shown();
-        let path = text.rsplit(':').next().unwrap_or_default();
-        if crate::secrets::is_project_secret(crate::shell::base_name(path)) {
-            look.act(Act::Read, &Word::known(path));
-        }
-    }
-}
-
 fn record(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     match sub.verb {
         "notes" if sub.starts_with(&["remove", "prune"]) => look.ask("git.notes", "it deletes notes"),
         "init" if sub.has(&["--template"]) => {
             look.ask("git.template", "a template may bring programs that git runs");
         }
+        "init" if sub.rest.iter().any(is_shared) => {
+            look.ask("git.shared", "it lets every user of the machine write the repository");
+        }
+        "add" | "stage" => contents::staged(look, sub),
         "commit" => {
-            if sub.has(&["--no-verify"]) {
-                look.ask("git.verify", "it bypasses the project's own checks");
+            if sub.has(&["--no-verify"]) || sub.has_letter('n', "mFCctuS") {
+                look.ask("git.verify", UNVERIFIED);
             }
             if sub.has(&["--amend"]) {
                 look.ask("git.amend", "it rewrites the last commit");
@@ -268,7 +282,19 @@ fn record(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     }
 }
 
+/// `--shared=0777`, `--shared=world`: more than the group.
+fn is_shared(word: &Word) -> bool {
+    let text = word.beginning();
+    text.strip_prefix("--shared=").is_some_and(|mode| {
+        let is_mode = mode.chars().all(|char| char.is_ascii_digit());
+        matches!(mode, "world" | "all" | "everybody") || is_mode && mode.len() > 2 && !mode.ends_with('0')
+    })
+}
+
 fn rename(look: &mut Look<'_>, sub: &Subcommand<'_>) {
+    if sub.is_forced() {
+        look.ask("git.lost", "it writes over the file that has the new name");
+    }
     let Some((target, sources)) = sub.operands.split_last() else { return };
     for word in sources {
         match look.place(word) {
@@ -355,7 +381,7 @@ fn exchange(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         ("submodule", Some("add" | "update" | "foreach" | "deinit" | "set-url" | "sync")) => {
             look.ask("git.submodule", "it brings or runs code of other repositories");
             if sub.starts_with(&["foreach"]) {
-                look.nested(&sub.command());
+                look.nested_command(&sub.command());
             }
         }
         ("subtree", Some("push" | "add" | "pull" | "merge")) => {
@@ -371,7 +397,7 @@ fn exchange(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         if runs {
             look.ask("git.run", format!("`{}` names a program to run", word.shown()));
             if let Some((_, command)) = word.shown().split_once('=') {
-                look.nested(command);
+                look.nested_command(command);
             }
         }
     }
@@ -387,11 +413,12 @@ fn integrate(look: &mut Look<'_>, sub: &Subcommand<'_>) {
                 if (word.is("--exec") || word.is("-x"))
                     && let Some(command) = words.next()
                 {
-                    look.nested(&command.shown());
+                    look.nested_command(&command.shown());
                 }
             }
         }
-        "bisect" if sub.starts_with(&["run"]) => look.nested(&sub.command()),
+        "merge" if sub.has(&["--no-verify"]) => look.ask("git.verify", UNVERIFIED),
+        "bisect" if sub.starts_with(&["run"]) => look.nested_command(&sub.command()),
         "rebase" => look.ask("git.rebase", "it rewrites commits"),
         "worktree" if sub.starts_with(&["remove"]) && sub.is_forced() => look.deny("git.lost", LOST),
         "worktree" if sub.starts_with(&["remove", "prune"]) => {
@@ -399,6 +426,7 @@ fn integrate(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         }
         "checkout-index" if sub.is_forced() => look.deny("git.lost", LOST),
         "read-tree" if sub.has(&["--reset"]) || sub.has(&["-u"]) => look.deny("git.lost", LOST),
+        "update-index" if sub.has(&["--add"]) => contents::staged(look, sub),
         "update-index" if sub.has(&["--force-remove", "--assume-unchanged", "--skip-worktree"]) => {
             look.ask("git.index", "it hides files from git");
         }
@@ -459,53 +487,6 @@ fn stash(look: &mut Look<'_>, sub: &Subcommand<'_>) {
             look.act(Act::DeleteTree, word);
         }
     }
-}
-
-fn checkout(look: &mut Look<'_>, sub: &Subcommand<'_>) {
-    if sub.has(&["-f", "--force"]) {
-        return look.deny("git.lost", LOST);
-    }
-    let paths_follow = sub.rest.iter().position(|word| word.is("--"));
-    if let Some(at) = paths_follow {
-        let paths = sub.rest.get(at + 1..).unwrap_or_default();
-        if !paths.is_empty() {
-            return look.deny("git.lost", LOST);
-        }
-    }
-    let creates = sub.has(&["-b", "-B", "--orphan", "--track", "-t", "--detach", "-d"]);
-    if sub.has(&["-B"]) {
-        look.ask("git.branch", "it moves a branch by force");
-    }
-    if creates {
-        return;
-    }
-    if sub.has(&["--ours", "--theirs", "--merge", "-m", "-p", "--patch", "--pathspec-from-file"]) {
-        return look.ask("git.lost", LOST);
-    }
-    // `git checkout .`, `git checkout HEAD file`, `git checkout src/a.rs`: files, not branches.
-    let is_path = |word: &&Word| {
-        word.text().is_some_and(|text| {
-            text == "."
-                || text.starts_with("./")
-                || text.starts_with("../")
-                || text.starts_with(':')
-                || text.ends_with('/')
-                || text.contains('*')
-                || has_extension(&text)
-        })
-    };
-    match sub.operands.as_slice() {
-        [only] if is_path(only) => look.deny("git.lost", LOST),
-        [_, _, ..] => look.deny("git.lost", LOST),
-        _ => {}
-    }
-}
-
-/// Ends like a file's name. Branches may hold dots too, but versions have digits behind them.
-fn has_extension(text: &str) -> bool {
-    text.rsplit_once('.').is_some_and(|(name, end)| {
-        !name.is_empty() && (1..=5).contains(&end.len()) && end.chars().all(|char| char.is_ascii_alphabetic())
-    })
 }
 
 fn push(look: &mut Look<'_>, sub: &Subcommand<'_>) {

@@ -161,8 +161,17 @@ impl Look<'_> {
         ));
     }
 
-    /// Judges a command that stands inside an argument.
+    /// Judges what may be a command inside an argument: only what is certainly bad counts.
     pub(crate) fn nested(&mut self, line: &str) {
+        self.judge_inner(line, |decision| decision == Decision::Deny);
+    }
+
+    /// Judges what certainly is a command inside an argument: its questions count too.
+    pub(crate) fn nested_command(&mut self, line: &str) {
+        self.judge_inner(line, |decision| decision != Decision::Allow);
+    }
+
+    fn judge_inner(&mut self, line: &str, counts: impl Fn(Decision) -> bool) {
         if line.trim().is_empty() || line.len() > 16 * 1024 {
             return;
         }
@@ -176,8 +185,7 @@ impl Look<'_> {
             .and_then(Word::text)
             .map_or_else(|| self.grounds.workspace.to_string(), std::borrow::Cow::into_owned);
         let verdict = (self.judge_nested)(line, &directory, self.grounds, self.context, self.depth + 1);
-        // Only what is certainly bad counts, because the text may not be a command at all.
-        if verdict.decision == Decision::Deny {
+        if counts(verdict.decision) {
             self.findings.push(verdict);
         }
     }

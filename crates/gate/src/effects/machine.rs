@@ -1,13 +1,15 @@
 //! The machine: processes, history, environment, mounts.
 
 use super::argument_scan::{generic, is_reaching};
+use super::arguments::tail;
 use super::keys;
 use super::look::Look;
+use super::options;
 use super::security_tools::{is_attack, is_defence};
 use super::severity::Act;
 use super::words;
 use crate::secrets::is_secret_variable;
-use crate::shell::Word;
+use crate::shell::{Taint, Word};
 
 /// Judges programs that are about the machine, beyond what `data/verbs/machine.toml` says.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
@@ -20,6 +22,23 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         "kill" | "pkill" | "killall" | "skill" | "killall5" | "xkill" => processes(look, base, &words),
         "man" | "info" => {
             pages(look, base);
+            return false;
+        }
+        "ps" => {
+            letters_of_ps(look);
+            return false;
+        }
+        "mktemp" => {
+            made_names(look);
+            return false;
+        }
+        "valgrind" => {
+            output_files(look);
+            return false;
+        }
+        name if words::FIRST_OPERAND_WRITERS.matches(name) => {
+            let target = look.rest().iter().find(|word| !word.beginning().starts_with('-')).cloned();
+            target.iter().for_each(|target| look.act(Act::Write, target));
             return false;
         }
         name if words::ENVIRONMENT_TEMPLATES.matches(name) => {
@@ -75,6 +94,56 @@ fn templates(look: &mut Look<'_>, base: &str, words: &[String]) {
     if reads && names_key(&text) {
         look.ask("environment.show", "it shows a variable that may hold a key");
     }
+    // A text that is not known may name any variable, unless the words say which ones count.
+    let is_known = look.segment.input.as_ref().is_none_or(|stream| stream.text.is_some());
+    let is_limited = words.iter().any(|word| word.contains('$'));
+    if base == "envsubst" && !is_limited && (!is_known || !look.segment.redirects.is_empty()) {
+        look.ask("environment.show", "the text that it fills may name variables that hold keys");
+    }
+}
+
+/// `ps auxe`, `ps -ef e`: letters without a dash are options too, and `e` shows the environment of processes.
+fn letters_of_ps(look: &mut Look<'_>) {
+    let operands = options::operands("ps", look.rest()).unwrap_or_default();
+    let texts: Vec<String> = operands.into_iter().map(Word::shown).collect();
+    let shows = |at: usize, text: &str| {
+        let before = at.checked_sub(1).and_then(|before| texts.get(before));
+        let is_value = before.is_some_and(|before| before.ends_with(['o', 'O', 'k', 'p', 't', 'U', 'q']));
+        !is_value && text.contains('e') && text.chars().all(|char| char.is_ascii_alphabetic())
+    };
+    if texts.iter().enumerate().any(|(at, text)| shows(at, text)) {
+        look.ask(
+            "environment.show",
+            "`e` without a dash shows the environment of processes, which may hold keys",
+        );
+    }
+}
+
+/// `mktemp /etc/profile.d/aXXX`: a template with a directory says where the file is made.
+fn made_names(look: &mut Look<'_>) {
+    for word in look.rest().to_vec() {
+        let text = word.beginning();
+        let target = match text.strip_prefix("--tmpdir=") {
+            Some(_) => tail(&word, "--tmpdir=".len()),
+            None => word.clone(),
+        };
+        if target.beginning().starts_with(['/', '~', '.']) {
+            look.act(Act::Write, &target);
+        }
+    }
+}
+
+/// `valgrind --massif-out-file=FILE PROGRAM …`: files that its own options name.
+fn output_files(look: &mut Look<'_>) {
+    let own = look.rest().iter().take_while(|word| word.beginning().starts_with("--"));
+    let values: Vec<Word> = own
+        .filter_map(|word| {
+            let text = word.beginning();
+            let (name, _) = text.split_once('=')?;
+            name.ends_with("-file").then(|| tail(word, name.len() + 1))
+        })
+        .collect();
+    values.iter().for_each(|file| look.act(Act::Write, file));
 }
 
 /// Does a text name a variable that may hold a key?
@@ -160,7 +229,11 @@ fn shows_environment(look: &mut Look<'_>, base: &str, words: &[String]) -> bool 
     if look.starts || !(bare || named) {
         return false;
     }
-    if named && !words.iter().any(|word| is_secret_variable(word)) {
+    let is_copy = |word: &String| {
+        let own = look.segment.environment.iter().find(|(name, _)| name == word);
+        own.is_some_and(|(_, value)| value.taint().has(Taint::SECRET))
+    };
+    if named && !words.iter().any(|word| is_secret_variable(word) || is_copy(word)) {
         return true;
     }
     look.ask("environment.show", "it shows the environment, which may hold keys");

@@ -1,5 +1,6 @@
 //! Package managers whose words need more than the rows of `data/verbs/packages.toml`.
 
+use super::code;
 use super::common_flags::other_projects;
 use super::database;
 use super::facts::{self, Class};
@@ -24,6 +25,14 @@ pub(super) fn verbs(look: &mut Look<'_>, base: &str, operands: &[Word]) -> bool 
         "cargo" => {
             other_projects(look, base, operands);
             cargo(look, &words, &all);
+        }
+        // `uv run -` runs what standard input holds.
+        "uv" => {
+            if words.first().is_some_and(|verb| verb == "run") && words.get(1).is_some_and(|word| word == "-")
+            {
+                code::from_input(look, "python");
+            }
+            return false;
         }
         _ => return false,
     }
@@ -53,17 +62,14 @@ fn node(look: &mut Look<'_>, base: &str, words: &[String], all: &[String]) {
         return;
     }
     match first {
-        verb if words::NODE_SCRIPTS.matches(verb) => {}
+        verb if words::NODE_SCRIPTS.matches(verb) => tool_line(look, verb, all),
         verb if words::NODE_LOOKS.matches(verb) => {}
-        "workspace" => {
-            if words
-                .iter()
-                .skip(2)
-                .any(|word| matches!(word.as_str(), "add" | "remove" | "install" | "publish" | "up"))
-            {
-                changes(look, all, "it changes dependencies");
-            }
+        "workspace" => own_line(look, base, all.iter().skip_while(|word| *word != second).skip(1)),
+        "workspaces" if matches!(second, "" | "list" | "info") => {}
+        "workspaces" if second == "run" => {
+            own_line(look, base, all.iter().skip_while(|word| *word != "run"));
         }
+        "workspaces" if second == "foreach" => own_line(look, base, behind_foreach(all)),
         "audit" if base == "npm" && second != "fix" && !has("fix") => {}
         "version" if second.is_empty() => {}
         // `_auth`, `_password`, `//registry/:_authToken`, `npmAuthToken`.
@@ -112,6 +118,43 @@ fn node(look: &mut Look<'_>, base: &str, words: &[String], all: &[String]) {
     }
 }
 
+/// `yarn prettier .env`: without a script of that name the tool itself is run.
+fn tool_line(look: &mut Look<'_>, verb: &str, all: &[String]) {
+    let words = all.iter().skip_while(|word| *word != verb).map(String::as_str);
+    if let Ok(line) = shlex::try_join(words)
+        && is_project_tool(verb)
+    {
+        look.nested_command(&line);
+    }
+}
+
+/// Does a table know the program as one that reads, changes or builds files of the project?
+fn is_project_tool(name: &str) -> bool {
+    facts::find(name).is_some_and(|facts| {
+        matches!(facts.class, Class::Build | Class::Change | Class::Read | Class::Convert)
+    })
+}
+
+/// Behind the name of a workspace stands a line of the manager itself.
+fn own_line<'a>(look: &mut Look<'_>, base: &'a str, words: impl Iterator<Item = &'a String>) {
+    match shlex::try_join(std::iter::once(base).chain(words.map(String::as_str))) {
+        Ok(line) => look.nested_command(&line),
+        Err(_) => look.ask("package.run", "what it runs in the workspaces is not known"),
+    }
+}
+
+/// The words behind `workspaces foreach` and its flags.
+fn behind_foreach(all: &[String]) -> impl Iterator<Item = &String> {
+    let values = ["--include", "--exclude", "--from", "-j", "--jobs"];
+    let mut words = all.iter().skip_while(|word| *word != "foreach").skip(1).peekable();
+    while let Some(flag) = words.next_if(|word| word.starts_with('-')) {
+        if values.contains(&flag.as_str()) {
+            words.next();
+        }
+    }
+    words
+}
+
 /// `npx X`: known tools of a project run; others are fetched and run.
 fn runner(look: &mut Look<'_>, base: &str, words: &[String], all: &[String]) {
     let has = |word: &str| all.iter().any(|own| own == word);
@@ -139,11 +182,9 @@ fn runner(look: &mut Look<'_>, base: &str, words: &[String], all: &[String]) {
     if let Ok(line) = shlex::try_join(std::iter::once(agent).chain(rest.iter().map(String::as_str)))
         && !agent.is_empty()
     {
-        look.nested(&line);
+        look.nested_command(&line);
     }
-    let known = facts::find(tool).is_some_and(|facts| {
-        matches!(facts.class, Class::Build | Class::Change | Class::Read | Class::Convert)
-    });
+    let known = is_project_tool(tool);
     let yes = has("-y")
         || has("--yes")
         || tool.contains('@') && !tool.starts_with('@')
@@ -154,7 +195,7 @@ fn runner(look: &mut Look<'_>, base: &str, words: &[String], all: &[String]) {
         if let Ok(line) =
             shlex::try_join(std::iter::once(tool.as_str()).chain(rest.iter().map(String::as_str)))
         {
-            look.nested(&line);
+            look.nested_command(&line);
         }
         return;
     }
@@ -178,10 +219,11 @@ fn cargo(look: &mut Look<'_>, words: &[String], all: &[String]) {
                 && let Some(command) = all.iter().skip_while(|word| *word != "-s").nth(1)
             {
                 let command = command.clone();
-                look.nested(&command);
+                look.nested_command(&command);
             }
         }
         "fix" if !all.iter().any(|word| word == "--allow-dirty" || word == "--allow-no-vcs") => {}
+        "update" if all.iter().any(|word| word == "--dry-run") => {}
         "" => {}
         "yank" | "owner" => look.deny("package.lost", "it takes away what others use"),
         "login" | "logout" => look.ask("secret", "it works with tokens of the registry"),

@@ -1,6 +1,7 @@
 //! Services, by the verbs of the programs that manage them.
 
 use super::argument_scan::generic;
+use super::arguments::Arguments;
 use super::look::Look;
 use super::place::Place;
 use super::security_tools::is_defence;
@@ -9,12 +10,25 @@ use crate::shell::Word;
 
 /// Judges programs that manage services; true when the program is one of them.
 pub(super) fn verbs(look: &mut Look<'_>, base: &str, operands: &[Word]) -> bool {
+    filters(look, base);
     if !words::SERVICE_MANAGERS.matches(base) {
         return false;
     }
     let words: Vec<String> = operands.iter().map(Word::shown).collect();
     services(look, base, &words);
     true
+}
+
+/// `gh … --jq FILTER`: a filter of `jq` may read the environment.
+fn filters(look: &mut Look<'_>, base: &str) {
+    let names: &[&str] = if base == "gh" { &["--jq", "-q"] } else { &["--jq"] };
+    let values: Vec<Word> = Arguments::new(look.rest(), names).values(names).cloned().collect();
+    for filter in values {
+        match filter.text().and_then(|text| shlex::try_join(["jq", &text]).ok()) {
+            Some(line) => look.nested_command(&line),
+            None => look.ask("code.unknown", "the filter of its output cannot be known"),
+        }
+    }
 }
 
 fn services(look: &mut Look<'_>, base: &str, words: &[String]) {

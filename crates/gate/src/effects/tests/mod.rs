@@ -3,6 +3,7 @@
 mod allow;
 mod ask;
 mod deny;
+mod verbs_and_values;
 
 use super::*;
 use crate::verdict::Decision;
