@@ -71,6 +71,8 @@ pub struct Order {
     pub commitments: Vec<String>,
     /// How its command is polled.
     pub poll: Option<Poll>,
+    /// Whether a person allowed what the gate asked about.
+    pub is_approved: bool,
 }
 
 /// The report of a worker: the worker protocol of workflows.

@@ -74,6 +74,17 @@ pub async fn decide_command(line: &str, context: &Context<'_>) -> Result<JudgedC
     if verdict.is_allowed() { Ok(JudgedCommand::from_line(line)) } else { Err(verdict) }
 }
 
+/// Puts a line that a person approved to the gate: a question counts as answered, a refusal stands.
+///
+/// # Errors
+/// The verdict, when it refuses the line.
+pub async fn decide_approved_command(line: &str, context: &Context<'_>) -> Result<JudgedCommand, Verdict> {
+    match decide_command(line, context).await {
+        Err(verdict) if verdict.decision == Decision::Ask => Ok(JudgedCommand::from_line(line)),
+        judged => judged,
+    }
+}
+
 /// The lines that a tool call may run.
 #[derive(Debug, Clone, Default)]
 pub struct Permit {

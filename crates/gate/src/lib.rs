@@ -35,7 +35,7 @@ pub use command::{CommandContext, judge_command, judge_command_with};
 pub use effects::{Judgement, MoreFacts, SegmentJudgement};
 pub use grant::Grant;
 pub use intent::{Context, Intent, Touches, decide, judge};
-pub use judged::{JudgedCall, JudgedCommand, Permit, decide_command};
+pub use judged::{JudgedCall, JudgedCommand, Permit, decide_approved_command, decide_command};
 pub use layers::Layers;
 pub use path::WorkspacePath;
 pub use refusal::{Refusal, RefusalKind};

@@ -6,6 +6,9 @@ use marvin_base::layout::Layout;
 use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::Settings;
+use marvin_gate::effects::Grounds;
+use marvin_gate::layers::Place;
+use marvin_gate::layers::learn::{Candidate, LearnError};
 use marvin_gate::{Access, Context, Duty, Grant, JudgedCommand, Layers, Permit, Workspace};
 use serde_json::Value;
 use std::fmt;
@@ -126,6 +129,18 @@ impl ToolContext {
             redactor: &self.redactor,
             layers: &self.layers,
         }
+    }
+
+    /// The rules by which a person could allow a line always.
+    ///
+    /// # Errors
+    /// When no rule can allow it.
+    pub fn learnable(&self, line: &str) -> Result<Vec<Candidate>, LearnError> {
+        let home = self.layout.home().display().to_string();
+        let root = self.workspace.as_ref().map(|workspace| workspace.root().display().to_string());
+        let root = root.unwrap_or_default();
+        let place = Place { directory: &root, grounds: Grounds { workspace: &root, home: &home } };
+        self.layers.learnable(line, place)
     }
 
     /// The ticket of the work: the one that this agent made for it, else the one that it was started for.

@@ -6,8 +6,6 @@ use super::oracle;
 use super::test_command::test_command;
 use marvin_base::child::Ending;
 use marvin_base::{signature, truncate};
-use marvin_gate::effects::Grounds;
-use marvin_gate::layers::Place;
 use marvin_gate::{Intent, JudgedCommand, Workspace, WorkspacePath, decide_command, judge};
 use marvin_tools::command::{
     BaselineTree, TestSeal, TestsCheck, TestsInput, run_line, verified_line, verify_tests,
@@ -136,11 +134,7 @@ async fn judged(line: &str, context: &ToolContext) -> Result<JudgedCommand, Outc
 
 /// How a person can allow a line, or why no rule can.
 pub(super) fn permission_hint(line: &str, context: &ToolContext) -> String {
-    let home = context.layout.home().display().to_string();
-    let root = context.workspace.as_ref().map(|workspace| workspace.root().display().to_string());
-    let root = root.unwrap_or_default();
-    let place = Place { directory: &root, grounds: Grounds { workspace: &root, home: &home } };
-    let can = match context.layers.learnable(line, place) {
+    let can = match context.learnable(line) {
         Ok(_) => format!("a person can allow it with `marvin gate learned add {line:?}`"),
         Err(why) => format!("no rule can allow it ({why}): choose another assertion"),
     };

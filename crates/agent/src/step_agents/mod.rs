@@ -73,6 +73,17 @@ impl std::fmt::Debug for StepAgents {
 }
 
 impl StepAgents {
+    /// Checks, before a run is made, whether its agents could ask a model.
+    ///
+    /// # Errors
+    /// When the provider, its script or the budget cannot be used.
+    pub fn check(project: &ProjectContext) -> Result<(), SessionError> {
+        project.depth()?;
+        let prices = Prices::load(Some(&project.layout.prices()))?;
+        let client = choose_client(project, None)?;
+        check_budget(cost_limit(&project.settings), client.as_ref(), &prices, &project.layout)
+    }
+
     /// Opens the agents of a run: chooses the model and opens the cost ledger.
     pub fn open(
         project: &ProjectContext,

@@ -24,7 +24,8 @@ use async_trait::async_trait;
 use marvin_agent::ProjectContext;
 use marvin_base::child::Ending;
 use marvin_base::truncate;
-use marvin_gate::{Decision, Verdict, Workspace, decide_command};
+use marvin_gate::{Decision, Verdict, Workspace, decide_approved_command, decide_command};
+use marvin_tools::ToolContext;
 use marvin_tools::command::{LineOutcome, OutputFiles, run_kept};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -151,14 +152,15 @@ fn exited(order: &Order, code: i32, out: &str, err: &str) -> Report {
 }
 
 /// The report of a command that the gate does not allow.
-fn refused(order: &Order, line: &str, verdict: &Verdict) -> Report {
+fn refused(order: &Order, line: &str, verdict: &Verdict, context: &ToolContext) -> Report {
     let asks = verdict.decision == Decision::Ask;
-    let allow = format!("; a person can allow it with `marvin gate learned add {line:?}`");
+    let allow = match context.learnable(line).is_ok() {
+        true if asks => format!("; `marvin gate learned add {line:?}` allows it always"),
+        _ => String::new(),
+    };
     let why = format!(
-        "the gate does not allow it: {} [{}]\n  hint: `marvin gate explain {line:?}` says more{}",
-        verdict.reason,
-        verdict.rule,
-        if asks { allow.as_str() } else { "" }
+        "the gate does not allow it: {} [{}]\n  hint: `marvin gate explain {line:?}` says more{allow}",
+        verdict.reason, verdict.rule,
     );
     // What a person could allow waits for one; the rest has failed.
     let status = if asks { Status::Blocked } else { Status::Failure };
@@ -257,9 +259,13 @@ impl Command {
         }
         // No person is asked now: a step that needs one is parked.
         context.attended = true;
-        let command = match decide_command(line, &context.gate()).await {
+        let judged = match order.is_approved {
+            true => decide_approved_command(line, &context.gate()).await,
+            false => decide_command(line, &context.gate()).await,
+        };
+        let command = match judged {
             Ok(command) => command,
-            Err(verdict) => return refused(order, line, &verdict),
+            Err(verdict) => return refused(order, line, &verdict, &context),
         };
         let kept = Command::output_files(order);
         let directory = output_directory(&order.run_directory);

@@ -233,7 +233,7 @@ pub(crate) struct RunPlace<'a> {
 impl RunPlace<'_> {
     /// The order of an attempt, still without its call id and lessons.
     pub(crate) fn order(self, step: &Step, ticket: Ticket, inputs: Map<String, Value>) -> Order {
-        let Ticket { attempt, key, strategy, previous, .. } = ticket;
+        let Ticket { attempt, key, strategy, previous, is_approved, .. } = ticket;
         let poll = step.extra().poll.clone();
         let until = poll.iter().flat_map(|poll| &poll.until);
         let workspace = match step.extra().worktree {
@@ -263,6 +263,7 @@ impl RunPlace<'_> {
             failure_signature: previous.and_then(|previous| previous.failure_signature),
             commitments: step.extra().commitments.iter().chain(until).cloned().collect(),
             poll,
+            is_approved,
         }
     }
 }

@@ -7,9 +7,15 @@ use super::{
 use crate::record::{CallIdentity, Data, StepStatus, call_id};
 use crate::retry::{Strategy, ladder};
 use marvin_base::signature;
+use serde_json::Value;
 
 /// Digits of the key of an attempt.
 const KEY_DIGITS: usize = 32;
+
+/// Whether a person's decision on a step is a yes.
+fn is_approval(said: &Value) -> bool {
+    said.get("approved").and_then(Value::as_bool) == Some(true)
+}
 
 impl Machine {
     /// Begins steps; while one is being prepared, the next one waits for it.
@@ -60,6 +66,7 @@ impl Machine {
                 failure_signature: last.failure_signature.clone(),
             }),
             lesson: tried.and_then(|tried| tried.lessons.last().cloned()),
+            is_approved: tried.and_then(|tried| tried.said.as_ref()).is_some_and(is_approval),
         }
     }
 

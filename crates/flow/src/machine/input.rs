@@ -92,6 +92,9 @@ pub struct Ticket {
     pub previous: Option<PreviousFailure>,
     /// The id of the lesson for it.
     pub lesson: Option<String>,
+    /// Whether a person allowed what the gate asked about.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_approved: bool,
 }
 
 /// The failure of an earlier attempt.

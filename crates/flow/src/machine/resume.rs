@@ -48,7 +48,7 @@ impl Machine {
             }
             Recollection::Unknown { repeatable: false, .. } => self.block_unknown(
                 step,
-                "a process died while it ran, and whether it was completed is not known",
+                "it was interrupted while it ran, and whether it was completed is not known",
             ),
         }
     }

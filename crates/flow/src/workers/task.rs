@@ -83,6 +83,7 @@ mod tests {
             failure_signature: None,
             commitments: Vec::new(),
             poll: None,
+            is_approved: false,
         }
     }
 

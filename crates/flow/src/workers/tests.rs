@@ -73,6 +73,7 @@ impl World {
             failure_signature: None,
             commitments: commitments.iter().map(ToString::to_string).collect(),
             poll: None,
+            is_approved: false,
         }
     }
 

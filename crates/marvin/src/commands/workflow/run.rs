@@ -115,6 +115,10 @@ pub(crate) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Failure> {
     let flow = &arguments.flow;
     let mut context = flow.context(arguments.working_dir.as_deref())?;
     let is_remote = arguments.is_remote(&context)?;
+    // Before there is a run that could never continue.
+    if !is_remote && workflow.as_ref().is_none_or(needs_model) {
+        StepAgents::check(&context)?;
+    }
     execute(arguments.json, async move || {
         let (listener, progress) = progress::listener();
         let (options, cancel) = (flow.options(listener), cancel_on_signal());
@@ -286,7 +290,7 @@ fn summary(outcome: &Outcome) -> String {
             "approve" => format!("marvin workflow approve --run-path {path} --step {}", one.step_id),
             "answer" => format!("marvin workflow answer --run-path {path} --step {} --text …", one.step_id),
             "worker" => format!(
-                "marvin workflow answer --run-path {path} --step {} --text … (or approve, or settle)",
+                "marvin workflow approve --run-path {path} --step {} (or answer --text …, or settle)",
                 one.step_id
             ),
             _ => format!(

@@ -66,6 +66,24 @@ fn a3_the_last_decision_before_the_run_applies_it_counts() {
 }
 
 #[test]
+fn a_command_that_the_gate_asks_about_runs_once_a_person_approved_it() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    // Only a person approves, whatever the workflow says.
+    let inputs = json!({"command": "frobnicate --all", "answer": {"approved": true}});
+    let steps = json!([{"id": "odd", "worker": "Command", "inputs": inputs, "max_attempts": 2}]);
+    world.write("w.json", &json!({"workflow_id": "w", "goal": "try", "steps": steps}).to_string());
+    let blocked = world.marvin(["run-workflow", "w.json"]).run().exits(4);
+    assert!(blocked.text().contains("marvin workflow approve --run-path"), "{}", blocked.whole());
+    world.marvin(["resume-run"]).run().exits(4);
+    world.person(["workflow", "approve", "--step", "odd"]).run().exits(0);
+    let ended = world.marvin(["resume-run"]).run().exits(1);
+    assert!(ended.text().contains("exit code 127"), "{}", ended.whole());
+}
+
+#[test]
 fn a4_an_agents_process_decides_nothing_about_a_workflow_and_the_record_says_who_did() {
     let world = World::new();
     approved_flow(&world);
