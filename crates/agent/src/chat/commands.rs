@@ -8,7 +8,7 @@ use crate::person_tools::NEW_PREFERENCES;
 use crate::profile::{self, Profile};
 use marvin_base::layout::Layout;
 use marvin_base::printable::count;
-use marvin_base::settings::{nearest_of, table};
+use marvin_base::settings::{misspelling_of, nearest_of, table};
 use marvin_base::{atomic, truncate};
 use marvin_gate::Workspace;
 use marvin_model::choose;
@@ -40,7 +40,7 @@ pub const COMMANDS: [Command; 34] = [
     command("!pro", "PROMPT", "ask Copilot, once"),
     command("!", "COMMAND", "run a command: judged, sandboxed, at most two minutes"),
     command("preferences", "", "open your preferences in your editor"),
-    command("profiles", "[NAME]", "list the profiles, or switch to another"),
+    command("profiles", "[[new] NAME]", "list the profiles, switch to one, or create one"),
     command("usage", "", "cost so far"),
     command("saved", "", "saved places"),
     command("quit", "", "leave"),
@@ -121,7 +121,11 @@ impl Chat {
             "preferences" if rest.is_empty() => return Some(self.preferences()),
             "usage" if rest.is_empty() => return Some(Reply::Text(self.usage())),
             "saved" if rest.is_empty() => return Some(Reply::Text(self.saved())),
-            "profiles" if rest.split_whitespace().count() < 2 => return Some(self.profiles(rest)),
+            "profiles" => match rest.split_once(' ') {
+                None => return Some(self.profiles(rest, false)),
+                Some(("new", name)) => return Some(self.profiles(name, true)),
+                Some(_) => {}
+            },
             _ => {}
         }
         if let Some(line) = text.strip_prefix('!') {
@@ -291,7 +295,8 @@ impl Chat {
         Reply::Edit { what: format!("the preferences of `{name}`"), path }
     }
 
-    fn profiles(&self, name: &str) -> Reply {
+    /// Lists the profiles, or switches to one that exists or is to be created.
+    fn profiles(&self, name: &str, is_new: bool) -> Reply {
         let (layout, active, busy) = {
             let state = self.state();
             (state.project.layout.clone(), state.profile.clone(), state.running.is_some())
@@ -313,6 +318,10 @@ impl Chat {
             return Reply::Wrong(
                 "wait until the answer is there; a profile is a name of letters and digits".into(),
             );
+        }
+        // A mistyped name would hide calendar and preferences from every later command.
+        if !is_new && name != active && name != "default" && !layout.profile(&name).is_dir() {
+            return Reply::Wrong(format!("there is no profile `{name}`; `profiles new {name}` creates it"));
         }
         let kept = std::fs::create_dir_all(layout.profile(&name))
             .map_err(|error| error.to_string())
@@ -403,6 +412,13 @@ impl Chat {
             _ if table::PROVIDERS.contains(&words) => (Some(words), ""),
             _ => (None, words),
         };
+        // Names of local models have a colon too: `llama3:8b`.
+        if provider.is_none()
+            && let Some((word, _)) = words.split_once(':')
+            && let Some(near) = misspelling_of(word, table::PROVIDERS.into_iter())
+        {
+            return Reply::Wrong(format!("there is no provider `{word}`; did you mean `{near}`?"));
+        }
         let mut settings = project.settings.as_ref().clone();
         let changed = provider
             .map_or(Ok(settings.clone()), |provider| settings.with(&table::PROVIDER, provider))

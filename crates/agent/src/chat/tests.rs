@@ -272,6 +272,8 @@ async fn commands_are_the_same_for_every_front_end() {
         ("echo from the shell", "from the shell"),
         ("!sh", "prompts again"),
         ("/model nobody:x", "answers from now on"),
+        ("/model anthropc:x", "did you mean `anthropic`?"),
+        ("profiles typo", "there is no profile `typo`; `profiles new typo` creates it"),
     ] {
         let reply = chat.command(line).await.map_or("a prompt".to_string(), |reply| format!("{reply:?}"));
         assert!(reply.contains(part), "{line}: {reply}");
@@ -286,7 +288,7 @@ async fn commands_are_the_same_for_every_front_end() {
     assert!(std::fs::read_to_string(path).unwrap().contains("spice_tolerance: medium"));
     assert!(texts(&chat).contains(&"you: !echo hi".to_string()), "{:?}", texts(&chat));
     let Some(Reply::Again(_)) =
-        chat.command("profiles Second One").await.or(chat.command("profiles second").await)
+        chat.command("profiles Second One").await.or(chat.command("profiles new second").await)
     else {
         panic!()
     };

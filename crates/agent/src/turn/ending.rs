@@ -39,8 +39,8 @@ impl Turn {
     ) -> Result<(), Halt> {
         course.schema_failures += 1;
         if course.schema_failures > SCHEMA_TRIES {
-            let mut outcome =
-                self.outcome(course, Status::Failed, "invalid_reply", Some(sentence.to_string()));
+            let why = format!("the model was told {SCHEMA_TRIES} times, and did not follow: {sentence}");
+            let mut outcome = self.outcome(course, Status::Failed, "invalid_reply", Some(why));
             outcome.failure_signature = Some(failure.to_string());
             return Err(Halt::Over(Box::new(outcome)));
         }
