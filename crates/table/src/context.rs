@@ -54,6 +54,7 @@ impl TableContext {
         let places = Places::from_settings(&project.layout, &project.settings);
         let (model, model_problem) = match GameModel::choose(project) {
             Ok(model) => (Some(model), None),
+            Err(TableError::Model(problem)) => (None, Some(problem)),
             Err(error) => (None, Some(error.to_string())),
         };
         let memory = GameMemory { places, redactor: project.redactor.clone() };

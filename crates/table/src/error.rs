@@ -32,7 +32,7 @@ pub enum TableError {
     Pool(String),
     #[error("cannot take back an answer: {0}")]
     Undo(UndoProblem),
-    #[error("cannot play with a model: {0}")]
+    #[error("no model can be asked: {0}")]
     Model(String),
     #[error(transparent)]
     Memory(#[from] marvin_memory::MemoryError),
@@ -82,14 +82,16 @@ impl TableError {
             Self::UnknownDeck { .. } => Some("list the decks: marvin mtg decks list".to_owned()),
             Self::UnsupportedDeck { name, .. } => Some(format!("list them: marvin mtg decks show {name}")),
             Self::UnknownGame { .. } => Some("list the games: marvin mtg play --list".to_owned()),
-            Self::NoOpenGame => Some("start one: marvin mtg play".to_owned()),
+            Self::NoOpenGame => {
+                Some("start one: `marvin mtg play`, or `/mtg play` in a conversation".to_owned())
+            }
             Self::Busy { .. } => Some("close the other program, or start another game".to_owned()),
             Self::Undo(UndoProblem::NotTraining) => {
                 Some("start the game with --training to take answers back".to_owned())
             }
-            Self::Model(_) => {
-                Some("name a provider in the settings `mtg.*` or `provider`, see docs/mtg.md".to_owned())
-            }
+            Self::Model(_) => Some(
+                "name a provider in the settings `mtg.*` or `model.provider`, see docs/mtg.md".to_owned(),
+            ),
             Self::Option { .. } => Some("`/mtg help` lists the options".to_owned()),
             Self::Pool(_) => Some("import the facts file again: marvin mtg cards import FILE".to_owned()),
             _ => None,

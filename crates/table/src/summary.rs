@@ -45,7 +45,7 @@ impl std::fmt::Display for Summary {
                 format!("{name} (seat {}) won: {}", winner.0, reason_text(reason))
             }
             (None, Some(reason)) => format!("draw: {}", reason_text(reason)),
-            (_, None) => format!("left in turn {}; resume it with `--resume {}`", self.turns, self.game_id),
+            (_, None) => format!("left; `marvin mtg play --resume {}` continues it", self.game_id),
         };
         let mut lines =
             vec![format!("{}: {result}, turn {}, {} answers", self.game_id, self.turns, self.answers)];
@@ -69,7 +69,7 @@ impl std::fmt::Display for Summary {
         }
         lines.extend(self.model.iter().map(ToString::to_string));
         if !self.candidates.is_empty() {
-            lines.push("proposed for memory, approve with `marvin memory review`:".to_owned());
+            lines.push("proposed for memory, approve with `marvin memory pending`:".to_owned());
             let texts = self.candidates.iter();
             lines.extend(texts.map(|candidate| format!("  {}: {}", candidate.kind.word(), candidate.text)));
         }

@@ -93,7 +93,7 @@ impl std::fmt::Display for Hint {
 
 fn describe(candidate: &CandidateLine) -> String {
     match (candidate.win_percent, candidate.rollouts) {
-        (Some(percent), Some(rollouts)) => {
+        (Some(percent), Some(rollouts)) if rollouts > 0 => {
             format!("{} (wins {percent} % of {rollouts} games that were played out)", candidate.label)
         }
         _ => candidate.label.clone(),

@@ -133,7 +133,7 @@ fn a_model_seat_without_a_model_is_refused_before_anything_is_written() {
     let games = directory.path().join("games");
     let context = super::support::context(&games);
     let error = Table::create(&context, setup([SeatKind::Person, SeatKind::Model], 1)).unwrap_err();
-    insta::assert_snapshot!(error, @"cannot play with a model: no model is set up");
+    insta::assert_snapshot!(error, @"no model can be asked: no model is set up");
     assert!(error.hint().is_some() && error.is_usage());
     assert!(!games.exists());
 }

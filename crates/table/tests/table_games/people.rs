@@ -121,7 +121,7 @@ async fn lines_answer_explain_and_teach() {
     assert_eq!(session.table().board(SEAT), before, "undo leads back to the same board");
     let left = session.run_line("quit").await.unwrap();
     assert_eq!(left.end, Some(SessionEnd::Left));
-    assert!(left.text.contains("resume it with"), "{}", left.text);
+    assert!(left.text.contains("continues it"), "{}", left.text);
 }
 
 #[tokio::test]

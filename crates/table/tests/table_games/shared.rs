@@ -27,7 +27,7 @@ async fn a_conversation_plays_a_game_in_lines() {
     assert_eq!(
         early,
         GameReply::Refusal(
-            "/mtg: cannot resume a game: no game is open\n  hint: start one: marvin mtg play".into()
+            "/mtg: cannot resume a game: no game is open\n  hint: start one: `marvin mtg play`, or `/mtg play` in a conversation".into()
         )
     );
     let wrong = games.run_line(&project, "play opponent=god").await;
@@ -39,7 +39,7 @@ async fn a_conversation_plays_a_game_in_lines() {
     let GameReply::Text(list) = games.run_line(&project, "list").await else { panic!() };
     assert!(list.contains("open, "), "{list}");
     let GameReply::Text(left) = games.run_line(&project, "quit").await else { panic!() };
-    assert!(left.contains("resume it with"), "{left}");
+    assert!(left.contains("continues it"), "{left}");
     let GameReply::Text(resumed) = games.run_line(&project, "resume").await else { panic!() };
     assert!(resumed.contains("seed 7"), "{resumed}");
 }
