@@ -26,6 +26,12 @@ impl Environment {
                 (Err(name), _) => environment.unreadable.push(name.to_string_lossy().into_owned()),
             }
         }
+        // Services are started without it.
+        if !environment.variables.contains_key("HOME")
+            && let Some(home) = std::env::home_dir().and_then(|home| home.into_os_string().into_string().ok())
+        {
+            environment.variables.insert("HOME".to_string(), home);
+        }
         environment
     }
 

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::{logging, migration, output};
 use clap::{CommandFactory, Parser, Subcommand};
 use marvin_base::Exit;
+use marvin_base::environment::Environment;
 use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
@@ -215,6 +216,12 @@ impl Command {
 impl Arguments {
     /// Runs the command, or the turn. `verbosity` is the number of `-v` in front of the words.
     pub(crate) fn run(self, words: &[OsString], verbosity: u8) -> Result<Exit, Failure> {
+        let environment = Environment::of_process();
+        if ["HOME", "MARVIN_HOME"].iter().all(|name| environment.get(name).is_none()) {
+            let failure = Failure::usage("HOME is empty, so there is no place for settings and records");
+            report_usage_error(&failure.hint("set HOME, or MARVIN_HOME"));
+            return Ok(Exit::Usage);
+        }
         if let Err(failure) = logging::start(verbosity.saturating_add(self.verbose)) {
             report_usage_error(&failure);
             return Ok(failure.exit);
@@ -235,12 +242,20 @@ impl Arguments {
             _ if turn.non_interactive => turn::non_interactive(&turn),
             [] => chat::run(turn),
             [word] if word == "help" => output::line(&Arguments::command().render_long_help().to_string()),
+            [word, path @ ..] if word == "help" && find_command(path).is_some() => {
+                output::line(&find_command(path).unwrap_or_default().render_long_help().to_string())
+            }
             words => {
                 check_spelling(words)?;
                 turn::inline(&turn)
             }
         }
     }
+}
+
+/// The command that words name: `workflow approve`.
+fn find_command(words: &[String]) -> Option<clap::Command> {
+    words.iter().try_fold(Arguments::command(), |command, word| command.find_subcommand(word).cloned())
 }
 
 /// Refuses words that look like a misspelt command: as a question they would cost money and answer nothing.

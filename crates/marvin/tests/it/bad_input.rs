@@ -41,6 +41,43 @@ fn a_very_long_prompt_arrives_whole() {
 }
 
 #[test]
+fn a_workflow_whose_model_cannot_be_asked_leaves_no_run() {
+    let world = World::new();
+    let steps = json!([{"id": "make", "worker": "Implementer"}]);
+    world.write("w.json", &json!({"workflow_id": "w", "goal": "try", "steps": steps}).to_string());
+    fails(world.marvin(["run-workflow", "w.json", "--script", "nope.jsonl"]), 2, &["nope.jsonl"]);
+    assert_eq!(world.runs(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn help_names_a_command_and_is_no_question() {
+    let world = World::new();
+    let shown = world.marvin(["help", "workflow", "approve"]).run().exits(0);
+    assert!(shown.text().contains("Usage: marvin workflow approve"), "{}", shown.whole());
+    assert_eq!(world.runs(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn the_keys_of_settings_are_listed_where_a_file_is_wrong() {
+    let world = World::new();
+    world.write(".marvin/config.toml", "[limits]\nfoo = 1\n");
+    let shown = world.marvin(["config"]).run().exits(2);
+    assert!(
+        shown.text().contains("\nlimits.rounds ") && shown.stderr.contains("limits.foo"),
+        "{}",
+        shown.whole()
+    );
+}
+
+#[test]
+fn an_empty_home_is_refused() {
+    let world = World::new();
+    let unset = ["MARVIN_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
+    let marvin = unset.iter().fold(world.marvin(["config"]), |marvin, name| marvin.env(name, ""));
+    fails(marvin.env("HOME", ""), 2, &["HOME is empty", "MARVIN_HOME"]);
+}
+
+#[test]
 fn missing_providers_and_keys_are_named() {
     let world = World::new();
     fails(ask(&world).args(["--provider", "opnai"]), 2, &["opnai", "did you mean `openai`", "anthropic"])

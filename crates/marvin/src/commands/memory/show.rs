@@ -87,6 +87,9 @@ pub(super) fn list(memory: &Memory, layout: &Layout, all: bool, as_json: bool) -
         return output::json(&remembered);
     }
     if remembered.is_empty() {
+        if let Some(note) = outside(layout) {
+            output::talk(&note);
+        }
         return output::line("Nothing is remembered here.");
     }
     let mut text = String::new();
@@ -98,6 +101,14 @@ pub(super) fn list(memory: &Memory, layout: &Layout, all: bool, as_json: bool) -
         text.push('\n');
     }
     output::line(&text)
+}
+
+/// Where the memory of directories without a project is, as a directory becomes a project with its first run.
+fn outside(layout: &Layout) -> Option<String> {
+    layout.project()?;
+    let place = layout.user().join("memory");
+    let is_used = std::fs::read_dir(&place).is_ok_and(|mut entries| entries.next().is_some());
+    is_used.then(|| format!("note: what you approved outside of projects is in {}", place.display()))
 }
 
 /// Why memories that exist are not used, with what to do about it.

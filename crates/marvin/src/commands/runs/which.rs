@@ -61,6 +61,11 @@ impl WhichRun {
                 "give the goal again, with `marvin run-workflow --goal`; older runs are named by --run-path",
             ));
         }
+        if let Ok(RunRecord { manner: RunKind::NonInteractive, .. }) = RunRecord::read(&path) {
+            let text = format!("{} is the run of a prompt, not of a workflow", path.display());
+            let hint = "`marvin --non-interactive --resume RUN` continues it; Ctrl-C or SIGTERM stops it";
+            return Err(Failure::usage(text).hint(hint));
+        }
         if !view::is_workflow(&path) && !is_self_improve(&path) {
             return Err(EngineError::NoWorkflow(path.display().to_string()).into());
         }
