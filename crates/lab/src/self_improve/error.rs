@@ -27,6 +27,10 @@ pub enum ImproveError {
     )]
     UnusableInput { reference: String, reason: &'static str },
     #[error(
+        "cannot read the input {0}: it does not exist\n  hint: check the path; a text has several words: --input 'see {0}'"
+    )]
+    MissingInput(String),
+    #[error(
         "cannot begin: the checkout has uncommitted changes: {0}\n  hint: commit or stash them; sessions begin with the last commit, and merges need a clean checkout"
     )]
     NotClean(String),
@@ -91,6 +95,7 @@ impl ImproveError {
             ImproveError::Plan(_)
             | ImproveError::NotARun(_)
             | ImproveError::UnusableInput { .. }
+            | ImproveError::MissingInput(_)
             | ImproveError::Provider { .. } => Exit::Usage,
             ImproveError::NotClean(_)
             | ImproveError::NoRepository(_)

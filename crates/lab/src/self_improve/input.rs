@@ -53,6 +53,10 @@ impl Input {
     ) -> Result<Input, ImproveError> {
         let given = given.map(strip_file_url).transpose()?;
         let input = detect(given, goal, &project.directory);
+        // Detected as a text only because no such file exists.
+        if input.kind == InputKind::Text && given.is_some_and(looks_like_path) {
+            return Err(ImproveError::MissingInput(truncate::line(given.unwrap_or_default(), 200)));
+        }
         let content = match input.kind {
             InputKind::None | InputKind::Text => return Ok(input),
             InputKind::Url => fetch(&input.reference, project, cancel).await?,
@@ -116,6 +120,14 @@ fn is_path(text: &str, directory: &Path) -> bool {
     !text.trim().is_empty() && !text.contains('\n') && directory.join(text).exists()
 }
 
+/// Whether one word has the form of a path: a directory in it, or a file extension.
+fn looks_like_path(text: &str) -> bool {
+    let extension = Path::new(text).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let is_extension =
+        extension.chars().all(char::is_alphanumeric) && extension.chars().any(char::is_alphabetic);
+    !text.contains(char::is_whitespace) && url_at(text).is_none() && (text.contains('/') || is_extension)
+}
+
 /// The first URL in a text.
 fn first_url(text: &str) -> Option<&str> {
     text.char_indices().find_map(|(at, char)| if char == 'h' { url_at(text.get(at..)?) } else { None })
@@ -174,6 +186,16 @@ mod tests {
         assert_eq!(kind(None, goal), (InputKind::Url, "https://a.example/x?y=1".into()));
         assert_eq!(kind(None, "Ends at http://b.example/p."), (InputKind::Url, "http://b.example/p".into()));
         assert_eq!(kind(None, "https:// is no URL, and neither is http"), (InputKind::None, String::new()));
+    }
+
+    #[test]
+    fn one_word_may_look_like_a_path() {
+        for text in ["nope.txt", "docs/nope", "/nope", "../a.b.md"] {
+            assert!(looks_like_path(text), "{text}");
+        }
+        for text in ["", "faster", "v1.2", "faster.", "https://a.example/x.", "see nope.txt", "a/b\nc"] {
+            assert!(!looks_like_path(text), "{text}");
+        }
     }
 
     #[test]

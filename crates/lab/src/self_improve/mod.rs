@@ -136,7 +136,7 @@ pub async fn start(
     let run = RunDirectory::create_in(&project.layout)?;
     let _lock = Lock::take(run.path()).map_err(ImproveError::Workflow)?;
     let journal = Journal::open(run.path(), &project.redactor)?;
-    save(&run, &project, &plan, RunStatus::Running, None)?;
+    save(&run, &project, &plan, (RunStatus::Running, None), None)?;
     journal.append(Entry::Planned { plan: Box::new(plan.clone()) })?;
     progress.say(&format!("run {}", run.path().display()));
     drive(Run { project, run, journal, plan }, signal, progress).await
@@ -181,7 +181,7 @@ pub async fn resume(
     }
     if !history.completed || retried.is_some() {
         journal.append(Entry::Resumed)?;
-        save(&run, &project, &plan, RunStatus::Running, None)?;
+        save(&run, &project, &plan, (RunStatus::Running, None), None)?;
         if merge::lock_and_recover(&project, &signal, &progress).await?.is_none() {
             return Err(ImproveError::Internal("interrupted".into()));
         }
@@ -211,8 +211,8 @@ async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Resul
     let Run { project, run, journal, plan } = run;
     let stop = signal.child_token();
     let suite = SuiteEvaluator::open(&plan, &project, &run, &progress, &stop).await;
-    if suite.is_err() {
-        save(&run, &project, &plan, RunStatus::Failed, None)?;
+    if let Err(error) = &suite {
+        save(&run, &project, &plan, (RunStatus::Failed, Some(error)), None)?;
     }
     let suite = suite?;
     let shared = RunContext {
@@ -269,7 +269,8 @@ async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Resul
         (Ok(()), Exit::Blocked) => RunStatus::Blocked,
         (Ok(()), _) => RunStatus::NotVerified,
     };
-    save(&shared.run, &shared.project, &shared.plan, status, Some(&outcome.report))?;
+    let end = (status, result.as_ref().err());
+    save(&shared.run, &shared.project, &shared.plan, end, Some(&outcome.report))?;
     // A checkout that cannot be evaluated left nothing that resuming could use.
     let is_over = match &result {
         Ok(()) => outcome.report.stop_reason.is_none(),
@@ -281,11 +282,12 @@ async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Resul
     result.map(|()| outcome)
 }
 
+/// Writes `run.json` with the status, and the error that ended the run.
 fn save(
     run: &RunDirectory,
     project: &ProjectContext,
     plan: &Plan,
-    status: RunStatus,
+    (status, error): (RunStatus, Option<&ImproveError>),
     report: Option<&Report>,
 ) -> Result<(), ImproveError> {
     let mut start = project.starting_settings();
@@ -296,6 +298,8 @@ fn save(
         status: Some(status),
         goal: Some(plan.goal.clone()),
         ended_at: (!status.is_open()).then(clock::now_stamp),
+        // Only the first line: the hints below it were for the person who started the run.
+        end_reason: error.and_then(|error| Some(error.to_string().lines().next()?.to_string())),
         tool_call_count: report.map(Report::tool_calls),
         cost: report.and_then(|_| Some(cost_ledger(run, project).ok()?.tree().ok()?.report())),
         start,

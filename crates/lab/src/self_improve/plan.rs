@@ -104,6 +104,8 @@ pub struct Plan {
 /// A plan that cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
+    #[error("--goal is empty\n  hint: describe what is to be improved")]
+    EmptyGoal,
     #[error(
         "--llm mixed needs a number of sessions that is a multiple of {MIXED_PERIOD}, not {0}\n  hint: --sessions {next}",
         next = .0.div_ceil(MIXED_PERIOD).max(1) * MIXED_PERIOD
@@ -125,8 +127,11 @@ impl Plan {
     /// Checks what the command line alone cannot.
     ///
     /// # Errors
-    /// When sessions do not fit the mix, or a path leads out of the project.
+    /// When the goal is empty, sessions do not fit the mix, or a path leads out of the project.
     pub fn check(&self) -> Result<(), PlanError> {
+        if self.goal.trim().is_empty() {
+            return Err(PlanError::EmptyGoal);
+        }
         if self.llm == MIXED && (self.sessions == 0 || !self.sessions.is_multiple_of(MIXED_PERIOD)) {
             return Err(PlanError::Mix(self.sessions));
         }

@@ -18,6 +18,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "self_improve";
+/// The status of a run that has no end yet.
+const RUNNING: &str = "RUNNING";
 const ACKNOWLEDGEMENT: &str = "This run is bound by the constitution (docs/constitution.md): growth is measured by an explicit \
     evaluation, decisions are recorded and deterministic, nothing was merged without verification, stop signals end the work, and \
     energy is reported as planned and as used.";
@@ -152,7 +154,7 @@ impl Report {
             status: match (history.completed, history.stopped) {
                 (true, _) => "COMPLETED",
                 (false, Some(_)) => "STOPPED",
-                (false, None) => "RUNNING",
+                (false, None) => RUNNING,
             },
             stop_reason: history.stopped.filter(|_| !history.completed),
             goal: settings.goal.clone(),
@@ -231,17 +233,27 @@ impl Report {
         })
     }
 
-    /// The status, and why the run stopped.
-    fn describe_status(&self) -> String {
-        let reason = self.stop_reason.map(|reason| format!(" ({})", reason.describe()));
-        format!("{}{}", self.status, reason.unwrap_or_default())
+    /// The result in a word or two, which agrees with the exit code; why the run stopped.
+    #[must_use]
+    pub fn describe_result(&self) -> String {
+        let has_winner = || self.batches.iter().any(|batch| batch.winner_session_id.is_some());
+        let word = match self.stop_reason {
+            Some(reason) => return format!("{} ({})", self.status, reason.describe()),
+            None if self.status == RUNNING => RUNNING,
+            None if self.is_blocked() => "BLOCKED",
+            None if self.has_success() && self.settings.merge => "MERGED",
+            None if self.has_success() => "VERIFIED",
+            None if has_winner() => "NOT MERGED",
+            None => "NOT VERIFIED",
+        };
+        word.to_string()
     }
 
     fn markdown(&self) -> String {
         let mut text = format!(
             "# Self-improve: {}\n\nStatus: {}\n\n## Constitution Acknowledgement\n\n{ACKNOWLEDGEMENT}\n\n## Scoring Rubric\n\n",
             self.goal.trim().lines().next().unwrap_or_default(),
-            self.describe_status()
+            self.describe_result()
         );
         for (number, criterion) in (1..).zip(RUBRIC) {
             let _ = writeln!(text, "{number}. {criterion}");
@@ -288,7 +300,7 @@ impl Report {
         let mut body = format!(
             "<h1>Self-improve</h1><p>{}</p><p class=\"soft\">{} · energy {} planned, {} used</p><div class=\"note\">{ACKNOWLEDGEMENT}</div><h2>Figures</h2><div class=\"charts\">",
             escape(&self.goal),
-            escape(&self.describe_status()),
+            escape(&self.describe_result()),
             self.energy.planned,
             self.energy.actual
         );
@@ -379,6 +391,25 @@ mod tests {
         let text = report.markdown();
         assert!(text.contains("\nStatus: STOPPED (the budget is spent)\n"), "{text}");
         assert!(text.contains("\n- Session 1-1: attempts 0"), "{text}");
+    }
+
+    #[test]
+    fn the_result_of_a_completed_run_agrees_with_its_exit_code() {
+        let result = |winner: Option<&str>, merged: bool, merge: bool| {
+            let plan = Plan { merge, ..super::super::plan::tests::plan("Fix it now") };
+            let mut history = History { plan: Some(plan), completed: true, ..History::default() };
+            let batch = BatchHistory {
+                winner: Some(winner.map(str::to_string)),
+                merge: Some(MergeReport { merged, ..MergeReport::default() }),
+                ..BatchHistory::default()
+            };
+            history.batches.insert(1, batch);
+            Report::new(&history, Path::new("/r")).describe_result()
+        };
+        assert_eq!(result(None, false, true), "NOT VERIFIED");
+        assert_eq!(result(Some("1-1"), false, true), "NOT MERGED");
+        assert_eq!(result(Some("1-1"), true, true), "MERGED");
+        assert_eq!(result(Some("1-1"), false, false), "VERIFIED");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use marvin_agent::step_agents::{Job, JobResult, Rights, StepAgents};
 use marvin_agent::trace::{Listener, Trace};
 use marvin_agent::{ProjectContext, SessionError, roles::Role};
 use marvin_base::ledger::{Durability, Ledger};
+use marvin_base::printable::count;
 use marvin_base::run::RunDirectory;
 use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
 use marvin_base::{Exit, clock, run, truncate};
@@ -89,7 +90,7 @@ impl SkillRequest {
                 return Err(usage(format!("{key} needs 1 to 1000 characters")));
             }
         }
-        check_tools(&self.tools).map_err(|error| usage(error.to_string()))?;
+        check_tools(&self.tools)?;
         let (Some(_), Some(place)) = (&project.workspace, project.layout.project_skills()) else {
             return Err(usage("a skill is built in a project".into()));
         };
@@ -416,7 +417,8 @@ impl Build<'_> {
         let request = self.request;
         let places = Places::from_settings(&self.project.layout, &self.project.settings);
         let mut lessons = Lessons::open(&places.lessons, &places.index, self.project.redactor.clone());
-        let evidence = format!("{} tests pass with the skill and fail without its code", proof.passed);
+        let tests = count(usize::try_from(proof.passed).unwrap_or(usize::MAX), "test");
+        let evidence = format!("{tests} passed with the skill and failed without its code");
         let lesson = Lesson {
             header: Header {
                 task_id: self.run.id().to_string(),

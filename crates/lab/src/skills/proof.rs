@@ -99,7 +99,8 @@ pub async fn prove(
     let has_code = files.iter().any(|path| !is_support(path) && !is_text(path));
     let green = run(project, skill, directory, &files, cancel).await?;
     if let Some(failure) = green.failure.clone() {
-        return Ok(SkillProof::failed(format!("its tests do not pass: {failure}"), green));
+        let what = if green.could_not_run { "its tests cannot be run" } else { "its tests do not pass" };
+        return Ok(SkillProof::failed(format!("{what}: {failure}"), green));
     }
     let stays = |path: &&PathBuf| is_support(path) || (has_code && is_text(path));
     let rest: Vec<PathBuf> = files.iter().filter(stays).cloned().collect();
@@ -168,14 +169,18 @@ async fn run(
         return Err(LabError::Interrupted);
     }
     let Some(output) = verdict.output else { return stopped(verdict.finding.unwrap_or_default()) };
-    let failure = match (&output.error, output.data.passed) {
+    let data = &output.data;
+    let executed = [data.passed, data.failed, data.errors].into_iter().flatten().sum::<u64>();
+    let is_missing = executed == 0 && data.runner.is_missing(&output.text);
+    let failure = match (&output.error, data.passed) {
+        _ if is_missing => Some("the test runner is not installed".to_string()),
         // The text begins with the line and why it failed; what an assertion says is at its end.
         (Some(_), _) => Some(truncate::middle(output.text.trim(), MAX_FAILURE_BYTES)),
         (None, None | Some(0)) => Some("it does not say that at least one test passed".to_string()),
         (None, Some(_)) => verdict.finding,
     };
-    let could_not_run = matches!(output.data.exit_code, Some(126 | 127));
-    Ok(TestRun { passed: output.data.passed.unwrap_or(0), command, failure, could_not_run })
+    let could_not_run = is_missing || matches!(data.exit_code, Some(126 | 127));
+    Ok(TestRun { passed: data.passed.unwrap_or(0), command, failure, could_not_run })
 }
 
 /// Copies files of a skill, with their permission to be executed.

@@ -170,7 +170,8 @@ fn finish(
 
 fn summary(outcome: &Outcome) -> String {
     let (report, run) = (&outcome.report, outcome.run.display());
-    let mut text = format!("{}: {}\n", report.status, report.goal.lines().next().unwrap_or_default());
+    let mut text =
+        format!("{}: {}\n", report.describe_result(), report.goal.lines().next().unwrap_or_default());
     for batch in &report.batches {
         text.push_str(&format!("batch {}: {}\n", batch.batch_index, batch.summary()));
         if batch.can_retry() {

@@ -224,6 +224,7 @@ fn what_cannot_be_begun_is_refused() {
         (&["--evaluate", "suite:missing"][..], 2, "unknown task `missing`"),
         (&["--input", "src"][..], 2, "cannot use src as the input: it is a directory"),
         (&["--input", "file://host/x"][..], 2, "a file URL with a host"),
+        (&["--input", "nope.txt"][..], 2, "cannot read the input nope.txt: it does not exist"),
         (&["--evaluate", "true"][..], 2, "--evaluate"),
         (&["--evaluate", "bash tests/missing.sh"][..], 4, "cannot evaluate the checkout"),
         (&["--input", "http://127.0.0.1:9/x"][..], 1, "cannot read the input http://127.0.0.1:9/x"),
@@ -236,10 +237,16 @@ fn what_cannot_be_begun_is_refused() {
     assert_eq!(begun, 1, "only the run whose checkout was evaluated");
     let trees = marvin_testing::git(&world.project(), &["worktree", "list"]);
     assert_eq!(trees.lines().count(), 1, "a checkout that cannot be evaluated leaves none: {trees}");
+    let aimless = world.marvin(["self-improve", "--goal", " "]).run().exits(2);
+    assert!(aimless.whole().contains("--goal is empty"), "{}", aimless.whole());
+    let failed = world.runs().into_iter().find(|run| !journal(run).is_empty()).unwrap();
+    let shown = world.marvin(["runs", "show", &failed.display().to_string()]).run().exits(0);
+    assert!(shown.text().contains(", ended: cannot evaluate the checkout: "), "{}", shown.text());
     let mixed = world.marvin(["self-improve", "--goal", "Fix the sum", "--llm", "mixed"]);
     let mixed = mixed.env("CLAUDE_CODE_CLI", "/no/claude").env("CODEX_CLI", "/no/codex").run().exits(2);
     assert!(mixed.whole().contains("the provider claude cannot be used: `/no/claude`"), "{}", mixed.whole());
     let vague = world.marvin(["self-improve", "--goal", "fix it", "--evaluate", EVALUATE]).run().exits(4);
+    assert!(vague.text().starts_with("BLOCKED: fix it\n"), "{}", vague.text());
     assert!(vague.text().contains("question: Which behaviour"), "{}", vague.text());
     world.write("src/new.sh", "echo\n");
     let dirty = improve(&world, &[], &[]).exits(4);
