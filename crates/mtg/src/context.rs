@@ -126,6 +126,12 @@ impl EventRecord {
         }
     }
 
+    /// Whether the event is that this spell was cast.
+    #[must_use]
+    pub fn is_cast_of(&self, spell: ObjectId) -> bool {
+        self.kind == EventKind::Cast && self.subject == Some(Entity::Object(spell))
+    }
+
     #[must_use]
     pub fn subject(mut self, subject: impl Into<Entity>) -> Self {
         self.subject = Some(subject.into());

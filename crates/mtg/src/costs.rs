@@ -1,6 +1,7 @@
 //! Costs: which objects pay them, and paying them (118, 601.2f to 601.2h).
 
 use crate::ability::{Amount, Cost, CostPart, CounterKind, Filter, Zone};
+use crate::casting::announce::exile_zone;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{CostProblem, Refusal, RefusalReason};
 use crate::engine::MTGEngine;
@@ -160,8 +161,8 @@ impl MTGEngine {
                 PaidPart::Move(found, Zone::Exile, MoveCauseTag::Other)
             }
             CostPart::ExilePermanent { filter, count } => {
-                let found =
-                    self.pick(Zone::Battlefield, filter, number(count), context, purse, CostProblem::Exile)?;
+                let zone = exile_zone(filter);
+                let found = self.pick(zone, filter, number(count), context, purse, CostProblem::Exile)?;
                 PaidPart::Move(found, Zone::Exile, MoveCauseTag::Other)
             }
             _ => return self.plan_rare_part(part, context, purse),

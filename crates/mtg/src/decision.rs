@@ -230,6 +230,8 @@ pub enum RefusalReason {
     NoSuchAbility,
     #[error("the ability has been activated as often as it may this turn")]
     UsedUp,
+    #[error("it was repeated so often this turn that it is a loop, which must end")]
+    Loop,
     #[error("an effect forbids it")]
     Forbidden,
     #[error("a condition of the card does not hold")]

@@ -94,6 +94,8 @@ pub(crate) enum Event {
     Destroy {
         object: ObjectId,
         regenerate: bool,
+        /// By an effect, not by lethal damage.
+        by_effect: bool,
     },
     /// A destruction was replaced (701.19a).
     Regenerate {

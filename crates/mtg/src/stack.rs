@@ -21,7 +21,7 @@ impl MTGEngine {
     pub(crate) fn stack_body(&self, item: &StackItem) -> Body {
         match item.ability {
             None => {
-                let face = self.state.faces.get(self.state.object(item.object).shown_face());
+                let face = self.state.faces.get(self.view().object(item.object).shown_face());
                 face.map_or_else(Body::default, |face| spell_body(&face.face).into_owned())
             }
             Some(reference) => match self.ability(reference) {
@@ -116,6 +116,8 @@ impl MTGEngine {
                             frame.queue.pop();
                             frame.queue.extend(next);
                             self.clear_answers();
+                            // A state may last only until the next instruction (603.8).
+                            self.check_state_triggers();
                         }
                         Err(Suspend) => {
                             self.state.random = random;
@@ -178,8 +180,11 @@ impl MTGEngine {
             }
             return Ok(());
         }
-        let rebounds = cast.from == Some(Zone::Hand) && has_printed_keyword(&face.face, Keyword::Rebound);
-        let to = if cast.way.exiles() || rebounds {
+        let rebounds = cast.from == Some(Zone::Hand)
+            && object.kind == ObjectKind::Card
+            && (has_printed_keyword(&face.face, Keyword::Rebound)
+                || self.is_granted_on_stack(item.object, Keyword::Rebound));
+        let to = if rebounds {
             Zone::Exile
         } else if cast.buyback {
             Zone::Hand

@@ -124,7 +124,7 @@ impl MTGEngine {
             }
             let lethal = object.damage >= own.toughness || object.deathtouched;
             if lethal && !own.has(Keyword::Indestructible) {
-                events.push(Event::Destroy { object: id, regenerate: true });
+                events.push(Event::Destroy { object: id, regenerate: true, by_effect: false });
                 return;
             }
         }

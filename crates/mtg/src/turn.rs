@@ -261,6 +261,7 @@ impl MTGEngine {
             .map(|effect| effect.number)
             .collect();
         self.state.effects.retain(|effect| !over.contains(&effect.number));
+        self.state.rules.retain(|rule| rule.until.duration != Duration::NextUntap || rule.player != active);
         self.touch();
         let before = self.shared_projection();
         self.collect_triggers(&before, &records);

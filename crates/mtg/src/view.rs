@@ -8,7 +8,7 @@ use crate::card::{Color, ManaKind};
 use crate::decision::{Decision, DecisionKind};
 use crate::engine::MTGEngine;
 use crate::ids::{Entity, ObjectId, PlayerId};
-use crate::state::{ObjectKind, Outcome};
+use crate::state::{ObjectKind, Outcome, StackItem};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -209,10 +209,25 @@ impl MTGEngine {
         }
     }
 
+    /// Name of the card that asks.
+    #[must_use]
+    pub fn source_name(&self, id: ObjectId) -> &str {
+        let item = self.state.stack.iter().rev().find(|item| item.context.source == id);
+        item.map_or_else(|| self.view().name(id), |item| self.item_name(item))
+    }
+
+    /// Name of a spell or of the source of an ability. An ability keeps the name that its source had
+    /// (113.7a): the source may have become a hidden card.
+    fn item_name(&self, item: &StackItem) -> &str {
+        let source = item.context.source;
+        let is_there = self.state.is_on_battlefield(source);
+        self.view().name(if is_there { source } else { item.object })
+    }
+
     fn visible_stack(&self) -> Vec<VisibleStackItem> {
-        let item = |item: &crate::state::StackItem| VisibleStackItem {
+        let item = |item: &StackItem| VisibleStackItem {
             instance_id: item.object,
-            source: self.view().name(item.context.source).to_string(),
+            source: self.item_name(item).to_string(),
             controller_id: item.context.controller,
             is_ability: item.ability.is_some(),
             targets: item.context.targets.iter().flat_map(|choice| choice.entities.iter().copied()).collect(),

@@ -13,7 +13,7 @@
 )]
 
 use marvin_mtg::MTGEngine;
-use marvin_mtg::ability::Zone;
+use marvin_mtg::ability::{TurnStep, Zone};
 use marvin_mtg::action::{Action, ActivateAction, CastAction, Payment};
 use marvin_mtg::card::{CardFace, Color};
 use marvin_mtg::cards::{Pool, compile};
@@ -24,7 +24,7 @@ use marvin_mtg::journal::{GameJournal, JournalHeader};
 use marvin_mtg::players::random_answer;
 use marvin_mtg::rng::RandomStream;
 use marvin_mtg::scenario::{CachedSource, CardSource};
-use marvin_mtg::state::{CastWay, ObjectKind};
+use marvin_mtg::state::{CastWay, GameState, ObjectKind};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -268,7 +268,14 @@ fn random_games_over_pairs_of_decks() {
         let header = JournalHeader::new(seed, [decks[one].clone(), decks[two].clone()]);
         let failure = find_failure(|| {
             let journal = play(header, &cards, MAX_DECISIONS, &mut counts, &mut |_, _, _| None);
-            assert!(journal.engine().outcome().is_some(), "the game does not end");
+            let state = journal.engine().state();
+            assert!(
+                state.outcome.is_some(),
+                "the game does not end: turn {}, {:?}, {} on the stack",
+                state.turn,
+                state.step,
+                state.stack.len()
+            );
             if seed % REPLAY_EVERY == 0 {
                 let text = journal.to_text().unwrap();
                 let again = GameJournal::replay(&text, &cards, None).expect("replay with equal hashes");
@@ -287,6 +294,46 @@ fn random_games_over_pairs_of_decks() {
     }
     eprintln!("{counts:?}");
     report(&failures);
+}
+
+/// An ability on the stack whose source has become a hidden card.
+#[test]
+fn a_view_names_an_ability_by_what_its_source_was() {
+    let cards = CachedSource::new(Pool::shipped().unwrap());
+    let mut state = GameState::new(1);
+    let owner = PlayerId(0);
+    let mut add = |name: &str, zone: Zone| {
+        let face = state.faces.intern(&cards.find_card(name).unwrap());
+        let id = state.add_object(ObjectKind::Card, face, owner, zone);
+        match zone {
+            Zone::Graveyard => state.player_mut(owner).graveyard.push(id),
+            _ => state.player_mut(owner).library.push(id),
+        }
+    };
+    add("Sanitarium Skeleton", Zone::Graveyard);
+    for land in ["Swamp", "Forest", "Island", "Plains"] {
+        add(land, Zone::Library);
+    }
+    state.step = TurnStep::Main1;
+    state.player_mut(owner).mana = [0, 0, 6, 0, 0, 0];
+    let mut engine = MTGEngine::from_state(state);
+    engine.advance();
+    let mut answer = |action: Option<Action>| {
+        let decision = engine.decision().cloned().unwrap();
+        let listed = engine.list_actions(decision.player);
+        let action = action.unwrap_or_else(|| listed.last().cloned().unwrap());
+        engine.submit(decision.player, decision.number, Answer::Action(Box::new(action))).unwrap();
+        engine.clone()
+    };
+    answer(None);
+    answer(None);
+    answer(Some(Action::Pass));
+    let engine = answer(Some(Action::Pass));
+    assert_eq!(engine.state().player(owner).hand.len(), 1);
+    assert_eq!(engine.visible(PlayerId(1)).stack[0].source, "Sanitarium Skeleton");
+    for seed in 0..8 {
+        check_views(&engine, &mut RandomStream::new(seed));
+    }
 }
 
 /// Deck for a card: many copies, lands of its colours, creatures for nothing as targets.

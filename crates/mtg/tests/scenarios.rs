@@ -55,3 +55,18 @@ fn own_scenarios_pass() {
     assert!(results.len() >= 270);
     assert_eq!(report(&results), 0);
 }
+
+/// An ability for which nothing is paid could be activated for ever (104.4b).
+#[test]
+fn an_ability_for_nothing_is_refused_after_many_activations() {
+    let activate = r#"{"player": "A", "activate": "Crypt Rats", "x": 0}"#;
+    let paid = r#"{"player": "A", "activate": "Crypt Rats", "x": 1}, {"resolve": "all"}"#;
+    let setup = r#"{"active": "A", "step": "main1", "A": {"battlefield": ["Crypt Rats", "Swamp"]}, "B": {}}"#;
+    let life = r#"[{"assert": "life", "player": "B", "is": 19}]"#;
+    let many = vec![activate; 40].join(r#", {"resolve": "all"}, "#);
+    let actions =
+        format!(r#"[{many}, {{"resolve": "all"}}, {{"player": "A", "illegal": {activate}}}, {paid}]"#);
+    let scenario = format!(r#"{{"id": "loop", "setup": {setup}, "actions": {actions}, "expect": {life}}}"#);
+    let results = run_file(&format!(r#"{{"scenarios": [{scenario}]}}"#));
+    assert_eq!(report(&results), 0);
+}

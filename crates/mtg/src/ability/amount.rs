@@ -55,6 +55,8 @@ pub enum Amount {
     /// How many times the spell was kicked.
     KickerCount,
     If(Box<Condition>, Box<Amount>, Box<Amount>),
+    /// Spells that were cast this turn before the one of the event (702.40a).
+    SpellsBefore,
 }
 
 /// What a player did during the current turn.

@@ -72,6 +72,8 @@ pub enum Change {
     /// Name (layer 3 in effect; used by copies with exceptions).
     SetName(String),
     Restriction(Restriction),
+    /// Only as an exception of a copy (702.128a).
+    NoManaCost,
 }
 
 /// What an object cannot or must do.
@@ -175,6 +177,8 @@ pub enum PlayerRule {
     MaxAttackersHere(u8),
     /// Damage from sources that match would be dealt as life loss and so on.
     HandRevealed,
+    /// Whatever matches is restricted, also what enters later (611.2c).
+    Restricts(Filter, Restriction),
 }
 
 /// Change of the cost of spells or abilities (601.2f).

@@ -13,6 +13,16 @@ use crate::mana::{Helpers, ManaNeed, ManaPurpose, ManaSource};
 use crate::state::{ObjectKind, StackItem};
 use crate::targets::target_specs;
 
+/// After lands and creatures; see [`ManaSource::rank`].
+const OWN_SOURCE_RANK: u8 = 4;
+
+/// Activations of one ability in a turn for which nothing is paid. A loop that a player may end is no
+/// draw (104.4b), so it must have another end.
+const MAX_FREE_ACTIVATIONS: u8 = 40;
+
+/// Activations of any ability in a turn: a loop may also give back what it costs.
+const MAX_ACTIVATIONS: u8 = 250;
+
 impl MTGEngine {
     /// The activated ability of an object, if the player may activate it from where it is.
     pub(crate) fn find_activated(
@@ -59,6 +69,8 @@ impl MTGEngine {
         let mut need = ManaNeed::of_cost(&ability.cost, action.x);
         need.generic += self.generic_parts(&ability.cost, &context);
         self.change_ability_cost(player, action.source, &mut need);
+        let is_free = need.is_free() && ability.cost.parts.is_empty();
+        self.check_loop(action, if is_free { MAX_FREE_ACTIVATIONS } else { MAX_ACTIVATIONS })?;
         let mut cost = CostPlan::default();
         self.plan_parts(&ability.cost, &context, &action.payment.objects, &mut cost.parts)?;
         // A permanent that taps itself for the cost cannot also be tapped for mana.
@@ -67,17 +79,33 @@ impl MTGEngine {
             matches!(part, crate::ability::CostPart::Tap | crate::ability::CostPart::SacrificeThis)
         });
         let tapped = super::cost::tapped_objects(&cost);
-        let free: Vec<ManaSource> = sources
+        let mut free: Vec<ManaSource> = sources
             .iter()
             .filter(|source| !(tapped.contains(&source.id) || taps && busy(source)))
             .cloned()
             .collect();
+        // A land that becomes a creature is to attack: its own mana is the last to be used.
+        for source in free.iter_mut().filter(|source| source.id == action.source) {
+            source.rank = OWN_SOURCE_RANK;
+        }
         let planned = self.planned_sources(&free, &action.payment)?;
         cost.mana = self
             .plan_mana(player, &need, &planned, &Helpers::default(), ManaPurpose::Ability(action.source))
             .ok_or_else(|| Refusal::new("602.2b", RefusalReason::CannotPayMana))?;
         self.keep_surplus(&mut cost.mana, &planned, &action.payment);
         Ok(CastPlan { cost, context })
+    }
+
+    fn check_loop(&self, action: &ActivateAction, most: u8) -> Result<(), Refusal> {
+        if self.uses_this_turn(action) < most {
+            return Ok(());
+        }
+        Err(Refusal::new("104.4b", RefusalReason::Loop))
+    }
+
+    fn uses_this_turn(&self, action: &ActivateAction) -> u8 {
+        let uses = &self.state.object(action.source).uses;
+        uses.iter().find(|used| used.0 == action.ability).map_or(0, |used| used.1)
     }
 
     pub(super) fn check_activation(
@@ -95,9 +123,7 @@ impl MTGEngine {
         {
             return Err(Refusal::new("602.5b", RefusalReason::ConditionFails));
         }
-        let object = self.state.object(action.source);
-        let used = object.uses.iter().find(|used| used.0 == action.ability).map_or(0, |used| used.1);
-        if ability.per_turn.is_some_and(|limit| used >= limit) {
+        if ability.per_turn.is_some_and(|limit| self.uses_this_turn(action) >= limit) {
             return Err(Refusal::new("602.5b", RefusalReason::UsedUp));
         }
         let forbidden = self.bars_activation(player, action.source);

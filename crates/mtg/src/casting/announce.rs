@@ -5,7 +5,9 @@
 //! question is answered; choices that cannot be paid for are taken back, and the player has priority again
 //! (601.2, 733.1).
 
-use crate::ability::{Ability, ActivatedAbility, Body, Cost, CostPart, KeywordAbility, TargetSpec, Zone};
+use crate::ability::{
+    Ability, ActivatedAbility, Body, Cost, CostPart, Filter, KeywordAbility, TargetSpec, Zone,
+};
 use crate::action::{Action, ActivateAction, CastAction, Payment};
 use crate::card::CardFace;
 use crate::casting::spell_body;
@@ -248,8 +250,8 @@ pub(crate) fn payable_part(
     part: &CostPart,
 ) -> Option<(Zone, &crate::ability::Filter, Option<&crate::ability::Amount>)> {
     match part {
+        CostPart::ExilePermanent { filter, count } => Some((exile_zone(filter), filter, Some(count))),
         CostPart::Sacrifice { filter, count }
-        | CostPart::ExilePermanent { filter, count }
         | CostPart::ReturnToHand { filter, count }
         | CostPart::TapPermanents { filter, count } => Some((Zone::Battlefield, filter, Some(count))),
         CostPart::SacrificeAny(filter) => Some((Zone::Battlefield, filter, None)),
@@ -258,5 +260,14 @@ pub(crate) fn payable_part(
         }
         CostPart::ExileFromGraveyard { filter, count } => Some((Zone::Graveyard, filter, Some(count))),
         _ => None,
+    }
+}
+
+/// Where the object is that a cost exiles: a spell is on the stack.
+pub(crate) fn exile_zone(filter: &Filter) -> Zone {
+    match filter {
+        Filter::Spell => Zone::Stack,
+        Filter::All(parts) if parts.contains(&Filter::Spell) => Zone::Stack,
+        _ => Zone::Battlefield,
     }
 }

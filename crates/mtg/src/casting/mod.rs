@@ -250,7 +250,8 @@ impl MTGEngine {
             || has_printed_keyword(face, Keyword::Flash)
             || self.projection().rules.iter().any(|(who, rule, source)| match rule {
                 PlayerRule::Flash(filter) => {
-                    *who == player && self.view().object_matches(filter, card, &Context::new(*source, player))
+                    let context = Context::new(*source, player);
+                    *who == player && self.view().object_matches(&cost::spell_filter(filter), card, &context)
                 }
                 _ => false,
             });
@@ -403,8 +404,21 @@ impl MTGEngine {
         self.note_cast(player, spell, from);
     }
 
+    /// A spell with storm counts the spells before it now: those cast in response do not count.
+    fn note_storm(&mut self, spell: ObjectId) {
+        if !self.view().characteristics(spell).has(Keyword::Storm) {
+            return;
+        }
+        let cast = |player| crate::eval::statistic(&self.state, player, TurnStatistic::SpellsCast);
+        let before: i32 = PlayerId::BOTH.into_iter().map(cast).sum();
+        if let Some(object) = self.state.object_mut(spell) {
+            object.chosen.number = before;
+        }
+    }
+
     fn note_cast(&mut self, player: PlayerId, spell: ObjectId, from: Zone) {
         let own = self.view().characteristics(spell).types;
+        self.note_storm(spell);
         self.count(player, TurnStatistic::SpellsCast, 1);
         if own.contains(CardType::Creature) {
             self.count(player, TurnStatistic::CreatureSpellsCast, 1);

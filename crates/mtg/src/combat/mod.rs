@@ -262,7 +262,7 @@ impl MTGEngine {
         let bound = able.iter().copied().filter(|id| self.must_attack(*id));
         let mut attack: Vec<(ObjectId, Entity)> =
             bound.filter_map(|id| free(id).map(|defender| (id, defender))).collect();
-        attack.truncate(self.most_required_attackers(player).max(1));
+        attack.truncate(self.most_required_attackers(player));
         if self.check_attack(player, &attack).is_err() {
             // A creature that cannot attack alone takes another one along.
             let partner = able.into_iter().find(|id| !attack.iter().any(|entry| entry.0 == *id));

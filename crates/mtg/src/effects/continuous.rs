@@ -2,10 +2,11 @@
 
 use super::EffectResult;
 use crate::ability::{
-    Ability, Amount, Body, Change, Duration, Effect, Filter, Replacement, ReplacementAction,
+    Ability, Amount, Body, Change, Duration, Effect, Filter, PlayerRule, Replacement, ReplacementAction,
     ReplacementPattern, Restriction, Selector, TriggeredAbility, Zone,
 };
 use crate::card::{CardFace, Color};
+use crate::characteristics::rule_flag;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::engine::{Flow, MTGEngine};
 use crate::faces::prepare_changes;
@@ -23,7 +24,14 @@ impl MTGEngine {
     pub(super) fn execute_continuous(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         match effect {
             Effect::Continuous { affected, changes, until } => {
+                let group = self
+                    .lasting_group(affected, changes, *until, context)
+                    .filter(|_| self.is_first_instruction(effect));
                 let affected = self.pick_selector(affected, context)?;
+                if let Some(group) = group {
+                    self.add_group_rules(&group, changes, *until, context);
+                    return Ok(EffectResult::entities(affected));
+                }
                 let mut inner = context.clone();
                 if changes.contains(&Change::ProtectionFromChosenColor)
                     && context.color.or(self.view().object(context.source).chosen.color).is_none()
@@ -98,6 +106,79 @@ impl MTGEngine {
             }
             _ => Ok(EffectResult::default()),
         }
+    }
+
+    /// The filter of an effect that changes rules only: it also affects what enters later (611.2c).
+    fn lasting_group(
+        &self,
+        affected: &Selector,
+        changes: &[Change],
+        until: Duration,
+        context: &Context,
+    ) -> Option<Filter> {
+        let Selector::All { zone: Zone::Battlefield, filter } = affected else { return None };
+        let restricts = changes.iter().all(|change| match change {
+            Change::Restriction(restriction) => rule_flag(restriction).is_some(),
+            _ => false,
+        });
+        let ends = matches!(until, Duration::EndOfTurn | Duration::NextUntap | Duration::YourNextTurn);
+        if restricts && ends { self.fix_filter(filter, context) } else { None }
+    }
+
+    /// Whether an effect begins what resolves. "Those creatures" of a later one are not a group but
+    /// what the earlier one affected.
+    fn is_first_instruction(&self, effect: &Effect) -> bool {
+        let Some(item) = self.state.stack.last() else { return false };
+        let body = self.stack_body(item);
+        let modes = body.modes.iter().flat_map(|modes| &modes.choices).map(|mode| &mode.effects);
+        std::iter::once(&body.effects)
+            .chain(modes)
+            .any(|effects| effects.first().is_some_and(|first| first.effect == *effect))
+    }
+
+    /// The filter with its players fixed; `None` if it names something else of the resolution.
+    fn fix_filter(&self, filter: &Filter, context: &Context) -> Option<Filter> {
+        let all = |parts: &[Filter]| -> Option<Vec<Filter>> {
+            parts.iter().map(|part| self.fix_filter(part, context)).collect()
+        };
+        Some(match filter {
+            Filter::All(parts) => Filter::All(all(parts)?),
+            Filter::AnyOf(parts) => Filter::AnyOf(all(parts)?),
+            Filter::Not(part) => Filter::Not(Box::new(self.fix_filter(part, context)?)),
+            Filter::Controller(who) => {
+                let player = self.view().select_player(who, context)?;
+                let is_own = player == context.controller;
+                let both = **who == Selector::EachPlayer;
+                let fixed = if is_own { Selector::You } else { Selector::EachOpponent };
+                Filter::Controller(Box::new(if both { Selector::EachPlayer } else { fixed }))
+            }
+            Filter::Any
+            | Filter::Type(_)
+            | Filter::Subtype(_)
+            | Filter::Supertype(_)
+            | Filter::Color(_)
+            | Filter::Keyword(_)
+            | Filter::Token
+            | Filter::Permanent => filter.clone(),
+            _ => return None,
+        })
+    }
+
+    fn add_group_rules(&mut self, group: &Filter, changes: &[Change], until: Duration, context: &Context) {
+        let until = self.until(until);
+        // The untap step with which "during their next untap step" ends.
+        let player = if names_opponent(group) { context.controller.opponent() } else { context.controller };
+        for change in changes {
+            let Change::Restriction(restriction) = change else { continue };
+            self.state.rules.push(RuleEffect {
+                player,
+                controller: context.controller,
+                source: context.source,
+                rule: PlayerRule::Restricts(group.clone(), restriction.clone()),
+                until,
+            });
+        }
+        self.touch();
     }
 
     /// "When you do": triggers at once, with what is bound so far (603.12).
@@ -290,5 +371,14 @@ impl MTGEngine {
             let before = self.shared_projection();
             self.collect_triggers(&before, &[record]);
         }
+    }
+}
+
+/// Whether a filter is for what the opponent controls.
+fn names_opponent(filter: &Filter) -> bool {
+    match filter {
+        Filter::All(parts) => parts.iter().any(names_opponent),
+        Filter::Controller(who) => **who == Selector::EachOpponent,
+        _ => false,
     }
 }

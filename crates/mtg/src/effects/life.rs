@@ -198,8 +198,7 @@ impl MTGEngine {
                 self.add_mana(player, &list, only.as_ref());
                 continue;
             }
-            let kinds: Vec<ManaKind> =
-                ManaKind::ALL.into_iter().filter(|kind| mask & (1 << kind.index()) != 0).collect();
+            let kinds = crate::mana::kinds_in(mask);
             let kind = kinds.get(usize::from(choice)).or(kinds.first()).copied();
             let added: Vec<ManaKind> = (0..amount).filter_map(|_| kind).collect();
             self.add_mana(player, &added, only.as_ref());

@@ -199,9 +199,20 @@ impl MTGEngine {
             }
             let event = context.event.as_ref()?;
             let moved = event.subject == Some(Entity::Object(id)) || context.source == id;
-            event.became.filter(|became| moved && became.slot() == id.slot() && self.state.exists(*became))
+            let became = event
+                .became
+                .filter(|became| moved && became.slot() == id.slot() && self.state.exists(*became));
+            became.or_else(|| self.buried_attachment(id, context))
         };
         entities.iter().filter_map(|entity| entity.object()).filter_map(follow).collect()
+    }
+
+    /// An Aura whose ability triggered when what it enchanted left is found in the graveyard (400.7e).
+    fn buried_attachment(&self, id: ObjectId, context: &Context) -> Option<ObjectId> {
+        let event = context.event.as_ref().filter(|_| context.source == id)?;
+        let host = self.state.snapshot(id)?.object.attached_to;
+        let card = self.state.moved_card(id).filter(|card| card.zone == Zone::Graveyard)?;
+        (host.is_some() && host == event.subject).then_some(card.id)
     }
 
     fn may_pay(

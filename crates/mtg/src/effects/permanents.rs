@@ -20,7 +20,7 @@ impl MTGEngine {
                     .into_iter()
                     .filter_map(Entity::object)
                     .filter(|id| self.state.is_on_battlefield(*id))
-                    .map(|object| Event::Destroy { object, regenerate: *regenerate })
+                    .map(|object| Event::Destroy { object, regenerate: *regenerate, by_effect: true })
                     .collect();
                 Ok(EffectResult::moved(&self.apply(events)?))
             }
@@ -213,7 +213,7 @@ impl MTGEngine {
         }
     }
 
-    fn remove_counters(&mut self, id: ObjectId, kind: Option<CounterKind>, amount: i32) -> i32 {
+    pub(crate) fn remove_counters(&mut self, id: ObjectId, kind: Option<CounterKind>, amount: i32) -> i32 {
         let Some(object) = self.state.object_mut(id) else { return 0 };
         let kinds: Vec<(CounterKind, i32)> = object.counters.iter().copied().collect();
         let mut removed = 0;

@@ -1,7 +1,7 @@
 //! Spells on the stack: countering, copying, casting during a resolution.
 
 use super::EffectResult;
-use crate::ability::{Ability, Change, Destination, Effect, Restriction, Selector, Zone};
+use crate::ability::{Ability, Change, Destination, Effect, Keyword, Restriction, Selector, Zone};
 use crate::characteristics::RuleFlag;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{Decision, DecisionKind};
@@ -32,7 +32,7 @@ impl MTGEngine {
                 let Some(item) = self.state.stack.iter().find(|item| item.object == *id).cloned() else {
                     return Ok(EffectResult::default());
                 };
-                let changed = self.choose_new_targets(&item, *must, context)?;
+                let changed = self.choose_new_targets(&item, *must, false, context)?;
                 if let Some(place) = self.state.stack.iter_mut().find(|place| place.object == *id) {
                     place.context.targets = changed.context.targets;
                 }
@@ -93,6 +93,22 @@ impl MTGEngine {
         })
     }
 
+    /// Whether a static ability of a permanent gives a keyword to a spell on the stack.
+    pub(crate) fn is_granted_on_stack(&self, spell: ObjectId, keyword: Keyword) -> bool {
+        let view = self.view();
+        self.state.battlefield.iter().any(|id| {
+            let context = Context::new(*id, view.controller(*id));
+            view.characteristics(*id).abilities.iter().any(|reference| match self.ability(*reference) {
+                Some(Ability::Static(own)) => {
+                    own.changes.contains(&Change::AddKeyword(keyword))
+                        && own.condition.as_ref().is_none_or(|holds| view.condition(holds, &context))
+                        && view.select(&own.affected, &context).contains(&Entity::Object(spell))
+                }
+                _ => false,
+            })
+        })
+    }
+
     fn counter(
         &mut self,
         spells: &[ObjectId],
@@ -108,7 +124,6 @@ impl MTGEngine {
             } else if !self.is_uncounterable(*id) {
                 let moving = match to {
                     Some(to) => self.destination_event(*id, to, context),
-                    None if self.state.object(*id).cast.way.exiles() => MoveEvent::new(*id, Zone::Exile),
                     None => MoveEvent::new(*id, Zone::Graveyard),
                 };
                 events.push(Event::Move(moving));
@@ -123,6 +138,22 @@ impl MTGEngine {
         Ok(done)
     }
 
+    /// The spell or ability to copy. A spell that left the stack before its own trigger resolves is
+    /// known by what the trigger kept of it (608.2h).
+    fn copied_item(&self, id: ObjectId, context: &Context) -> Option<StackItem> {
+        if let Some(item) = self.state.stack.iter().find(|item| item.object == id) {
+            return Some(item.clone());
+        }
+        let event = context.event.as_ref().filter(|event| event.is_cast_of(id))?;
+        let snapshot = self.state.snapshot(id)?;
+        let mut known = Context::new(id, event.player.unwrap_or(context.controller));
+        known.targets.clone_from(&context.targets);
+        known.x = snapshot.object.cast.x;
+        known.kicked = snapshot.object.cast.kicked;
+        let modes = self.state.stack.last().map(|trigger| trigger.modes.clone()).unwrap_or_default();
+        Some(StackItem { object: id, ability: None, modes, context: known })
+    }
+
     fn copy_spell(
         &mut self,
         id: ObjectId,
@@ -130,18 +161,16 @@ impl MTGEngine {
         new_targets: bool,
         context: &Context,
     ) -> Flow<EffectResult> {
-        let Some(item) = self.state.stack.iter().find(|item| item.object == id).cloned() else {
-            return Ok(EffectResult::default());
-        };
+        let Some(item) = self.copied_item(id, context) else { return Ok(EffectResult::default()) };
         let mut copies = Vec::new();
         for _ in 0..amount {
             copies.push(if new_targets {
-                self.choose_new_targets(&item, false, context)?
+                self.choose_new_targets(&item, false, true, context)?
             } else {
                 item.clone()
             });
         }
-        let object = self.state.object(id);
+        let object = self.view().object(id);
         let (face, cast, kind) = (object.shown_face(), object.cast, object.kind);
         let mut made = Vec::new();
         for mut copy in copies {
@@ -171,13 +200,21 @@ impl MTGEngine {
     }
 
     /// Asks for new targets, slot by slot; keeping the old ones is possible (707.10c) unless they must
-    /// change.
-    fn choose_new_targets(&mut self, item: &StackItem, must: bool, context: &Context) -> Flow<StackItem> {
+    /// change. A copy may target the spell that it copies.
+    fn choose_new_targets(
+        &mut self,
+        item: &StackItem,
+        must: bool,
+        is_copy: bool,
+        context: &Context,
+    ) -> Flow<StackItem> {
         let mut changed = item.clone();
         let body = self.stack_body(item);
         let specs: Vec<_> = target_specs(&body, &item.modes).into_iter().cloned().collect();
         let mut inner = item.context.clone();
         inner.controller = context.controller;
+        let original = Entity::Object(item.object);
+        let as_other = Context { source: context.source, ..inner.clone() };
         for (slot, spec) in specs.iter().enumerate() {
             let Some(old) = item.context.targets.get(slot) else { continue };
             let mut options: Vec<Entity> = old.entities.to_vec();
@@ -185,6 +222,9 @@ impl MTGEngine {
                 if !options.contains(&target) {
                     options.push(target);
                 }
+            }
+            if is_copy && !options.contains(&original) && self.is_legal_target(spec, original, &as_other) {
+                options.push(original);
             }
             let count = old.entities.len();
             if count != 1 {

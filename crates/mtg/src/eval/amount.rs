@@ -57,6 +57,7 @@ impl View<'_> {
             Amount::LastTurn(which, selector) => self.sum_players(selector, context, |state, player| {
                 state.player(player).last_statistics.get(*which as usize).copied().unwrap_or(0)
             }),
+            Amount::SpellsBefore => self.spells_before(context),
             Amount::StartingLife => STARTING_LIFE,
             Amount::ColorsSpent => {
                 let spent = self.object(context.source).cast.colors_spent;
@@ -68,6 +69,11 @@ impl View<'_> {
             }
             _ => self.amount_among(amount, context),
         }
+    }
+
+    fn spells_before(&self, context: &Context) -> i32 {
+        let spell = context.event.as_ref().and_then(|event| event.subject).and_then(Entity::object);
+        spell.map_or(0, |spell| self.object(spell).chosen.number)
     }
 
     pub(super) fn amount_among(&self, amount: &Amount, context: &Context) -> i32 {

@@ -10,7 +10,7 @@ use crate::ability::{
 };
 use crate::card::{CardType, Subtype, SubtypeKind, Supertype, TypeSet};
 use crate::characteristics::Characteristics;
-use crate::context::Context;
+use crate::context::{Context, EventKind};
 use crate::faces::{PreparedFace, land_ability};
 use crate::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
 use crate::keywords::expand_keyword;
@@ -87,6 +87,17 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn name(&self, id: ObjectId) -> &'a str {
         self.face(id).map_or("", |face| face.face.name.as_str())
+    }
+
+    /// What the source is attached to. An Equipment whose ability triggered when that left is attached
+    /// to nothing any more and means what left (603.10a).
+    fn attached(&self, context: &Context) -> Option<Entity> {
+        let lost = || {
+            let event = context.event.as_ref()?;
+            let left = event.kind == EventKind::ZoneChange && event.from == Some(Zone::Battlefield);
+            event.subject.filter(|subject| left && *subject != Entity::Object(context.source))
+        };
+        self.object(context.source).attached_to.or_else(lost)
     }
 
     #[must_use]
@@ -217,7 +228,8 @@ impl<'a> View<'a> {
             Filter::Multicolored => own().colors.count() > 1,
             Filter::Monocolored => own().colors.count() == 1,
             Filter::Keyword(keyword) => own().has(*keyword),
-            Filter::HasAbility => !own().abilities.is_empty(),
+            // Granted keywords that change a rule are not in the list of abilities.
+            Filter::HasAbility => !own().abilities.is_empty() || !own().keywords.is_empty(),
             Filter::Named(name) => self.name(id) == name,
             Filter::SameNameAs(selector) => {
                 let name = self.name(id);
@@ -424,7 +436,7 @@ impl<'a> View<'a> {
                 }
             }
             Selector::Iterated => context.iterated.into_iter().collect(),
-            Selector::Attached => self.object(context.source).attached_to.into_iter().collect(),
+            Selector::Attached => self.attached(context).into_iter().collect(),
             Selector::ChosenPlayer => {
                 self.object(context.source).chosen.player.map(Entity::Player).into_iter().collect()
             }

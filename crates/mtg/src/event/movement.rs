@@ -2,14 +2,14 @@
 
 use super::{MoveCause, MoveEvent};
 use crate::ability::{
-    Ability, Body, Cost, CounterKind, Destination, Effect, Filter, Keyword, KeywordAbility, LibraryPosition,
-    Selector, TriggeredAbility, TurnStatistic, Zone,
+    Ability, Body, Cost, CounterKind, Destination, Effect, Filter, Instruction, Keyword, KeywordAbility,
+    LibraryPosition, Selector, TriggeredAbility, TurnStatistic, Zone,
 };
 use crate::context::{EventKind, EventRecord};
 use crate::engine::MTGEngine;
 use crate::faces::find_keyword_ability;
 use crate::ids::{ObjectId, PlayerId};
-use crate::state::{CastFacts, ObjectFlag, ObjectKind, PendingTrigger, Snapshot};
+use crate::state::{CastFacts, ObjectFlag, ObjectKind, PendingTrigger, Snapshot, StackItem};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -32,7 +32,29 @@ impl MTGEngine {
         self.state.snapshots.push((id, Arc::new(snapshot)));
     }
 
+    /// Targets and modes of a spell that leaves the stack, kept by the triggers that will copy it yet.
+    fn keep_for_copies(&mut self, id: ObjectId) {
+        let spell = self.state.stack.iter().find(|item| item.object == id && item.ability.is_none()).cloned();
+        let Some(spell) = spell else { return };
+        let waiting: SmallVec<[ObjectId; 2]> =
+            self.state.stack.iter().filter(|item| self.will_copy(item, id)).map(|item| item.object).collect();
+        for item in self.state.stack.iter_mut().filter(|item| waiting.contains(&item.object)) {
+            item.context.targets.clone_from(&spell.context.targets);
+            item.modes.clone_from(&spell.modes);
+        }
+    }
+
+    /// Whether an ability that triggered when a spell was cast copies that spell.
+    fn will_copy(&self, item: &StackItem, spell: ObjectId) -> bool {
+        let is_trigger = item.context.event.as_ref().is_some_and(|event| event.is_cast_of(spell));
+        is_trigger
+            && item.context.targets.is_empty()
+            && item.modes.is_empty()
+            && self.stack_body(item).effects.iter().any(copies_spell)
+    }
+
     fn remove_from_zone(&mut self, id: ObjectId) {
+        self.keep_for_copies(id);
         let (zone, owner) = {
             let object = self.state.object(id);
             (object.zone, object.owner)
@@ -64,8 +86,12 @@ impl MTGEngine {
         records: &mut Vec<EventRecord>,
     ) -> Option<ObjectId> {
         let old = moving.object;
-        if !self.state.exists(old) {
+        if !self.state.exists(old) || self.is_stranded_token(old) {
             return None;
+        }
+        if moving.to != Zone::Exile && self.is_exiled_from_stack(old) {
+            let exiled = MoveEvent { to: Zone::Exile, ..moving.clone() };
+            return self.commit_move(&exiled, records);
         }
         if let Some(cost) = self.madness_cost(moving) {
             let exiled = MoveEvent { to: Zone::Exile, cause: MoveCause::Madness, ..moving.clone() };
@@ -116,6 +142,18 @@ impl MTGEngine {
             records.push(record);
         }
         Some(id)
+    }
+
+    /// Whether an object is a token that left the battlefield: it stays where it is (111.8).
+    fn is_stranded_token(&self, id: ObjectId) -> bool {
+        let object = self.state.object(id);
+        object.kind == ObjectKind::Token && object.zone != Zone::Battlefield
+    }
+
+    /// Whether a spell is exiled wherever it would go from the stack (702.34a, 702.133a).
+    fn is_exiled_from_stack(&self, id: ObjectId) -> bool {
+        let object = self.state.object(id);
+        object.zone == Zone::Stack && object.kind == ObjectKind::Card && object.cast.way.exiles()
     }
 
     /// The madness cost of a card that is about to be discarded (702.35a).
@@ -279,5 +317,15 @@ fn insert_into_library(library: &mut Vec<ObjectId>, id: ObjectId, position: Libr
             let place = library.len().saturating_sub(usize::from(above));
             library.insert(place, id);
         }
+    }
+}
+
+fn copies_spell(instruction: &Instruction) -> bool {
+    match &instruction.effect {
+        Effect::CopySpell { .. } => true,
+        Effect::May { then, .. } | Effect::MayPay { then, .. } | Effect::If { then, .. } => {
+            then.iter().any(copies_spell)
+        }
+        _ => false,
     }
 }

@@ -11,8 +11,7 @@ use crate::ability::{
     Ability, ActivatedAbility, Amount, Body, Change, Comparison, Condition, Cost, CostPart, CounterKind,
     Destination, Duration, Effect, EventPattern, EventRole, Filter, Instruction, Keyword, KeywordAbility,
     LibraryPosition, ObjectMark, Replacement, ReplacementAction, ReplacementPattern, RestOfCards,
-    Restriction, Selector, StaticAbility, TargetSpec, TokenSpec, TriggeredAbility, TurnStatistic, TurnStep,
-    Zone,
+    Restriction, Selector, StaticAbility, TargetSpec, TokenSpec, TriggeredAbility, TurnStep, Zone,
 };
 use crate::card::{CardFace, CardType, Color, ColorSet, ManaCost, Subtype, TypeSet};
 use numbered::expand_numbered_keyword;
@@ -237,11 +236,7 @@ fn build_other_keyword(keyword: Keyword, text: String) -> Vec<Ability> {
         }
         Keyword::LivingWeapon => vec![living_weapon(text)],
         Keyword::Storm => {
-            let amount = Amount::Difference(
-                Box::new(Amount::ThisTurn(TurnStatistic::SpellsCast, Box::new(Selector::EachPlayer))),
-                Box::new(Amount::Fixed(1)),
-            );
-            let copy = Effect::CopySpell { what: subject(), amount, new_targets: true };
+            let copy = Effect::CopySpell { what: subject(), amount: Amount::SpellsBefore, new_targets: true };
             vec![triggered(text, EventPattern::CastThis, vec![copy.into()])]
         }
         Keyword::Cascade => vec![cascade(text)],
@@ -497,6 +492,7 @@ fn embalm(name: &str, cost: &Cost, large: bool) -> Ability {
     let mut except = vec![Change::AddSubtypes(Subtype::find("Zombie").into_iter().collect())];
     let color = if large { Color::Black } else { Color::White };
     except.push(Change::SetColors(ColorSet::from_members(&[color])));
+    except.push(Change::NoManaCost);
     if large {
         except.push(Change::SetPower(Amount::Fixed(4)));
         except.push(Change::SetToughness(Amount::Fixed(4)));

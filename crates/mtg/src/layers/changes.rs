@@ -65,7 +65,7 @@ impl Builder<'_> {
             Change::AddColors(colors) => own.colors = own.colors.union(*colors),
             Change::SetChosenColor => own.colors = chosen.color.into_iter().collect::<ColorSet>(),
             Change::AddChosenType => own.subtypes.extend(chosen.subtype),
-            Change::SetName(_) => {}
+            Change::SetName(_) | Change::NoManaCost => {}
             _ if layer_of(change) == 3 => change_types(own, change),
             _ => self.change_abilities(id, change, position, effect, context),
         }

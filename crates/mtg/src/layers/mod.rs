@@ -10,7 +10,7 @@ mod changes;
 use crate::ability::{
     Ability, Change, CounterKind, Filter, Keyword, PlayerRule, Restriction, Selector, StaticAbility, Zone,
 };
-use crate::characteristics::{AbilityClass, Characteristics, RestrictionRef};
+use crate::characteristics::{AbilityClass, Characteristics, RestrictionRef, rule_flag};
 use crate::context::Context;
 use crate::eval::View;
 use crate::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
@@ -89,7 +89,7 @@ const RESTRICTIONS: u8 = 8;
 /// Layer in which a change applies.
 fn layer_of(change: &Change) -> u8 {
     match change {
-        Change::CopyOf { .. } | Change::SetName(_) => 1,
+        Change::CopyOf { .. } | Change::SetName(_) | Change::NoManaCost => 1,
         Change::Control(_) => 2,
         Change::AddTypes(_)
         | Change::RemoveTypes(_)
@@ -137,6 +137,7 @@ pub(crate) fn project(state: &GameState) -> Projection {
     builder.apply_counters();
     builder.apply_layer(0);
     builder.apply_layer(RESTRICTIONS);
+    builder.apply_group_rules();
     builder.finish()
 }
 
@@ -399,7 +400,8 @@ impl<'a> Builder<'a> {
 
     /// Layer 7a: characteristic-defining abilities (604.3).
     fn define_sizes(&mut self) {
-        if !self.projection.has_class(AbilityClass::Characteristic) {
+        // Layer 6 may have granted such an ability.
+        if !self.projection.own.iter().any(|own| own.has_class(AbilityClass::Characteristic)) {
             return;
         }
         for id in self.projection.ids.clone() {
@@ -445,6 +447,23 @@ impl<'a> Builder<'a> {
                             own.keywords.insert(keyword);
                         }
                     }
+                }
+            }
+        }
+    }
+
+    /// Restrictions by resolved effects for whatever matches now (611.2c).
+    fn apply_group_rules(&mut self) {
+        for rule in &self.state.rules {
+            let PlayerRule::Restricts(filter, restriction) = &rule.rule else { continue };
+            let Some(flag) = rule_flag(restriction) else { continue };
+            let context = Context::new(rule.source, rule.controller);
+            let ids = self.projection.ids.iter().copied();
+            let affected: Vec<ObjectId> =
+                ids.filter(|id| self.view().object_matches(filter, *id, &context)).collect();
+            for id in affected {
+                if let Some(own) = self.projection.get_mut(id) {
+                    own.rules |= flag.bit();
                 }
             }
         }

@@ -200,6 +200,11 @@ fn bit(kind: ManaKind) -> u8 {
     1 << kind.index()
 }
 
+/// Kinds of mana in a mask, in the order in which they are chosen.
+pub(crate) fn kinds_in(mask: u8) -> Vec<ManaKind> {
+    ManaKind::ALL.into_iter().filter(|kind| mask & bit(*kind) != 0).collect()
+}
+
 fn color_bit(color: Color) -> u8 {
     bit(ManaKind::from(color))
 }

@@ -1,9 +1,9 @@
 //! How objects enter: copies, choices, counters (614.12, 707.9).
 
-use super::{Candidate, Settlement};
+use super::{Candidate, CandidateKey, Settlement};
 use crate::ability::{
-    Ability, Change, ChoiceKind, Cost, CostPart, CounterKind, Filter, ReplacementAction, ReplacementPattern,
-    Restriction, Selector, Zone,
+    Ability, Change, ChoiceKind, Cost, CostPart, CounterKind, Filter, Replacement, ReplacementAction,
+    ReplacementPattern, Restriction, Selector, Zone,
 };
 use crate::card::{CardFace, CardType, Color, Subtype, SubtypeKind};
 use crate::characteristics::AbilityClass;
@@ -136,6 +136,40 @@ impl MTGEngine {
         Ok(())
     }
 
+    /// What an Aura enters attached to; false if there is nothing (303.4g).
+    pub(super) fn choose_host(
+        &mut self,
+        moving: &mut MoveEvent,
+        player: PlayerId,
+        hosts: Vec<Entity>,
+    ) -> Flow<bool> {
+        if hosts.is_empty() {
+            return Ok(false);
+        }
+        let decision = Decision::new(player, DecisionKind::Choose).source(moving.object).entities(hosts);
+        moving.attach = self.choose_entities(decision)?.first().copied();
+        Ok(true)
+    }
+
+    /// What a permanent enters attached to that becomes a copy of an Aura as it enters (303.4f).
+    pub(super) fn choose_host_of_copy(&mut self, moving: &mut MoveEvent) -> Flow<bool> {
+        let copied = moving.copy_of.and_then(|face| self.state.faces.get(face));
+        let is_aura = Subtype::find("Aura")
+            .is_some_and(|aura| copied.is_some_and(|copied| copied.face.has_subtype(aura)));
+        if !is_aura || moving.attach.is_some() {
+            return Ok(true);
+        }
+        let player = moving.controller.unwrap_or(self.state.object(moving.object).owner);
+        // The object is the copy only while its hosts are looked for: nothing else has happened yet.
+        let saved = self.state.objects.clone();
+        if let Some(object) = self.state.object_mut(moving.object) {
+            object.copy_of = moving.copy_of;
+        }
+        let hosts = self.enchantable(moving.object, player);
+        self.state.objects = saved;
+        self.choose_host(moving, player, hosts)
+    }
+
     /// Face with the copiable values of an object, with exceptions (707.9).
     pub(crate) fn copied_face(&mut self, of: ObjectId, except: &[Change], context: &Context) -> FaceId {
         let face_id = self.view().object(of).shown_face();
@@ -164,6 +198,7 @@ impl MTGEngine {
             Change::AddKeyword(keyword) => copy.abilities.push(Ability::Keyword(*keyword)),
             Change::AddAbility(ability) => copy.abilities.push((**ability).clone()),
             Change::SetName(name) => copy.name.clone_from(name),
+            Change::NoManaCost => copy.mana_cost = None,
             _ => {}
         }
     }
@@ -228,6 +263,29 @@ impl MTGEngine {
                 Ability::Static(own) => own.affected == Selector::This && own.changes.contains(&refusal),
                 _ => false,
             })
+        })
+    }
+
+    /// The effect of a shield counter on what an event would destroy or damage (122.1c). Damage that
+    /// cannot be prevented takes the counter all the same (615.12).
+    pub(super) fn shield_counter(&self, event: &Event) -> Option<Candidate> {
+        let (id, action) = match event {
+            Event::Destroy { object, by_effect: true, .. } => (*object, ReplacementAction::Skip),
+            Event::Damage { source, to: Entity::Object(id), .. } if self.is_unpreventable(*source) => {
+                (*id, ReplacementAction::Also(Vec::new()))
+            }
+            Event::Damage { to: Entity::Object(id), .. } => (*id, ReplacementAction::Skip),
+            _ => return None,
+        };
+        if self.state.object(id).counter(CounterKind::Shield) == 0 {
+            return None;
+        }
+        let pattern = ReplacementPattern::Destroy { what: Filter::This };
+        Some(Candidate {
+            key: CandidateKey::Counter(id),
+            context: self.context_of(id),
+            replacement: Replacement { pattern, condition: None, action, optional: false, uses: None },
+            left: None,
         })
     }
 

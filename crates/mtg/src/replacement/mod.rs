@@ -33,6 +33,8 @@ struct Candidate {
 enum CandidateKey {
     Ability(ObjectId, AbilityRef),
     Shield(u32),
+    /// Shield counter on a permanent (122.1c).
+    Counter(ObjectId),
 }
 
 /// Changes of settling a batch other than its events.
@@ -43,6 +45,8 @@ struct Settlement {
     frames: Vec<Frame>,
     payments: Vec<(PlayerId, Cost, ObjectId)>,
     sacrificed: Vec<ObjectId>,
+    /// Permanents that lose a shield counter: one for all damage at the same time.
+    shielded: Vec<ObjectId>,
 }
 
 impl MTGEngine {
@@ -69,6 +73,9 @@ impl MTGEngine {
         self.state.shields.retain(|shield| shield.left.is_none_or(|left| left > 0));
         for (player, cost, source) in settlement.payments {
             self.pay_simple(player, &cost, source);
+        }
+        for id in settlement.shielded {
+            self.remove_counters(id, Some(CounterKind::Shield), 1);
         }
         self.sacrifice_now(&settlement.sacrificed);
         for frame in settlement.frames {
@@ -141,6 +148,9 @@ impl MTGEngine {
                 self.replace_event(Event::Move(moving), settlement)
             }
             Event::Move(mut moving) if moving.to == Zone::Battlefield => {
+                if !self.choose_host_of_copy(&mut moving)? {
+                    return Ok(None);
+                }
                 let controller = moving.controller.unwrap_or(self.state.object(moving.object).owner);
                 for entry in &mut moving.counters {
                     entry.1 = self.replaced_counters(moving.object, controller, entry.0, entry.1);
@@ -212,11 +222,7 @@ impl MTGEngine {
         if aura && moving.attach.is_none() {
             let player = moving.controller.unwrap_or(self.state.object(moving.object).owner);
             let hosts = self.enchantable(moving.object, player);
-            if hosts.is_empty() {
-                return Ok(false);
-            }
-            let decision = Decision::new(player, DecisionKind::Choose).source(moving.object).entities(hosts);
-            moving.attach = self.choose_entities(decision)?.first().copied();
+            return self.choose_host(moving, player, hosts);
         }
         Ok(true)
     }
@@ -271,6 +277,7 @@ impl MTGEngine {
                 found.push(Candidate { key, context, replacement: (*shield.replacement).clone(), left });
             }
         }
+        found.extend(self.shield_counter(event).filter(|counter| !applied.contains(&counter.key)));
         found
     }
 
@@ -339,7 +346,7 @@ impl MTGEngine {
             (ReplacementPattern::Tokens { who }, Event::Tokens { player: creating, .. }) => {
                 player(who, *creating)
             }
-            (ReplacementPattern::Destroy { what }, Event::Destroy { object: id, regenerate }) => {
+            (ReplacementPattern::Destroy { what }, Event::Destroy { object: id, regenerate, .. }) => {
                 let shield = matches!(replacement.action, ReplacementAction::Regenerate);
                 let barred =
                     view.characteristics(*id).has_rule(crate::characteristics::RuleFlag::CantBeRegenerated);
@@ -458,6 +465,11 @@ impl MTGEngine {
             && !matches!(action, ReplacementAction::PreventNext(_))
         {
             settlement.used.push((number, 1));
+        }
+        if let CandidateKey::Counter(id) = candidate.key
+            && !settlement.shielded.contains(&id)
+        {
+            settlement.shielded.push(id);
         }
         let context = &candidate.context;
         Ok(match (action, event) {

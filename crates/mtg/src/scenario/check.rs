@@ -4,7 +4,7 @@ use super::ScenarioError;
 use super::format::Assertion;
 use super::play::{ScenarioRun, split_number};
 use super::setup::{parse_counter, parse_player, parse_step};
-use crate::ability::{Ability, Keyword, KeywordAbility, Zone};
+use crate::ability::{Ability, Filter, Keyword, KeywordAbility, Zone};
 use crate::card::{CardType, Color, ManaKind, Subtype, Supertype};
 use crate::ids::{Entity, ObjectId, PlayerId};
 use crate::state::ObjectKind;
@@ -201,15 +201,10 @@ impl ScenarioRun {
             Some(Ability::KeywordAbility(keyword)) => {
                 let word = name.split(' ').next().unwrap_or_default().to_lowercase();
                 match &**keyword {
-                    KeywordAbility::Protection(filter) => {
-                        word == "protection"
-                            && Color::ALL.iter().all(|color| {
-                                !name.to_lowercase().contains(&color.name().to_lowercase())
-                                    || *filter == crate::ability::Filter::Color(*color)
-                            })
-                    }
+                    KeywordAbility::Protection(filter) => word == "protection" && has_colors_of(filter, name),
+                    KeywordAbility::HexproofFrom(filter) => word == "hexproof" && has_colors_of(filter, name),
                     KeywordAbility::Ward(_) => word == "ward",
-                    KeywordAbility::Landwalk(_) => word.ends_with("walk"),
+                    KeywordAbility::Landwalk(filter) => is_walk(filter, name),
                     KeywordAbility::Toxic(_) => word == "toxic",
                     _ => false,
                 }
@@ -303,5 +298,22 @@ impl ScenarioRun {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a filter is the colour that a name has, if it has one.
+fn has_colors_of(filter: &Filter, name: &str) -> bool {
+    let name = name.to_lowercase();
+    let mut named = Color::ALL.iter().filter(|color| name.contains(&color.name().to_lowercase()));
+    named.all(|color| *filter == Filter::Color(*color))
+}
+
+/// Whether a word such as `islandwalk` is the landwalk of a filter.
+fn is_walk(filter: &Filter, name: &str) -> bool {
+    let name = name.to_lowercase();
+    match (name.strip_suffix("walk"), filter) {
+        (Some(land), Filter::Subtype(subtype)) => subtype.name().eq_ignore_ascii_case(land) || land == "land",
+        (Some(land), _) => land.ends_with("land"),
+        (None, _) => false,
     }
 }

@@ -135,7 +135,7 @@ impl MTGEngine {
             required: [name],
             additional_properties: false,
         };
-        let source = decision.source.map(|id| self.view().name(id).to_string());
+        let source = decision.source.map(|id| self.source_name(id).to_string());
         let (number, kind) = (decision.number, decision.kind);
         Some(CompactQuestion { number, player, kind, source, schema })
     }

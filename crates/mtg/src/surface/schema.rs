@@ -49,7 +49,7 @@ impl MTGEngine {
                         min: decision.min,
                         max: decision.max,
                         total: divides.then_some(decision.total),
-                        source: decision.source.map(|id| self.view().name(id).to_string()),
+                        source: decision.source.map(|id| self.source_name(id).to_string()),
                     }),
                     ..ActionSchema::default()
                 }

@@ -1,10 +1,15 @@
 //! Answers of scripts to questions of the engine.
 
 use super::super::ScenarioError;
-use super::ScenarioRun;
+use super::{ScenarioRun, ScriptAnswer};
+use crate::ability::{Ability, CostPart, Effect, Zone};
+use crate::action::{Action, ActivateAction, Payment};
+use crate::card::ManaKind;
+use crate::context::Context;
 use crate::decision::{Answer, Choosable, Decision, DecisionKind, OptionLabel};
 use crate::engine::MTGEngine;
 use crate::ids::{Entity, PlayerId};
+use crate::mana::kinds_in;
 use serde_json::Value;
 
 impl ScenarioRun {
@@ -28,7 +33,35 @@ impl ScenarioRun {
         None
     }
 
+    /// Lines that name one thing each, for a question that needs several: they become one line.
+    fn join_lines(&mut self, decision: &Decision) {
+        let needed = usize::try_from(decision.min).unwrap_or(0);
+        let name = kind_name(decision.kind);
+        let fits = |line: &ScriptAnswer| {
+            let known = line.kind == name || aliases(decision.kind).contains(&line.kind.as_str());
+            let is_single = matches!(line.value, Value::String(_)) && !is_order(decision.kind);
+            line.player == decision.player
+                && known
+                && is_single
+                && self.option_named(decision, &line.value, &[]).is_some()
+        };
+        let lines = self.answers.iter().enumerate().filter(|(_, line)| fits(line));
+        let places: Vec<usize> = lines.map(|(place, _)| place).take(needed).collect();
+        if needed < 2 || places.len() < needed {
+            return;
+        }
+        let values = places.iter().filter_map(|place| self.answers.get(*place));
+        let joined = Value::Array(values.map(|line| line.value.clone()).collect());
+        for place in places.iter().skip(1).rev() {
+            self.answers.remove(*place);
+        }
+        if let Some(first) = places.first().and_then(|place| self.answers.get_mut(*place)) {
+            first.value = joined;
+        }
+    }
+
     pub(super) fn take_prepared(&mut self, decision: &Decision) -> Option<Answer> {
+        self.join_lines(decision);
         let (position, answer, rest) = self.prepared(decision)?;
         match rest {
             Some(rest) => {
@@ -41,6 +74,57 @@ impl ScenarioRun {
             }
         }
         Some(answer)
+    }
+
+    /// Takes `choose` lines for what an activation announces: the colour of mana, the sacrifice.
+    pub(super) fn take_announcements(&mut self, player: PlayerId, activate: &mut ActivateAction) {
+        let Some(Ability::Activated(ability)) = self.engine.ability(activate.ability) else { return };
+        if ability.is_mana_ability() {
+            if let Some((line, mana)) = self.named_mana(player, activate) {
+                activate.mana = mana;
+                self.answers.remove(line);
+            }
+            return;
+        }
+        let chooses = ability.cost.parts.iter().any(|part| matches!(part, CostPart::Sacrifice { .. }));
+        if !chooses || !activate.payment.objects.is_empty() {
+            return;
+        }
+        let line = self.answers.iter().position(|line| line.player == player && line.kind == "sacrifice");
+        let value = line.and_then(|line| self.answers.get(line)).map(|line| line.value.clone());
+        let named = value.and_then(|value| serde_json::from_value(value).ok());
+        let Ok(objects) = self.find_objects(named.as_ref(), Zone::Battlefield) else { return };
+        let trial =
+            ActivateAction { payment: Payment { objects, ..activate.payment.clone() }, ..activate.clone() };
+        let action = Action::Activate(trial.clone());
+        if let Some(line) = line
+            && self.engine.why_not(player, &action).is_ok()
+        {
+            *activate = trial;
+            self.answers.remove(line);
+        }
+    }
+
+    /// The line that names a colour, and the place of that mana in what the ability can add.
+    fn named_mana(&self, player: PlayerId, activate: &ActivateAction) -> Option<(usize, u8)> {
+        let words = ["color", "choose_color", "mana"];
+        let line = self
+            .answers
+            .iter()
+            .position(|line| line.player == player && words.contains(&line.kind.as_str()))?;
+        let name = self.answers.get(line)?.value.as_str()?;
+        let is_named = |kind: &ManaKind| {
+            let color = kind.color().is_some_and(|color| color.name().eq_ignore_ascii_case(name));
+            color || kind.letter().to_string() == name
+        };
+        let Some(Ability::Activated(ability)) = self.engine.ability(activate.ability) else { return None };
+        let output = ability.body.effects.iter().find_map(|instruction| match &instruction.effect {
+            Effect::AddMana { mana, .. } => Some(mana),
+            _ => None,
+        })?;
+        let mask = self.engine.mana_output(output, &Context::new(activate.source, player)).0;
+        let place = kinds_in(mask).iter().position(is_named)?;
+        Some((line, u8::try_from(place).ok()?))
     }
 
     /// The answer that does least: decline, declare nothing that is not required, first options.
@@ -104,8 +188,27 @@ impl ScenarioRun {
             }
             Value::Array(list) => self.convert_list(decision, list),
             Value::Null => Some((Answer::Options(Vec::new()), None)),
+            Value::String(word) if decision.kind == DecisionKind::Scry && word == "bottom" => {
+                Some((Answer::Options((0..u32::try_from(decision.options.len()).ok()?).collect()), None))
+            }
+            Value::String(word) if decision.kind == DecisionKind::Scry && word == "top" => {
+                Some((Answer::Options(Vec::new()), None))
+            }
+            Value::Object(map) if decision.kind == DecisionKind::Scry && map.contains_key("bottom") => {
+                let list = map.get("bottom").and_then(Value::as_array)?;
+                Some((self.convert_list(decision, list)?.0, None))
+            }
+            other if is_order(decision.kind) => self.convert_order(decision, other),
             other => Some((Answer::Options(vec![self.option_named(decision, other, &[])?]), None)),
         }
+    }
+
+    /// An order of which only the first is named: the others follow as they are.
+    fn convert_order(&self, decision: &Decision, first: &Value) -> Option<(Answer, Option<Value>)> {
+        let first = self.option_named(decision, first, &[])?;
+        let all = 0..u32::try_from(decision.options.len()).ok()?;
+        let order = std::iter::once(first).chain(all.filter(|option| *option != first)).collect();
+        Some((Answer::Options(order), None))
     }
 
     pub(super) fn convert_list(
@@ -169,6 +272,11 @@ impl ScenarioRun {
         }
         Ok(())
     }
+}
+
+/// Whether a question asks for an order of all its options.
+fn is_order(kind: DecisionKind) -> bool {
+    matches!(kind, DecisionKind::TriggerOrder | DecisionKind::OrderCards | DecisionKind::ScryOrder)
 }
 
 /// Other names that scripts use for a kind of question.

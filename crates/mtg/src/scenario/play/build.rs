@@ -30,7 +30,7 @@ impl ScenarioRun {
             return Ok(Action::Pass);
         }
         if let Some(name) = &action.play_land {
-            return Ok(Action::PlayLand { card: self.card_in(player, name, Zone::Hand)? });
+            return Ok(Action::PlayLand { card: self.land_to_play(player, name, action.from.as_deref())? });
         }
         if let Some(name) = &action.cast {
             return self.build_cast(player, name, action);
@@ -39,6 +39,32 @@ impl ScenarioRun {
             return self.build_activation(player, name, action);
         }
         Err(ScenarioError::UnknownWord("action".to_string()))
+    }
+
+    /// The land of a name in the zone that the script says, else where it can be played from.
+    fn land_to_play(
+        &self,
+        player: PlayerId,
+        name: &str,
+        from: Option<&str>,
+    ) -> Result<ObjectId, ScenarioError> {
+        match from {
+            Some("graveyard") => return self.card_in(player, name, Zone::Graveyard),
+            Some("exile") => return self.card_in(player, name, Zone::Exile),
+            Some("library") => return self.top_card(player, name),
+            Some("hand") => return self.card_in(player, name, Zone::Hand),
+            _ => {}
+        }
+        self.card_in(player, name, Zone::Hand)
+            .or_else(|_| self.card_in(player, name, Zone::Graveyard))
+            .or_else(|_| self.card_in(player, name, Zone::Exile))
+            .or_else(|_| self.top_card(player, name))
+    }
+
+    fn top_card(&self, player: PlayerId, name: &str) -> Result<ObjectId, ScenarioError> {
+        let top = self.engine.state().player(player).library.last().copied();
+        top.filter(|id| self.engine.view().name(*id) == name)
+            .ok_or_else(|| ScenarioError::NoObject(name.to_string()))
     }
 
     pub(super) fn card_in(
@@ -58,7 +84,9 @@ impl ScenarioRun {
         objects.extend(self.find_objects(action.tap.as_ref(), Zone::Battlefield)?);
         objects.extend(self.find_objects(action.return_to_hand.as_ref(), Zone::Battlefield)?);
         objects.extend(self.find_objects(action.discard.as_ref(), Zone::Hand)?);
-        objects.extend(self.find_objects(action.exile.as_ref(), Zone::Graveyard)?);
+        let exiled = |zone| self.find_objects(action.exile.as_ref(), zone);
+        let zones = [Zone::Hand, Zone::Stack].into_iter();
+        objects.extend(zones.fold(exiled(Zone::Graveyard), |found, zone| found.or_else(|_| exiled(zone)))?);
         let convoke = match &action.convoke {
             Some(named) => Some(self.find_objects(Some(named), Zone::Battlefield)?),
             None => None,
@@ -284,13 +312,16 @@ impl ScenarioRun {
                 CostPart::LoyaltyX => text == "-x",
                 _ => false,
             });
-            let own = ability.text.replace('~', self.engine.view().name(source)).to_lowercase();
-            loyalty || own.contains(&text) || ability.text.to_lowercase().contains(&text)
+            // A legend is also called by the part of its name before the comma.
+            let name = self.engine.view().name(source);
+            let short = name.split(',').next().unwrap_or(name);
+            let has_words = |name| ability.text.replace('~', name).to_lowercase().contains(&text);
+            loyalty || [name, short, "~"].into_iter().any(has_words)
         };
         match activated.iter().find(fits) {
             Some(found) => Ok(*found),
             None => match activated.as_slice() {
-                [only] => Ok(*only),
+                [only] if !self.is_strict => Ok(*only),
                 _ => Err(ScenarioError::NoAbility(text)),
             },
         }

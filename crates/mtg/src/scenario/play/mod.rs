@@ -32,6 +32,8 @@ struct ScriptAnswer {
 pub(super) struct ScenarioRun {
     pub engine: MTGEngine,
     answers: VecDeque<ScriptAnswer>,
+    /// An action that must be refused is tried: an ability has the words that the script says.
+    is_strict: bool,
 }
 
 impl ScenarioRun {
@@ -49,7 +51,7 @@ impl ScenarioRun {
                 answers.push_back(ScriptAnswer { player, kind: "mulligan".to_string(), value });
             }
         }
-        Ok(Self { engine, answers })
+        Ok(Self { engine, answers, is_strict: false })
     }
 
     pub(super) fn play(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
@@ -88,6 +90,7 @@ impl ScenarioRun {
         }
         if let Some(inner) = &action.illegal {
             let mut trial = self.clone();
+            trial.is_strict = true;
             return match trial.try_action(position, player, inner) {
                 Ok(()) => Err(ScenarioError::Accepted(position)),
                 Err(ScenarioError::Declined(..) | ScenarioError::UnknownCard(_) | ScenarioError::Stuck) => {
@@ -133,7 +136,10 @@ impl ScenarioRun {
             return self.engine.check_answer(&decision, &answer).map_err(refused);
         }
         self.give_priority(position, player)?;
-        let chosen = self.build_action(player, action)?;
+        let mut chosen = self.build_action(player, action)?;
+        if let Action::Activate(activate) = &mut chosen {
+            self.take_announcements(player, activate);
+        }
         let number = self.engine.decision().map_or(0, |decision| decision.number);
         self.engine.submit(player, number, Answer::Action(Box::new(chosen))).map_err(refused)?;
         Ok(())
@@ -224,6 +230,14 @@ impl ScenarioRun {
         let view = self.engine.view();
         let all = self.engine.state().battlefield.iter().copied().filter(|id| view.name(*id) == name);
         all.collect::<Vec<_>>().get(number.checked_sub(1)?).copied()
+    }
+
+    /// The permanent that `Name#2` is among those of one player.
+    fn numbered_of(&self, player: PlayerId, name: &str) -> Option<ObjectId> {
+        let (base, Some(number)) = split_number(name) else { return None };
+        let view = self.engine.view();
+        let own = self.engine.state().battlefield.iter().copied();
+        own.filter(|id| view.name(*id) == base && view.controller(*id) == player).nth(number.checked_sub(1)?)
     }
 
     /// The object or player that a value names: on the battlefield, then elsewhere.
@@ -440,7 +454,10 @@ impl ScenarioRun {
             let all = self.engine.state().battlefield.iter().copied();
             all.filter(|id| self.entity_matches(Entity::Object(*id), value))
         };
-        let own = player.and_then(|player| named().find(|id| view.controller(*id) == player));
+        let own = player.and_then(|player| {
+            let numbered = value.as_str().and_then(|name| self.numbered_of(player, name));
+            numbered.or_else(|| named().find(|id| view.controller(*id) == player))
+        });
         own.or_else(|| named().next()).ok_or_else(|| ScenarioError::NoObject(value.to_string()))
     }
 }
