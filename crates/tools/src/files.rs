@@ -4,6 +4,7 @@ use crate::context::ToolContext;
 use crate::result::{Output, ToolError, is_over};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
+use marvin_base::printable::count;
 use marvin_gate::{Intent, Refusal, RefusalKind, Touches};
 use memchr::memchr_iter;
 use schemars::JsonSchema;
@@ -78,13 +79,13 @@ impl Tool for ReadFile {
         let (first, last) = (input.start_line.unwrap_or(1), input.end_line.unwrap_or(usize::MAX));
         let range = Range::clamp_to_text(&path, &text, first, last)?;
         let Range { total, first, last } = range;
-        let mut head = format!("{path} ({total} lines)");
+        let mut head = format!("{path} ({})", count(total, "line"));
         if input.start_line.is_some() || input.end_line.is_some() {
             head.push_str(&format!(" [showing {first}-{last}]"));
         }
         let shown = numbered(head, &text, &range);
         let data = ReadData { path: path.to_string(), lines: total, start_line: first, end_line: last };
-        Ok(Output::new(format!("Read {path} ({total} lines)"), shown, data).of_file())
+        Ok(Output::new(format!("Read {path} ({})", count(total, "line")), shown, data).of_file())
     }
 }
 
@@ -112,7 +113,8 @@ impl Range {
         let range = Range { total, first: first.max(1), last: last.min(total) };
         if total > 0 && range.first > total {
             return Err(ToolError::Usage(format!(
-                "`{path}` has {total} lines; line {first} is past its end."
+                "`{path}` has {}; line {first} is past its end.",
+                count(total, "line")
             )));
         }
         if total > 0 && range.last < range.first {
@@ -221,7 +223,7 @@ impl Tool for CreateFile {
         })?;
         let bytes = content.len();
         Ok(Output::line(
-            format!("Created {path} ({bytes} bytes)"),
+            format!("Created {path} ({})", count(bytes, "byte")),
             WriteData { path: path.to_string(), bytes },
         ))
     }
@@ -261,7 +263,7 @@ impl Tool for AppendFile {
         })?;
         let bytes = content.len();
         Ok(Output::line(
-            format!("Appended {bytes} bytes to {path}"),
+            format!("Appended {} to {path}", count(bytes, "byte")),
             WriteData { path: path.to_string(), bytes },
         ))
     }

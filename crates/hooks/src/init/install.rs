@@ -72,7 +72,7 @@ impl Planner<'_> {
             ));
         }
         let changed = self.changes.iter().skip(before).any(|change| change.before != change.after);
-        let again = if changed { "" } else { " unless you did so already" };
+        let again = if changed { "" } else { " (nothing to do if you trusted them already)" };
         self.notes.push(format!(
             "Codex runs hooks of a project only when you have trusted them, and `codex exec` does not say when it \
              passes over them{again}:\n  hint: start `codex` in {}, trust the directory, and approve Marvin's hooks where it \

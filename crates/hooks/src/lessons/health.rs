@@ -5,6 +5,7 @@ use super::file::Lines;
 use super::{LESSONS, outcome, record, reflect};
 use crate::packs::{Pack, Packs};
 use jiff::Timestamp;
+use marvin_base::printable::count;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -150,8 +151,9 @@ fn conclude(health: &mut Health) {
         }
         if pack.to_promote + pack.to_prune > 0 {
             alerts.push(format!(
-                "{name}: {} lessons ready for guardrails, {} stale",
-                pack.to_promote, pack.to_prune
+                "{name}: {} ready for guardrails, {} stale",
+                count(pack.to_promote, "lesson"),
+                pack.to_prune
             ));
             advice.push(format!("`marvin lessons evolve --pack {name}` shows the changes and asks"));
         }

@@ -175,9 +175,9 @@ fn arm(context: &ProjectContext) -> Result<(), Failure> {
     match runtime()?.block_on(armed) {
         Ok(Scheduler::Systemd | Scheduler::Process) => {}
         Ok(Scheduler::Off) => {
-            output::talk("marvin: alarms ring only while Marvin is open (alarms.scheduler)");
+            output::talk("note: alarms ring only while Marvin is open (alarms.scheduler)");
         }
-        Err(error) => output::talk(&format!("marvin: alarms ring only while Marvin is open: {error}")),
+        Err(error) => output::talk(&format!("note: alarms ring only while Marvin is open: {error}")),
     }
     Ok(())
 }

@@ -138,13 +138,14 @@ pub(crate) fn run(command: CalendarCommand) -> Result<Exit, Failure> {
         }
         CalendarCommand::Import { file: source } => {
             let bytes = read_source(&source)?;
-            let count = file.import(&bytes, &source.display().to_string())?;
+            let name = source.display().to_string();
+            let count = file.import(&bytes, &name).map_err(|error| import_failure(error, &name))?;
             arm_reminders(&context)?;
             let ImportCount { added, updated, unchanged, skipped } = count;
             if skipped > 0 {
                 let components = marvin_base::printable::count(skipped, "component");
                 output::talk(&format!(
-                    "marvin: {components} not imported: events need a start (DTSTART) that can be understood, and only events, tasks and journals are kept"
+                    "note: {components} not imported: events need a start (DTSTART) that can be understood, and only events, tasks and journals are kept"
                 ));
             }
             output::line(&format!("{added} added, {updated} updated, {unchanged} unchanged."))
@@ -159,10 +160,27 @@ pub(crate) fn run(command: CalendarCommand) -> Result<Exit, Failure> {
                 return Err(Failure::usage(format!("cannot write {}: it exists", target.display()))
                     .hint("name a file that does not exist"));
             }
+            // A mistyped directory must not be created.
+            let directory = target.parent().unwrap_or(Path::new(""));
+            if !directory.as_os_str().is_empty() && !directory.is_dir() {
+                let (target, directory) = (target.display(), directory.display());
+                return Err(Failure::usage(format!("cannot write {target}: {directory} is not a directory"))
+                    .hint("name a file in a directory that exists"));
+            }
             atomic::replace(&target, &bytes).map_err(Failure::failed)?;
             output::line(&format!("Wrote {}.", target.display()))
         }
     }
+}
+
+/// The failure of an import. The imported file is an argument, the person's own calendar is not.
+fn import_failure(error: CalendarError, name: &str) -> Failure {
+    let is_argument = matches!(&error, CalendarError::Damaged { path, .. } if path == name);
+    let mut failure = Failure::from(error);
+    if is_argument {
+        failure.exit = Exit::Usage;
+    }
+    failure
 }
 
 fn add(file: &CalendarFile, arguments: AddArguments, context: &ProjectContext) -> Result<Exit, Failure> {
@@ -188,7 +206,7 @@ fn add(file: &CalendarFile, arguments: AddArguments, context: &ProjectContext) -
 fn arm_reminders(context: &ProjectContext) -> Result<(), Failure> {
     let armed = ensure_scheduler(&context.layout, &context.settings, &context.environment);
     if let Err(error) = runtime()?.block_on(armed) {
-        output::talk(&format!("marvin: reminders ring only while Marvin is open: {error}"));
+        output::talk(&format!("note: reminders ring only while Marvin is open: {error}"));
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use marvin_agent::commitments::{
 use marvin_base::{Exit, truncate};
 use marvin_tools::command::Runner;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -247,6 +248,7 @@ fn list(agent: Option<&str>, place: &ProjectArguments) -> Result<Exit, Failure> 
         Err(ChangeError::Usage(_)) if place.working_dir.is_none() => (Vec::new(), Vec::new()),
         Err(error) => return Err(error.into()),
     };
+    let owners: BTreeSet<String> = pairs.iter().map(|(of, _)| of.clone()).collect();
     let pairs: Vec<_> = pairs.into_iter().filter(|(of, _)| agent.is_none_or(|agent| agent == of)).collect();
     let problems: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let exit = if problems.is_empty() { Exit::Success } else { Exit::Failed };
@@ -260,7 +262,13 @@ fn list(agent: Option<&str>, place: &ProjectArguments) -> Result<Exit, Failure> 
         output::error(problem);
     }
     if pairs.is_empty() {
-        output::line("This project has no commitments.")?;
+        let owners = owners.into_iter().collect::<Vec<_>>().join(", ");
+        output::line(&match agent {
+            Some(agent) if !owners.is_empty() => {
+                format!("`{agent}` has no commitments; these documents have some: {owners}")
+            }
+            _ => "This project has no commitments.".to_string(),
+        })?;
         return Ok(exit);
     }
     let row = |(of, one): &(String, Commitment)| {

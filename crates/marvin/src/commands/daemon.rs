@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
+use marvin_base::printable::count;
 use marvin_hook_client::wire::{self, Place};
 use marvin_hooks::daemon::{self, Status};
 use serde::Serialize;
@@ -114,9 +115,13 @@ pub(crate) fn run(command: DaemonCommand) -> Result<Exit, Failure> {
             start(&environment, &place)
         }
         DaemonCommand::Status(place) => {
-            let (_, at) = find(&environment, &place)?;
+            let (project, at) = find(&environment, &place)?;
             let status = daemon::status(&at);
-            show(&place, &status, &describe(&status))
+            let text = match status.state {
+                "dead" => format!("No daemon runs for {}; a hook starts it.", project.display()),
+                _ => describe(&status),
+            };
+            show(&place, &status, &text)
         }
         DaemonCommand::Log { place, follow } => log(&environment, &place, follow),
         DaemonCommand::List { json } => {
@@ -134,7 +139,7 @@ pub(crate) fn run(command: DaemonCommand) -> Result<Exit, Failure> {
             if json {
                 return output::json_entry("removed", &removed);
             }
-            output::line(&format!("Removed what {} dead daemons left.", removed.len()))
+            output::line(&format!("Removed what {} left.", count(removed.len(), "dead daemon")))
         }
         DaemonCommand::Serve { project, .. } => serve(&environment, &project),
     }
@@ -177,16 +182,19 @@ fn start(environment: &Environment, place: &DaemonPlace) -> Result<Exit, Failure
 }
 
 fn describe(status: &Status) -> String {
-    let number = |value: Option<u64>| value.map_or_else(|| "?".to_string(), |value| value.to_string());
+    let counted = |value: Option<u64>, noun: &str| match value {
+        Some(value) => count(usize::try_from(value).unwrap_or(usize::MAX), noun),
+        None => format!("? {noun}s"),
+    };
     format!(
-        "{:5} {} pid {} socket {} log {} bytes, {} sessions, {} requests  {}",
+        "{:5} {} pid {} socket {} log {}, {}, {}  {}",
         status.state.to_uppercase(),
         status.id,
         status.pid.map_or_else(|| "?".to_string(), |pid| pid.to_string()),
         if status.socket { "yes" } else { "no" },
-        status.log_bytes,
-        number(status.sessions),
-        number(status.requests),
+        counted(Some(status.log_bytes), "byte"),
+        counted(status.sessions, "session"),
+        counted(status.requests, "request"),
         status.project.as_deref().unwrap_or("?"),
     )
 }

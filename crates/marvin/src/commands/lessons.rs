@@ -5,6 +5,7 @@ use crate::commands::packs::shelf::{Shelf, safe};
 use crate::failure::Failure;
 use crate::{deciding, output};
 use clap::{Args, Subcommand};
+use marvin_base::printable::count;
 use marvin_base::{Exit, clock};
 use marvin_gate::layers::learn;
 use marvin_hooks::lessons::evolve::{self, Fate, Plan, Verdict};
@@ -254,12 +255,12 @@ fn health(shelf: &Shelf, as_json: bool) -> Result<Exit, Failure> {
 
 fn describe(health: &Health) -> String {
     let mut text = format!(
-        "{} sessions, {} packs, {} lessons, about {} tokens, {} corrections\n\n",
-        health.sessions,
-        health.packs.len(),
-        health.lessons,
-        health.tokens,
-        health.corrections
+        "{}, {}, {}, about {}, {}\n\n",
+        count(health.sessions, "session"),
+        count(health.packs.len(), "pack"),
+        count(health.lessons, "lesson"),
+        count(health.tokens, "token"),
+        count(health.corrections, "correction")
     );
     text.push_str(&format!(
         "{:20} {:>10} {:>8} {:>6} {:>12} {:>12}\n",

@@ -11,6 +11,7 @@ use marvin_agent::skills::{
     self, KnownSkill, Origin, RefusedSkill, SKILL_FILE, SkillEvent, Skills, read_directory,
 };
 use marvin_base::files::{Links, read_text};
+use marvin_base::printable::count;
 use marvin_base::{Exit, truncate};
 use marvin_lab::skills::proof::{SkillProof, prove};
 use marvin_lab::skills::{Candidate, candidates, remove_candidate};
@@ -308,8 +309,9 @@ fn test(arguments: &NamedSkill) -> Result<Exit, Failure> {
     }
     match &proof.reason {
         None => output::line(&format!(
-            "{name}: {} tests pass, and fail without its code ({})",
-            proof.passed, proof.command
+            "{name}: {} passed, and failed without its code ({})",
+            count(usize::try_from(proof.passed).unwrap_or(usize::MAX), "test"),
+            proof.command
         ))?,
         Some(reason) => output::line(&format!("{name}: not proved: {reason}"))?,
     };

@@ -63,9 +63,17 @@ fn events_are_added_listed_removed_and_moved() {
     assert_eq!(run(&["calendar", "import", &exported]), "1 added, 0 updated, 2 unchanged.\n");
     assert_eq!(run(&["calendar", "import", &exported]), "0 added, 0 updated, 3 unchanged.\n");
     alone(&world, &["calendar", "export", &exported]).run().exits(2);
-    alone(&world, &["calendar", "add", "x", "tomorrow"]).run().exits(2);
+    let absent = world.root().join("absent/x.ics").display().to_string();
+    alone(&world, &["calendar", "export", &absent]).run().exits(2);
+    assert!(!world.root().join("absent").exists(), "a mistyped directory is not created");
+    let wrong = alone(&world, &["calendar", "add", "x", "tomorrow"]).run().exits(2);
+    assert!(
+        wrong.message().contains("not a day or time that exists; write `2026-11-20`"),
+        "{}",
+        wrong.whole()
+    );
     alone(&world, &["calendar", "import", "/dev/zero"]).run().exits(1);
-    alone(&world, &["calendar", "import", "-"]).input("not a calendar").run().exits(1);
+    alone(&world, &["calendar", "import", "-"]).input("not a calendar").run().exits(2);
 }
 
 #[test]

@@ -47,6 +47,9 @@ impl CalendarError {
             CalendarError::Damaged { .. } => {
                 "correct this line, or put another copy of the file in its place; it was not changed"
             }
+            CalendarError::Rule { .. } => {
+                "write a rule of RFC 5545: `FREQ=DAILY`, `FREQ=WEEKLY;COUNT=4` or `FREQ=MONTHLY;BYDAY=1MO`"
+            }
             CalendarError::MixedTimes { .. } => "give start and end both as days, or both as times",
             _ => return None,
         })

@@ -98,11 +98,12 @@ impl EventTime {
     /// When it is neither.
     pub fn parse(text: &str, local: &TimeZone) -> Result<EventTime, CalendarError> {
         let trimmed = text.trim();
-        let wrong = |error: jiff::Error| CalendarError::Time {
+        // What the library says of a word such as `tomorrow` does not help a person.
+        let wrong = |_: jiff::Error| CalendarError::Time {
             text: trimmed.to_string(),
-            reason: format!(
-                "{error}; write `2026-11-20`, `2026-11-20T15:00` or `2026-11-20T15:00[Europe/Berlin]`"
-            ),
+            reason: "it is not a day or time that exists; \
+                     write `2026-11-20`, `2026-11-20T15:00` or `2026-11-20T15:00[Europe/Berlin]`"
+                .to_string(),
         };
         if trimmed.len() <= 10 && !trimmed.contains(':') {
             return trimmed.parse().map(EventTime::Day).map_err(wrong);
@@ -196,7 +197,7 @@ mod tests {
         let wrong_zones = ["2026-11-20T15:00[Mars/Olympus]", "2026-11-20T15:00-05:00[Europe/Berlin]"];
         for text in wrong.into_iter().chain(wrong_zones) {
             let error = EventTime::parse(text, &berlin()).unwrap_err();
-            assert!(error.is_usage(), "{text}: {error}");
+            assert!(error.is_usage() && error.to_string().contains("write `2026-11-20`"), "{text}: {error}");
         }
     }
 

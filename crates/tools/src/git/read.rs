@@ -6,6 +6,7 @@ use crate::context::ToolContext;
 use crate::result::{Confidence, Output, TEXT_LIMIT, ToolError, is_over};
 use crate::tool::{NoInput, Tool};
 use async_trait::async_trait;
+use marvin_base::printable::count;
 use marvin_base::truncate;
 use marvin_gate::{Intent, Touches, secrets};
 use schemars::JsonSchema;
@@ -257,9 +258,9 @@ impl Tool for GitLog {
         if head.code() != Some(0) {
             return Ok(Output::line("no commits yet", LogData { commits: Vec::new() }));
         }
-        let count = format!("--max-count={}", input.max_count.clamp(1, MAX_COMMITS));
+        let limit = format!("--max-count={}", input.max_count.clamp(1, MAX_COMMITS));
         let format = format!("--format=%h{FIELD}%an{FIELD}%aI{FIELD}%s{FIELD}%b");
-        let words = ["log", "-z", "--no-show-signature", "--no-decorate", "--no-patch", &count, &format];
+        let words = ["log", "-z", "--no-show-signature", "--no-decorate", "--no-patch", &limit, &format];
         let answer = repository.ask(&words, context).await?;
         let mut text = String::new();
         let mut commits = Vec::new();
@@ -278,7 +279,7 @@ impl Tool for GitLog {
             }
             commits.push(Commit { hash, author, date, subject });
         }
-        let summary = format!("{} commits", commits.len());
+        let summary = count(commits.len(), "commit");
         Ok(Output::new(summary, text, LogData { commits }))
     }
 }

@@ -7,6 +7,7 @@ use crate::tool::Tool;
 use crate::web::get::{self, FetchRequest, Page};
 use crate::web::secrets::may_carry_secrets;
 use async_trait::async_trait;
+use marvin_base::printable::count;
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_gate::network::{Destination, Service};
@@ -222,8 +223,9 @@ impl Tool for GithubReadFile {
         let last = if input.end == 0 { usize::MAX } else { input.end };
         if first > last || (first > lines && lines > 0) {
             return Err(ToolError::Usage(format!(
-                "`{}` has {lines} lines; {first} to {last} are none of them.",
-                input.path
+                "`{}` has {}; {first} to {last} are none of them.",
+                input.path,
+                count(lines, "line")
             )));
         }
         let content = if first == 1 && last >= lines {
@@ -231,7 +233,7 @@ impl Tool for GithubReadFile {
         } else {
             text.lines().skip(first - 1).take(last - first + 1).collect::<Vec<_>>().join("\n")
         };
-        let shown = format!("{repository}: {} ({lines} lines)\n{content}", input.path);
+        let shown = format!("{repository}: {} ({})\n{content}", input.path, count(lines, "line"));
         let data = ReadData {
             repo: repository.to_string(),
             path: input.path,
@@ -241,7 +243,8 @@ impl Tool for GithubReadFile {
             truncated: page.truncated,
         };
         let confidence = if page.truncated { Confidence::Summarized } else { Confidence::Verbatim };
-        let output = Output::new(format!("{repository}: {} ({lines} lines)", data.path), shown, data);
+        let summary = format!("{repository}: {} ({})", data.path, count(lines, "line"));
+        let output = Output::new(summary, shown, data);
         Ok(Output { source: FROM_WEB, confidence, ..output })
     }
 }

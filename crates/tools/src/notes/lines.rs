@@ -8,6 +8,7 @@ use crate::patch;
 use crate::result::{Output, ToolError};
 use crate::tool::Tool;
 use async_trait::async_trait;
+use marvin_base::printable::count;
 use marvin_gate::{Change, Intent, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +62,7 @@ impl Tool for FileReadLines {
         let end = if input.end == 0 { usize::MAX } else { input.end };
         let range = Range::clamp_to_text(&path, &text, input.start, end)?;
         let Range { total, first, last } = range;
-        let head = format!("{path} ({total} lines) [showing {first}-{last}]");
+        let head = format!("{path} ({}) [showing {first}-{last}]", count(total, "line"));
         let data = ReadLinesData { path: path.to_string(), lines: total, start: first, end: last };
         let summary = format!("Read lines {first}-{last} of {path}");
         Ok(Output::new(summary, numbered(head, &text, &range), data).of_file())
@@ -136,13 +137,13 @@ impl Tool for FileApplyPatch {
             lines_after: after,
         };
         if input.dry_run {
-            let summary =
-                format!("The patch fits {path} ({before} lines, then {after}); nothing was written");
+            let before = count(before, "line");
+            let summary = format!("The patch fits {path} ({before}, then {after}); nothing was written");
             let text = format!("{summary}. The note would be:\n{new}");
             return Ok(Output::new(summary, text, data).of_file());
         }
         let expected = Some(old.into_bytes());
         notes.change(&[Change::Replace { path: path.clone(), bytes: new.into_bytes(), expected }])?;
-        Ok(Output::line(format!("Patched note {path} ({before} lines, now {after})"), data))
+        Ok(Output::line(format!("Patched note {path} ({}, now {after})", count(before, "line")), data))
     }
 }

@@ -15,6 +15,7 @@ use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
 pub use directories::{NotesLs, NotesMkdir};
 pub use lines::{FileApplyPatch, FileReadLines};
+use marvin_base::printable::count;
 use marvin_gate::{Entry, Intent, Touches, Workspace, WorkspacePath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,7 +94,7 @@ impl Tool for WriteNote {
         }?;
         let place = notes.root().join(path.as_path());
         Ok(Output::line(
-            format!("{done} note {} ({} bytes)", place.display(), bytes.len()),
+            format!("{done} note {} ({})", place.display(), count(bytes.len(), "byte")),
             WriteNoteData {
                 path: path.to_string(),
                 folder: notes.root().display().to_string(),

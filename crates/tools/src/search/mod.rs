@@ -19,6 +19,7 @@ use globset::GlobBuilder;
 use grep_regex::RegexMatcherBuilder;
 use grep_searcher::{BinaryDetection, SearcherBuilder};
 use hits::MergedHits;
+use marvin_base::printable::count;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::table;
 use marvin_base::truncate;
@@ -191,12 +192,14 @@ fn output(found: MergedHits, input: &GrepInput, redactor: &Redactor) -> Output<G
         text.push_str("… [more matches were cut; narrow the pattern, the path or glob_filter]\n");
     }
     if found.counts.too_large > 0 {
-        text.push_str(&format!("\n… [{} files over 10 MB were not searched]", found.counts.too_large));
+        let large = count(found.counts.too_large, "file");
+        text.push_str(&format!("\n… [not searched: {large} over 10 MB]"));
     }
     let summary = format!(
-        "{} matches in {} files for `{}`",
+        "{} {} in {} for `{}`",
         found.matches,
-        found.files,
+        if found.matches == 1 { "match" } else { "matches" },
+        count(found.files, "file"),
         truncate::line(&redactor.text(&input.pattern), 60)
     );
     let data = GrepData {

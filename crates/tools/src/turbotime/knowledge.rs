@@ -6,6 +6,7 @@ use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
 use crate::web::search::{SearchResult, find};
 use async_trait::async_trait;
+use marvin_base::printable::count;
 use marvin_gate::network::Service;
 use marvin_gate::{Intent, Touches};
 use reqwest::Url;
@@ -97,7 +98,7 @@ impl Tool for KnowledgeSearch {
         if results.is_empty() {
             shown = "Nothing was found. Try fewer or other words.".into();
         }
-        let summary = format!("{} results", results.len());
+        let summary = count(results.len(), "result");
         let data =
             KnowledgeData { provider: "search".into(), cache: "miss".into(), query: input.query, results };
         let output = Output::new(summary, shown, data);

@@ -7,6 +7,7 @@ use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
 use async_trait::async_trait;
+use marvin_base::printable::count;
 use marvin_base::settings::{Settings, table};
 use marvin_gate::network::Service;
 use marvin_gate::{Intent, Touches};
@@ -191,7 +192,7 @@ fn target_of(target: &str, base: &Url) -> Option<String> {
 }
 
 fn describe(query: String, results: Vec<SearchResult>) -> Output<SearchData> {
-    let summary = format!("{} results", results.len());
+    let summary = count(results.len(), "result");
     let mut shown = format!("{FOREIGN}\n");
     for (place, result) in results.iter().enumerate() {
         shown.push_str(&format!(

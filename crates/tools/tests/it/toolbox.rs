@@ -600,7 +600,7 @@ async fn a_search_is_limited_in_size_and_ends_when_cancelled() {
     let called = fixture.call("code_grep", json!({"pattern": "needle"})).await;
     assert!(called.result.ok && started.elapsed() < Duration::from_secs(20), "{:?}", called.result.error);
     assert_eq!((&called.result.data["too_large"], &called.result.data["matches"]), (&json!(1), &json!(2)));
-    assert!(called.result.for_model().contains("1 files over 10 MB were not searched"));
+    assert!(called.result.for_model().contains("not searched: 1 file over 10 MB"));
     fixture.context.cancel.cancel();
     assert!(fixture.bad("code_grep", json!({"pattern": "needle"})).await.contains("cancelled"));
 }

@@ -10,6 +10,7 @@ use crate::{output, pack_context, project};
 use clap::{Args, Subcommand};
 use marvin_agent::session::artifacts;
 use marvin_base::Exit;
+use marvin_base::printable::count;
 use marvin_base::settings::table;
 use marvin_memory::candidate::{Candidate, CandidateEdit};
 use marvin_memory::embed::{Bert, Embedder};
@@ -298,6 +299,10 @@ fn forget(ids: &[String], reviewer: &Reviewer) -> Result<Exit, Failure> {
 }
 
 fn query(question: &Question) -> Result<Exit, Failure> {
+    let text = question.words.join(" ");
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the query is empty").hint("`marvin memory list` shows all memories"));
+    }
     let (mut memory, context) = open_memory(&question.place)?;
     if let Some(directory) = context.settings.given(&table::EMBEDDER) {
         memory = memory.with_embedder(Box::new(Bert::read(Path::new(directory)).map_err(Failure::usage)?));
@@ -306,7 +311,6 @@ fn query(question: &Question) -> Result<Exit, Failure> {
     memory.offer(lessons.kind, &lessons.stamp, || lessons.documents.clone())?;
     artifacts::offer(&mut memory, &context.layout)?;
     let sources: Vec<&str> = question.source.iter().map(String::as_str).collect();
-    let text = question.words.join(" ");
     let found = memory.recall(&Recall {
         text: &text,
         kinds: &question.kind,
@@ -411,9 +415,11 @@ fn audit(adopt: bool, reviewer: &Reviewer) -> Result<Exit, Failure> {
         output::json(&audit)?;
         return Ok(exit);
     }
+    let lines = count(usize::try_from(audit.ledger_lines).unwrap_or(usize::MAX), "line");
+    let memories = if audit.active == 1 { "memory" } else { "memories" };
     let mut text = format!(
-        "{} lines of the ledger; {} memories told, {} over, {} replaced, {} forgotten\n",
-        audit.ledger_lines, audit.active, audit.expired, audit.superseded, audit.forgotten
+        "{lines} of the ledger; {} {memories} told, {} over, {} replaced, {} forgotten\n",
+        audit.active, audit.expired, audit.superseded, audit.forgotten
     );
     for finding in &audit.findings {
         text.push_str(&format!("{}: {}\n", finding.kind, output::visible(&finding.what)));
@@ -462,8 +468,10 @@ fn evaluate(
         return output::json(&figures);
     }
     let mut text = format!(
-        "{} documents, {} questions ({} without an answer)\n",
-        figures.documents, figures.questions, figures.without_answer
+        "{}, {} ({} without an answer)\n",
+        count(figures.documents, "document"),
+        count(figures.questions, "question"),
+        figures.without_answer
     );
     for (k, recall) in &figures.recall {
         text.push_str(&format!("recall@{k:<4} {recall:.3}\n"));

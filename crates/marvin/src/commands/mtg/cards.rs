@@ -4,6 +4,7 @@ use super::pool::{find_deck, layout, load_pool};
 use crate::failure::Failure;
 use crate::output;
 use clap::{Args, Subcommand};
+use marvin_base::printable::count;
 use marvin_base::{Exit, atomic};
 use marvin_mtg::cards::{CardFacts, Decline, OverrideFault, Pool, compile, override_faults};
 use serde::Serialize;
@@ -173,9 +174,9 @@ fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
         return output::json(&report);
     }
     output::line(&format!(
-        "imported {} cards, {supported} of them supported, to {} ({} bytes)",
-        report.cards,
+        "imported {}, {supported} supported, to {} ({})",
+        count(report.cards, "card"),
         path.display(),
-        report.bytes
+        count(report.bytes, "byte")
     ))
 }

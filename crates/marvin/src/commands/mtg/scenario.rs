@@ -24,9 +24,9 @@ pub(crate) struct ScenarioArguments {
 pub(crate) fn run(arguments: &ScenarioArguments) -> Result<Exit, Failure> {
     let path = &arguments.file;
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::failed(format!("cannot read {}: {error}", path.display())))?;
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
     let file: ScenarioFile = serde_json::from_str(&text)
-        .map_err(|error| Failure::failed(format!("cannot read {}: {error}", path.display())))?;
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
     let mut failed = 0usize;
     for scenario in &file.scenarios {
         let result = run_scenario(scenario, &PoolSource);

@@ -34,7 +34,7 @@ pub(crate) struct SimulateArguments {
     #[command(flatten)]
     decks: DeckArguments,
     /// Number of games
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     games: u64,
     /// The seed of the first game; the others count on from it
     #[arg(long, default_value_t = 1, value_name = "SEED")]

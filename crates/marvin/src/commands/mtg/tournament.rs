@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::runtime::runtime;
 use clap::Args;
+use marvin_base::printable::count;
 use marvin_base::{Exit, atomic};
 use marvin_table::{
     DeckChoice, GameSetup, ModelFigures, SeatKind, Standing, Step, Table, TableContext, TableError,
@@ -26,7 +27,7 @@ pub(crate) struct TournamentArguments {
     #[command(flatten)]
     decks: DeckArguments,
     /// Games of each pair
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     games: u64,
     /// The seed of the first game; the others count on from it
     #[arg(long, default_value_t = 1, value_name = "SEED")]
@@ -117,7 +118,8 @@ fn print(arguments: &TournamentArguments, report: &TournamentReport) -> Result<E
     let mut text: String = standings.iter().map(row).collect();
     for pair in &report.pairs {
         let ([one, two], [first, second]) = (pair.players, pair.wins);
-        text.push_str(&format!("{one} {first} : {second} {two}, {} draws\n", pair.draws));
+        let draws = count(usize::try_from(pair.draws).unwrap_or(usize::MAX), "draw");
+        text.push_str(&format!("{one} {first} : {second} {two}, {draws}\n"));
     }
     if let Some(figures) = &report.model {
         text.push_str(&format!("{figures}\n"));

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::project::run_directories;
 use clap::Args;
+use marvin_base::printable::count;
 use marvin_base::run_record::{RunKind, RunStatus};
 use marvin_base::trace_event::HookVerification;
 use marvin_base::{Exit, truncate};
@@ -184,13 +185,13 @@ fn summary(run: &Inspection, improvement: Option<&Report>) -> String {
 fn improvement_rows(report: &Report) -> [(&'static str, Vec<String>); 4] {
     let batch = |batch: &BatchReport| format!("{}: {}", batch.batch_index, batch.summary());
     let session = |session: &SessionReport| {
-        let (changes, energy) = (session.changed_files.len(), session.energy());
+        let (changes, energy) = (count(session.changed_files.len(), "file"), session.energy());
         format!(
-            "{}: {}; {} criteria met, {} tests passed, energy {energy}, {changes} files changed",
+            "{}: {}; {} criteria met, {} passed, energy {energy}, {changes} changed",
             session.session_id,
             truncate::line(&session.verification_reason, 120),
             session.criteria_met(),
-            session.passed_tests(),
+            count(usize::try_from(session.passed_tests()).unwrap_or(usize::MAX), "test"),
         )
     };
     let energy = format!("{} planned, {} used", report.energy.planned, report.energy.actual);

@@ -2,6 +2,7 @@
 
 use crate::output;
 use marvin_agent::trace::{Listener, Notice};
+use marvin_base::printable::count;
 use marvin_base::truncate;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -69,7 +70,8 @@ impl Board {
             "workflow.started" | "workflow.resumed" => {
                 self.all = number("steps");
                 let word = text("type").trim_start_matches("workflow.");
-                Some(format!("{}: {word}, {} steps", text("workflow_id"), self.all))
+                let steps = count(usize::try_from(self.all).unwrap_or(usize::MAX), "step");
+                Some(format!("{}: {word}, {steps}", text("workflow_id")))
             }
             "steps.succeeded" => {
                 self.over += number("count");

@@ -79,8 +79,8 @@ static MASKS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // Prompts name the directory and the date, so that their length differs.
         (r#""(input|output|bytes|system_bytes|tokens|duration_ms|elapsed_ms)":\d+"#, r#""$1":[N]"#),
         (r"\b\d+ tokens in, \d+ out", "[N] tokens in, [N] out"),
-        (r"\blog \d+ bytes", "log [N] bytes"),
-        (r"\b\d+ requests", "[N] requests"),
+        (r"\blog \d+ bytes?\b", "log [N] bytes"),
+        (r"\b\d+ requests?\b", "[N] requests"),
     ];
     rows.into_iter().map(|(pattern, name)| (Regex::new(pattern).unwrap(), name)).collect()
 });

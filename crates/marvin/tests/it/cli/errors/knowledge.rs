@@ -107,6 +107,12 @@ fn memory() {
     For more information, try '--help'.
     [exit code 2]
     ");
+    assert_snapshot!(show(&world, world.marvin(["memory", "query", " "])), @"
+    --- stderr ---
+    marvin: the query is empty
+      hint: `marvin memory list` shows all memories
+    [exit code 2]
+    ");
     assert_snapshot!(screen(&world, "memory query x --kind dream"), @"
     --- stderr ---
     marvin: invalid value 'dream' for '--kind <KIND>': not one of ltm, stm, turn, lesson, pack_lesson, artifact

@@ -84,7 +84,7 @@ fn daemon() {
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "daemon status missing"), @"
-    DEAD  project-[HASH] pid ? socket no log [N] bytes, ? sessions, ? requests  ?
+    No daemon runs for [PROJECT]/missing; a hook starts it.
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "daemon log"), @"

@@ -37,6 +37,10 @@ fn commitments() {
     pending        c-[ID]  json_equals: a.json: /version = "1.2.0"
     [exit code 0]
     "#);
+    assert_snapshot!(screen(&world, "commitments list --agent nobody"), @"
+    `nobody` has no commitments; these documents have some: project
+    [exit code 0]
+    ");
     assert_snapshot!(screen(&world, "commitments verify"), @r#"
     passed         c-[ID]  the file is there  ([DURATION])
     failed         c-[ID]  file_contains: a.txt: two: `a.txt` does not hold the text  ([DURATION])

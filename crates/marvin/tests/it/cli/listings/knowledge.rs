@@ -91,7 +91,7 @@ fn memory() {
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "memory audit"), @"
-    4 lines of the ledger; 1 memories told, 0 over, 0 replaced, 1 forgotten
+    4 lines of the ledger; 1 memory told, 0 over, 0 replaced, 1 forgotten
     The ledger and the memory agree.
     [exit code 0]
     ");
@@ -113,7 +113,7 @@ fn measured_memory() {
         "{\"doc\": \"a\", \"text\": \"the elephant is grey\"}\n{\"doc\": \"b\", \"text\": \"snails are slow\"}\n{\"query\": \"grey elephant\", \"relevant\": [\"a\"]}\n",
     );
     assert_snapshot!(screen(&world, "memory eval labelled.jsonl"), @"
-    2 documents, 1 questions (0 without an answer)
+    2 documents, 1 question (0 without an answer)
     recall@5    1.000
     recall@10   1.000
     recall@20   1.000
@@ -309,7 +309,7 @@ fn lessons() {
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "lessons health"), @"
-    1 sessions, 1 packs, 2 lessons, about 12 tokens, 1 corrections
+    1 session, 1 pack, 2 lessons, about 12 tokens, 1 correction
 
     pack                 guardrails  lessons   told    corrected       newest
     api                         yes        2      1        100 % [N] days ago
@@ -319,7 +319,7 @@ fn lessons() {
 
     alerts
       api: a correction followed 100 % of its tellings
-      api: 1 lessons ready for guardrails, 1 stale
+      api: 1 lesson ready for guardrails, 1 stale
       2 things that people said could become lessons
 
     what to do

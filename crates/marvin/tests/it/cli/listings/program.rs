@@ -273,11 +273,11 @@ fn calls_of_tools() {
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "tools call create_file --args '{\"path\": \"b.txt\", \"content\": \"x\"}'"), @"
-    Created b.txt (1 bytes)
+    Created b.txt (1 byte)
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "tools call append_file --args '{\"path\": \"b.txt\", \"content\": \"y\"}' --json"), @r#"
-    {"tool":"append_file","verdict":{"decision":"allow","reason":"the path lies inside the working directory","rule":"path.inside","how_to_fix":""},"ok":true,"summary":"Appended 1 bytes to b.txt","data":{"path":"b.txt","bytes":[N]},"error":null,"elapsed_ms":[N],"source":"tool_output","confidence":"verbatim"}
+    {"tool":"append_file","verdict":{"decision":"allow","reason":"the path lies inside the working directory","rule":"path.inside","how_to_fix":""},"ok":true,"summary":"Appended 1 byte to b.txt","data":{"path":"b.txt","bytes":[N]},"error":null,"elapsed_ms":[N],"source":"tool_output","confidence":"verbatim"}
     [exit code 0]
     "#);
 }

@@ -50,7 +50,7 @@ fn daemon() {
     [exit code 0]
     ");
     assert_snapshot!(screen(world, "daemon status"), @"
-    DEAD  project-[HASH] pid ? socket no log [N] bytes, ? sessions, ? requests  ?
+    No daemon runs for [PROJECT]; a hook starts it.
     [exit code 0]
     ");
     assert_snapshot!(screen(world, "daemon start"), @"
@@ -216,7 +216,7 @@ fn init() {
     note: `marvin` on your PATH is not this program, so the hooks name its place and went into .claude/settings.local.json, which is yours alone
       hint: to share them, put this program on the PATH as `marvin` and run `marvin init` again
     note: .codex/hooks.json names the place of this program on this machine: do not commit it as it is
-    note: Codex runs hooks of a project only when you have trusted them, and `codex exec` does not say when it passes over them unless you did so already:
+    note: Codex runs hooks of a project only when you have trusted them, and `codex exec` does not say when it passes over them (nothing to do if you trusted them already):
       hint: start `codex` in [PROJECT], trust the directory, and approve Marvin's hooks where it asks (or with /hooks); again whenever .codex/hooks.json changes
     note: this is not a git repository, so nothing is ignored; run `marvin init` again when it is one
     [exit code 0]
