@@ -19,6 +19,9 @@ use winnow::token::literal;
 pub(crate) type Input<'t> = Stateful<&'t str, Context>;
 pub(crate) type ParseResult<T> = Result<T, EmptyError>;
 
+/// Pronouns without a noun.
+const PERSONAL_PRONOUNS: [&str; 6] = ["it", "him", "they", "them", "its", "their"];
+
 /// References in effect at a place of the text; parser and printer keep the same books.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Context {
@@ -26,9 +29,9 @@ pub(crate) struct Context {
     pub(crate) targets: Vec<TargetSpec>,
     /// How many targets were mentioned so far.
     pub(crate) mentioned: usize,
-    /// What "it", "that creature" or "they" means.
+    /// What "it" or "they" means.
     pub(crate) it: Option<Selector>,
-    /// What "that creature" means, where it is not "it": the other side of an event.
+    /// What "that creature" means: the last mention other than the source, or the other side of an event.
     pub(crate) that: Option<Selector>,
     /// What "it" or "that card" means after a move to another zone.
     pub(crate) moved: Option<Selector>,
@@ -59,8 +62,23 @@ impl Context {
     /// Takes note of an object that was mentioned.
     pub(crate) fn mention(&mut self, selector: &Selector) {
         self.it = Some(selector.clone());
-        self.that = None;
+        // In "destroy target land. ~ deals 2 damage to that land's controller" the source comes between.
+        if *selector != Selector::This {
+            self.that = Some(selector.clone());
+        }
         self.moved = None;
+    }
+
+    /// What a pronoun means; one with a noun never means the source if there is something else.
+    pub(crate) fn referent(&self, wording: &str) -> Option<&Selector> {
+        let that = self.that.as_ref().filter(|_| !PERSONAL_PRONOUNS.contains(&wording.trim_end()));
+        that.or(self.it.as_ref())
+    }
+
+    /// Takes note of a pronoun: in "that spell's power to its controller" both are of the spell.
+    pub(crate) fn use_pronoun(&mut self, wording: &str) -> Option<Selector> {
+        self.it = self.referent(wording).cloned();
+        self.it.clone()
     }
 }
 

@@ -350,16 +350,22 @@ fn set_references(events: &[EventPattern], context: &mut Context) {
                 context.mention(&itself(to, subject));
             } else {
                 context.mention(&itself(source, other));
-                context.that = (!is_player).then_some(subject);
+                if !is_player {
+                    context.that = Some(subject);
+                }
             }
         }
         EventPattern::Blocks { what, attacker } => {
             context.mention(&itself(what, subject));
-            context.that = (*attacker != Filter::Any).then_some(other);
+            if *attacker != Filter::Any {
+                context.that = Some(other);
+            }
         }
         EventPattern::BecomesBlocked { what, by } => {
             context.mention(&itself(what, subject));
-            context.that = by.is_some().then_some(other);
+            if by.is_some() {
+                context.that = Some(other);
+            }
         }
         EventPattern::ZoneChange { what, .. }
         | EventPattern::Attacks { what, .. }

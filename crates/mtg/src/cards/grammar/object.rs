@@ -81,6 +81,17 @@ fn use_reference(input: &mut Input<'_>, selector: Option<Selector>) -> ParseResu
     Ok(selector)
 }
 
+/// Writes one of the pronouns that mean the selector.
+fn print_pronoun(wordings: &[&'static str], value: &Selector, out: &mut Printer<'_>) -> bool {
+    let meant = |wording: &&&str| out.context.referent(wording) == Some(value);
+    let fitting: Vec<&str> = wordings.iter().filter(meant).copied().collect();
+    let is_printed = out.one_of(&fitting);
+    if is_printed {
+        out.context.it = Some(value.clone());
+    }
+    is_printed
+}
+
 /// One object, or each of several, as the subject of a verb in the singular or as an object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Object;
@@ -91,9 +102,8 @@ impl Phrase for Object {
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if let Some(wording) = find_wording(input, &PRONOUNS) {
             skip(input, wording);
-            let that = input.state.that.clone().filter(|_| wording.starts_with("that "));
-            let it = that.or_else(|| input.state.it.clone());
-            return use_reference(input, it);
+            let meant = input.state.use_pronoun(wording);
+            return use_reference(input, meant);
         }
         let selector = parse_mention(input)?;
         input.state.mention(&selector);
@@ -101,14 +111,7 @@ impl Phrase for Object {
     }
 
     fn print(&self, value: &Selector, out: &mut Printer<'_>) -> bool {
-        let (personal, pointing) = PRONOUNS.split_at_checked(1).unwrap_or((&PRONOUNS, &[]));
-        let pronouns = match (&out.context.that, &out.context.it) {
-            (Some(that), _) if that == value => pointing,
-            (Some(_), Some(it)) if it == value => personal,
-            (None, Some(it)) if it == value => &PRONOUNS,
-            _ => &[],
-        };
-        if out.one_of(pronouns) {
+        if print_pronoun(&PRONOUNS, value, out) {
             return true;
         }
         if !print_mention(value, out) {
@@ -165,8 +168,8 @@ impl Phrase for Objects {
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if let Some(wording) = find_wording(input, &PLURAL_PRONOUNS) {
             skip(input, wording);
-            let it = input.state.it.clone();
-            return use_reference(input, it);
+            let meant = input.state.use_pronoun(wording);
+            return use_reference(input, meant);
         }
         let selector = attempt(input, parse_several_targets)
             .or_else(|_| attempt(input, parse_several_chosen))
@@ -179,7 +182,7 @@ impl Phrase for Objects {
     }
 
     fn print(&self, value: &Selector, out: &mut Printer<'_>) -> bool {
-        if out.context.it.as_ref() == Some(value) && out.one_of(&PLURAL_PRONOUNS) {
+        if print_pronoun(&PLURAL_PRONOUNS, value, out) {
             return true;
         }
         let is_printed = match value {
@@ -434,9 +437,8 @@ impl Phrase for Possessive {
     fn parse(&self, input: &mut Input<'_>) -> ParseResult<Selector> {
         if let Some(wording) = PRONOUN_POSSESSIVES.iter().find(|wording| input.input.starts_with(**wording)) {
             skip(input, wording);
-            let that = input.state.that.clone().filter(|_| wording.starts_with("that "));
-            let it = that.or_else(|| input.state.it.clone());
-            return use_reference(input, it);
+            let meant = input.state.use_pronoun(wording);
+            return use_reference(input, meant);
         }
         if has_word(input, "~'s ") {
             return Ok(Selector::This);
@@ -451,12 +453,7 @@ impl Phrase for Possessive {
     }
 
     fn print(&self, value: &Selector, out: &mut Printer<'_>) -> bool {
-        let is_pointing = out.has_next("that ");
-        let meant = match &out.context.that {
-            Some(that) if is_pointing => Some(that),
-            _ => out.context.it.as_ref(),
-        };
-        if meant == Some(value) && out.one_of(&PRONOUN_POSSESSIVES) {
+        if print_pronoun(&PRONOUN_POSSESSIVES, value, out) {
             return true;
         }
         match value {
