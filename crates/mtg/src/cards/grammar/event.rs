@@ -350,7 +350,8 @@ fn set_references(events: &[EventPattern], context: &mut Context) {
                 context.mention(&itself(to, subject));
             } else {
                 context.mention(&itself(source, other));
-                if !is_player {
+                // What deals damage to the source is "that creature", not the source.
+                if !is_player && *to != Filter::This {
                     context.that = Some(subject);
                 }
             }
