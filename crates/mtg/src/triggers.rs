@@ -414,7 +414,10 @@ impl MTGEngine {
             Some(context) => (**context).clone(),
             None => Context::new(trigger.source, trigger.controller),
         };
-        context.event = Some(Box::new(trigger.event.clone()));
+        // A step has no objects: "that creature" is of the event that made the delayed trigger (603.7c).
+        if context.event.is_none() || trigger.event.kind != EventKind::StepBegan {
+            context.event = Some(Box::new(trigger.event.clone()));
+        }
         context.controller = trigger.controller;
         let Some(modes) = self.choose_trigger_modes(&body, &context)? else { return Ok(()) };
         let specs: Vec<_> = crate::targets::target_specs(&body, &modes).into_iter().cloned().collect();
