@@ -61,11 +61,11 @@ fn finish(effect: Effect, context: &mut Context) -> Instruction {
 pub(crate) fn note_result(effect: &Effect, context: &mut Context) -> Option<u8> {
     let slot = context.next_bind;
     let bound = Selector::Binding(slot);
+    context.earlier = None;
     match effect {
         Effect::Exile { .. } | Effect::Move { .. } => context.moved = Some(bound),
-        Effect::CreateToken { .. }
-        | Effect::CopyToken { .. }
-        | Effect::Search { .. }
+        Effect::CreateToken { .. } | Effect::CopyToken { .. } => context.mention_result(&bound),
+        Effect::Search { .. }
         | Effect::Reveal { .. }
         | Effect::Sacrifice { .. }
         | Effect::Mill { .. }

@@ -33,6 +33,8 @@ pub(crate) struct Context {
     pub(crate) it: Option<Selector>,
     /// What "that creature" means: the last mention other than the source, or the other side of an event.
     pub(crate) that: Option<Selector>,
+    /// `it` and `that` as the words of the last instruction meant them, if its result took their place.
+    pub(crate) earlier: Option<(Option<Selector>, Option<Selector>)>,
     /// What "it" or "that card" means after a move to another zone.
     pub(crate) moved: Option<Selector>,
     /// What "that player" means.
@@ -67,6 +69,21 @@ impl Context {
             self.that = Some(selector.clone());
         }
         self.moved = None;
+        self.earlier = None;
+    }
+
+    /// Takes note of the result of an instruction, which the words inside it do not mean yet.
+    pub(crate) fn mention_result(&mut self, result: &Selector) {
+        let earlier = (self.it.clone(), self.that.clone());
+        self.mention(result);
+        self.earlier = Some(earlier);
+    }
+
+    /// Returns to what words mean inside the last instruction.
+    pub(crate) fn recall(&mut self) {
+        if let Some((it, that)) = self.earlier.take() {
+            (self.it, self.that) = (it, that);
+        }
     }
 
     /// What a pronoun means; one with a noun never means the source if there is something else.

@@ -87,11 +87,13 @@ fn parse_sentence(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> ParseRes
         return Ok(());
     }
     // The sentence is read again with the meaning of X.
+    input.state.recall();
     let amount = super::amount::AmountPhrase.parse(input)?;
     let end = input.input;
+    let used_binds = std::mem::take(&mut input.state.used_binds);
     *all = before;
     *input = start;
-    input.state.x = Some(amount);
+    (input.state.x, input.state.used_binds) = (Some(amount), used_binds);
     parse_forms(input, all)?;
     word(input, ", where X is ")?;
     input.input = end;
@@ -297,8 +299,11 @@ fn print_where(out: &mut Printer<'_>) -> bool {
     let Some(amount) = out.context.x.take() else { return true };
     // What the explanation mentions is not what "it" means afterwards.
     let (it, that, moved) = (out.context.it.clone(), out.context.that.clone(), out.context.moved.clone());
+    let earlier = out.context.earlier.clone();
+    out.context.recall();
     let is_printed = out.word(", where X is ") && super::amount::AmountPhrase.print(&amount, out);
     (out.context.it, out.context.that, out.context.moved) = (it, that, moved);
+    out.context.earlier = earlier;
     is_printed
 }
 
