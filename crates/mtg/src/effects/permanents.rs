@@ -299,10 +299,14 @@ impl MTGEngine {
             .collect();
         let count = events.len();
         let records = self.apply(events)?;
-        let mut done = EffectResult::moved(&records);
-        done.amount = i32::try_from(count).unwrap_or(i32::MAX);
-        done.accepted = Some(count > 0);
-        Ok(done)
+        // "The sacrificed creature" is the permanent as it was, not the card in the graveyard (608.2h).
+        let moved = records.iter().filter(|record| record.kind == EventKind::ZoneChange);
+        Ok(EffectResult {
+            entities: moved.filter_map(|record| record.subject).collect(),
+            amount: i32::try_from(count).unwrap_or(i32::MAX),
+            accepted: Some(count > 0),
+            ..EffectResult::default()
+        })
     }
 
     fn token_model(&self, token: &TokenSpec, context: &Context) -> MoveEvent {

@@ -67,9 +67,12 @@ pub(crate) fn note_result(effect: &Effect, context: &mut Context) -> Option<u8> 
         Effect::CreateToken { .. } | Effect::CopyToken { .. } => context.mention_result(&bound),
         Effect::Search { .. }
         | Effect::Reveal { .. }
-        | Effect::Sacrifice { .. }
         | Effect::Mill { .. }
         | Effect::Discard { .. } => context.mention(&bound),
+        Effect::Sacrifice { .. } => {
+            context.mention(&bound);
+            context.sacrificed = Some(bound);
+        }
         Effect::DealDamage { .. }
         | Effect::LoseLife { .. }
         | Effect::GainLife { .. }

@@ -37,6 +37,8 @@ pub(crate) struct Context {
     pub(crate) earlier: Option<(Option<Selector>, Option<Selector>)>,
     /// What "it" or "that card" means after a move to another zone.
     pub(crate) moved: Option<Selector>,
+    /// What an instruction sacrificed; otherwise "the sacrificed creature" paid a cost.
+    pub(crate) sacrificed: Option<Selector>,
     /// What "that player" means.
     pub(crate) player: Option<Selector>,
     /// Who does what a verb without a subject says.

@@ -1,6 +1,6 @@
 //! Objects: "~", "it", "target creature", "each creature you control", "up to two target lands".
 
-use super::core::{Input, ParseResult, Phrase, Printer, attempt, has_word, word};
+use super::core::{Context, Input, ParseResult, Phrase, Printer, attempt, has_word, word};
 use super::noun::{ArticleNoun, Noun, PLURAL, SINGULAR, with_other, without_other};
 use super::player::{add_target, next_target};
 use super::words::{NumberWord, is_next_word, skip};
@@ -245,7 +245,7 @@ fn parse_mention(input: &mut Input<'_>) -> ParseResult<Selector> {
         return Ok(Selector::Attached);
     }
     if has_word(input, "the sacrificed creature") {
-        return Ok(Selector::Paid);
+        return parse_sacrificed(input);
     }
     if let Ok(selector) = attempt(input, parse_one_target) {
         return Ok(selector);
@@ -266,6 +266,16 @@ fn parse_mention(input: &mut Input<'_>) -> ParseResult<Selector> {
     })
 }
 
+/// What "the sacrificed creature" means.
+fn sacrificed(context: &Context) -> Selector {
+    context.sacrificed.clone().unwrap_or(Selector::Paid)
+}
+
+fn parse_sacrificed(input: &mut Input<'_>) -> ParseResult<Selector> {
+    let meant = sacrificed(&input.state);
+    use_reference(input, Some(meant))
+}
+
 /// Whether players are among what a noun names; they are not objects.
 fn names_player(filter: &Filter) -> bool {
     super::noun::parts(filter).iter().any(|part| matches!(part, Filter::Player | Filter::Opponent))
@@ -275,7 +285,7 @@ fn print_mention(value: &Selector, out: &mut Printer<'_>) -> bool {
     match value {
         Selector::This => out.word("~"),
         Selector::Attached => out.one_of(&ATTACHED),
-        Selector::Paid => out.word("the sacrificed creature"),
+        value if *value == sacrificed(&out.context) => out.word("the sacrificed creature"),
         Selector::Target(_) => print_one_target(value, out),
         Selector::All { zone, filter } => {
             out.word("each ") && SINGULAR.print(&Noun::in_zone(filter, *zone), out)
@@ -444,7 +454,7 @@ impl Phrase for Possessive {
             return Ok(Selector::This);
         }
         if has_word(input, "the sacrificed creature's ") {
-            return Ok(Selector::Paid);
+            return parse_sacrificed(input);
         }
         let selector = parse_mention(input)?;
         input.state.mention(&selector);
@@ -458,7 +468,7 @@ impl Phrase for Possessive {
         }
         match value {
             Selector::This => out.word("~'s "),
-            Selector::Paid => out.word("the sacrificed creature's "),
+            value if *value == sacrificed(&out.context) => out.word("the sacrificed creature's "),
             _ => {
                 let is_printed = print_mention(value, out);
                 out.context.mention(value);
