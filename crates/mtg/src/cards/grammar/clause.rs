@@ -5,7 +5,7 @@ use super::continuous::ContinuousClause;
 use super::core::{Context, Input, ParseResult, Phrase, Printer, longest, word};
 use super::object::AnyObjects;
 use super::player::Player;
-use crate::ability::{Amount, Effect, Instruction, Selector};
+use crate::ability::{Amount, Effect, Instruction, Selector, Zone};
 use winnow::error::EmptyError;
 
 /// "... and 2 damage to you": the verb of the clause before.
@@ -63,7 +63,20 @@ pub(crate) fn note_result(effect: &Effect, context: &mut Context) -> Option<u8> 
     let bound = Selector::Binding(slot);
     context.earlier = None;
     match effect {
-        Effect::Exile { .. } | Effect::Move { .. } => context.moved = Some(bound),
+        Effect::Exile { what } | Effect::Move { what, .. } => {
+            if is_evaluated_again(what) || enters_battlefield(effect) {
+                context.mention_result(&bound);
+            }
+            context.moved = Some(bound);
+        }
+        Effect::Continuous { affected: what, .. }
+        | Effect::Tap { what }
+        | Effect::Untap { what }
+        | Effect::PutCounters { what, .. }
+            if is_evaluated_again(what) && context.it.as_ref() == Some(what) =>
+        {
+            context.mention_result(&bound);
+        }
         Effect::CreateToken { .. } | Effect::CopyToken { .. } => context.mention_result(&bound),
         Effect::Search { .. }
         | Effect::Reveal { .. }
@@ -83,6 +96,15 @@ pub(crate) fn note_result(effect: &Effect, context: &mut Context) -> Option<u8> 
     }
     context.next_bind = slot.saturating_add(1);
     Some(slot)
+}
+
+/// Whether a selector can find other objects after the instruction than before it (608.2c).
+fn is_evaluated_again(selector: &Selector) -> bool {
+    matches!(selector, Selector::All { .. } | Selector::Choice { .. })
+}
+
+fn enters_battlefield(effect: &Effect) -> bool {
+    matches!(effect, Effect::Move { to, .. } if to.zone == Zone::Battlefield)
 }
 
 pub(crate) fn parse_clause(input: &mut Input<'_>) -> ParseResult<Instruction> {

@@ -88,6 +88,20 @@ impl Context {
         }
     }
 
+    /// Like `recall`, for words after which the result is meant again; keep the value for the end.
+    pub(crate) fn begin_suffix(&mut self) -> Option<Self> {
+        let outer = self.earlier.is_some().then(|| self.clone());
+        self.recall();
+        outer
+    }
+
+    pub(crate) fn end_suffix(&mut self, outer: Option<Self>) {
+        if let Some(outer) = outer {
+            (self.it, self.that, self.moved, self.earlier) =
+                (outer.it, outer.that, outer.moved, outer.earlier);
+        }
+    }
+
     /// What a pronoun means; one with a noun never means the source if there is something else.
     pub(crate) fn referent(&self, wording: &str) -> Option<&Selector> {
         let that = self.that.as_ref().filter(|_| !PERSONAL_PRONOUNS.contains(&wording.trim_end()));

@@ -109,10 +109,7 @@ fn parse_forms(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> ParseResult
     if has_word(input, "if ") {
         return parse_conditional(input, all);
     }
-    let instructions = match attempt(input, parse_offer) {
-        Ok(offer) => vec![offer],
-        Err(_) => parse_clauses(input)?,
-    };
+    let instructions = parse_part(input)?;
     let instructions = parse_suffixes(input, instructions)?;
     all.extend(instructions);
     Ok(())
@@ -120,6 +117,7 @@ fn parse_forms(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> ParseResult
 
 /// "If you control a Forest, draw a card", "if ~ was kicked, it deals 4 damage instead".
 fn parse_conditional(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> ParseResult<()> {
+    let earlier = input.state.earlier.clone();
     let condition = ConditionPhrase.parse(input)?;
     word(input, ", ")?;
     if let Some(before) = all.last().cloned()
@@ -130,13 +128,21 @@ fn parse_conditional(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parse
         all.push(Effect::If { condition, then, otherwise: vec![before] }.into());
         return Ok(());
     }
-    let then = match attempt(input, parse_offer) {
-        Ok(offer) => vec![offer],
-        Err(_) => parse_clauses(input)?,
-    };
-    let otherwise = if has_word(input, " instead") {
-        vec![all.pop().ok_or(EmptyError)?]
-    } else if has_word(input, ". otherwise, ") {
+    let replacing = attempt(input, |input| {
+        // What is replaced has no result: the words mean what they mean in it.
+        input.state.earlier = earlier;
+        input.state.recall();
+        let then = parse_part(input)?;
+        word(input, " instead")?;
+        Ok(then)
+    });
+    if let Ok(then) = replacing {
+        let otherwise = vec![all.pop().ok_or(EmptyError)?];
+        all.push(Effect::If { condition, then, otherwise }.into());
+        return Ok(());
+    }
+    let then = parse_part(input)?;
+    let otherwise = if has_word(input, ". otherwise, ") {
         begin_part(&mut input.state);
         parse_clauses(input)?
     } else {
@@ -144,6 +150,14 @@ fn parse_conditional(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> Parse
     };
     all.push(Effect::If { condition, then, otherwise }.into());
     Ok(())
+}
+
+/// An offer, or clauses.
+fn parse_part(input: &mut Input<'_>) -> ParseResult<Vec<Instruction>> {
+    match attempt(input, parse_offer) {
+        Ok(offer) => Ok(vec![offer]),
+        Err(_) => parse_clauses(input),
+    }
 }
 
 /// "You may draw a card. If you do, discard a card", "you may pay {1}. If you do, ...".
@@ -197,6 +211,13 @@ fn print_price(cost: &Cost, out: &mut Printer<'_>) -> bool {
 
 /// What can follow the clauses: "unless its controller pays {2}", "if you control a Wizard".
 fn parse_suffixes(input: &mut Input<'_>, instructions: Vec<Instruction>) -> ParseResult<Vec<Instruction>> {
+    let outer = input.state.begin_suffix();
+    let instructions = parse_suffix(input, instructions)?;
+    input.state.end_suffix(outer);
+    Ok(instructions)
+}
+
+fn parse_suffix(input: &mut Input<'_>, instructions: Vec<Instruction>) -> ParseResult<Vec<Instruction>> {
     if has_word(input, " unless ") {
         if let Ok((who, cost)) = attempt(input, parse_payer) {
             return Ok(vec![Effect::MayPay { who, cost, then: Vec::new(), otherwise: instructions }.into()]);
@@ -352,7 +373,8 @@ fn print_instruction(effect: &Effect, out: &mut Printer<'_>) -> bool {
             print_offerer(who, out) && print_price(cost, out) && print_bought(then, out)
         }
         Effect::MayPay { who, cost, then, otherwise } if then.is_empty() => {
-            print_inner(otherwise, out) && out.word(" unless ") && print_payer(who, cost, out)
+            print_inner(otherwise, out)
+                && print_suffix(out, |out| out.word(" unless ") && print_payer(who, cost, out))
         }
         Effect::DelayedTrigger { trigger, once: true, until: Duration::Forever } => {
             let text = match trigger.events.as_slice() {
@@ -369,6 +391,13 @@ fn print_instruction(effect: &Effect, out: &mut Printer<'_>) -> bool {
             is_printed
         }
     }
+}
+
+fn print_suffix(out: &mut Printer<'_>, print: impl FnOnce(&mut Printer<'_>) -> bool) -> bool {
+    let outer = out.context.begin_suffix();
+    let is_printed = print(out);
+    out.context.end_suffix(outer);
+    is_printed
 }
 
 /// Clauses of a part of a sentence.
@@ -453,27 +482,30 @@ fn print_conditional(
         }
         if let Condition::Not(inner) = condition
             && out.attempt(|out| {
-                print_inner(then, out) && out.word(" unless ") && ConditionPhrase.print(inner, out)
+                print_inner(then, out)
+                    && print_suffix(out, |out| out.word(" unless ") && ConditionPhrase.print(inner, out))
             })
         {
             return true;
         }
-        return print_inner(then, out) && out.word(" if ") && ConditionPhrase.print(condition, out);
+        return print_inner(then, out)
+            && print_suffix(out, |out| out.word(" if ") && ConditionPhrase.print(condition, out));
     }
     // "Do this. If so, do that instead."
     if out.attempt(|out| {
         let is_begun = print_inner(otherwise, out) && print_where(out) && end_printed(out) && out.word(" ");
         begin_part(&mut out.context);
+        let earlier = out.context.earlier.clone();
+        let is_begun =
+            is_begun && out.word("if ") && ConditionPhrase.print(condition, out) && out.word(", ");
         let saved = out.clone();
-        if is_begun && leading(out) && out.word(" instead") {
+        out.context.earlier = earlier;
+        out.context.recall();
+        if is_begun && print_inner(then, out) && out.word(" instead") {
             return true;
         }
         *out = saved;
-        is_begun
-            && out.word("if ")
-            && ConditionPhrase.print(condition, out)
-            && out.word(", ")
-            && print_stronger(otherwise, then, out)
+        is_begun && print_stronger(otherwise, then, out)
     }) {
         return true;
     }
