@@ -1,6 +1,6 @@
 //! Players: "target player", "each opponent", "its controller", and their possessives.
 
-use super::core::{BoxPhrase, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
+use super::core::{BoxPhrase, Context, Input, ParseResult, Phrase, Printer, attempt, has_word, rules, word};
 use super::object::Possessive;
 use crate::ability::{Filter, Selector, TargetSpec, Zone};
 use winnow::error::EmptyError;
@@ -41,9 +41,17 @@ impl Phrase for Player {
     }
 }
 
-/// "That player" after "each player" is each of them in turn.
+/// "That player" and "their" after "each player" mean each of them in turn; there is one opponent.
 fn player_of_each(selector: &Selector) -> Selector {
-    selector.clone()
+    match selector {
+        Selector::EachPlayer => Selector::Iterated,
+        other => other.clone(),
+    }
+}
+
+/// What "their" means: of the subject, or of the player who was mentioned.
+fn possessor(context: &Context) -> Option<Selector> {
+    context.subject.as_ref().or(context.player.as_ref()).map(player_of_each)
 }
 
 rules! {
@@ -124,7 +132,7 @@ impl Phrase for PlayerPossessive {
             return Ok(Selector::You);
         }
         if has_word(input, "their ") {
-            return input.state.subject.clone().or(input.state.player.clone()).ok_or(EmptyError);
+            return possessor(&input.state).ok_or(EmptyError);
         }
         let selector = Player.parse(input)?;
         word(input, "'s ")?;
@@ -135,8 +143,7 @@ impl Phrase for PlayerPossessive {
         if *value == Selector::You && out.attempt(|out| out.word("your ")) {
             return true;
         }
-        let their = out.context.subject.as_ref().or(out.context.player.as_ref());
-        if their == Some(value) && out.attempt(|out| out.word("their ")) {
+        if possessor(&out.context).as_ref() == Some(value) && out.attempt(|out| out.word("their ")) {
             return true;
         }
         Player.print(value, out) && out.word("'s ")
