@@ -5,6 +5,7 @@
 mod cards;
 mod continuous;
 mod life;
+mod offers;
 mod permanents;
 mod spells;
 
@@ -79,6 +80,9 @@ impl MTGEngine {
             Effect::If { condition, then, otherwise } => {
                 let holds = self.view().condition(condition, context);
                 Ok(EffectResult::next(queue_of(if holds { then } else { otherwise })))
+            }
+            Effect::May { who, then, otherwise } if *who != Selector::You && otherwise.is_empty() => {
+                self.offer_to_players(who, then, context)
             }
             Effect::May { who, then, otherwise } => {
                 let player = self.player_of(who, context);

@@ -167,7 +167,7 @@ fn parse_offer(input: &mut Input<'_>) -> ParseResult<Instruction> {
     } else {
         let who = Player.parse(input)?;
         word(input, " may ")?;
-        input.state.subject = Some(who.clone());
+        input.state.subject = Some(offered_player(&who));
         who
     };
     if let Ok(cost) = attempt(input, parse_price) {
@@ -191,6 +191,14 @@ fn parse_offer(input: &mut Input<'_>) -> ParseResult<Instruction> {
         then.extend(parse_clauses(input)?);
     }
     Ok(Effect::May { who, then, otherwise: Vec::new() }.into())
+}
+
+/// Who does what was offered: of several players, each who accepted.
+fn offered_player(who: &Selector) -> Selector {
+    match who {
+        Selector::EachPlayer | Selector::EachOpponent => Selector::Iterated,
+        other => other.clone(),
+    }
 }
 
 /// "Pay {1}", "pay 2 life".
@@ -426,7 +434,7 @@ fn print_offerer(who: &Selector, out: &mut Printer<'_>) -> bool {
         return out.word("you may ");
     }
     let is_printed = Player.print(who, out) && out.word(" may ");
-    out.context.subject = Some(who.clone());
+    out.context.subject = Some(offered_player(who));
     is_printed
 }
 
