@@ -4,7 +4,7 @@ use super::facts::CardFacts;
 use super::grammar::{ParagraphError, parse_paragraph, print_paragraph};
 use super::normalise::normalise;
 use super::overrides::find_override;
-use crate::ability::{Ability, Effect, Instruction, Selector};
+use crate::ability::{Ability, Change, Effect, Instruction, Selector};
 use crate::card::{CardFace, CardType, Color, ColorSet, ManaCost, Subtype, Supertype};
 use serde::Serialize;
 use thiserror::Error;
@@ -69,6 +69,7 @@ pub fn compile(facts: &CardFacts) -> Result<CardFace, Decline> {
         face.abilities.extend(read_line(&spell_lines.join(" "), is_spell)?);
     }
     link_exile(&mut face.abilities);
+    define_color(&mut face);
     Ok(face)
 }
 
@@ -109,6 +110,18 @@ fn link_exile(abilities: &mut [Ability]) {
         if let Ability::Triggered(triggered) = ability {
             triggered.body.effects.iter_mut().for_each(link_instruction);
         }
+    }
+}
+
+/// "~ is colorless" defines a characteristic, which holds in all zones (604.3).
+fn define_color(face: &mut CardFace) {
+    let is_colorless = |ability: &Ability| {
+        matches!(ability, Ability::Static(fixed) if fixed.affected == Selector::This
+            && fixed.condition.is_none()
+            && fixed.changes == [Change::SetColors(ColorSet::EMPTY)])
+    };
+    if face.abilities.iter().any(is_colorless) {
+        face.colors = ColorSet::EMPTY;
     }
 }
 
