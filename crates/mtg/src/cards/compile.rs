@@ -4,7 +4,9 @@ use super::facts::CardFacts;
 use super::grammar::{ParagraphError, parse_paragraph, print_paragraph};
 use super::normalise::normalise;
 use super::overrides::find_override;
-use crate::ability::{Ability, Change, Effect, Instruction, Selector};
+use crate::ability::{
+    Ability, Change, Duration, Effect, EventPattern, EventRole, Filter, Instruction, Selector, Zone,
+};
 use crate::card::{CardFace, CardType, Color, ColorSet, ManaCost, Subtype, Supertype};
 use serde::Serialize;
 use thiserror::Error;
@@ -69,6 +71,7 @@ pub fn compile(facts: &CardFacts) -> Result<CardFace, Decline> {
         face.abilities.extend(read_line(&spell_lines.join(" "), is_spell)?);
     }
     link_exile(&mut face.abilities);
+    link_player(&mut face.abilities);
     define_color(&mut face);
     Ok(face)
 }
@@ -111,6 +114,45 @@ fn link_exile(abilities: &mut [Ability]) {
             triggered.body.effects.iter_mut().for_each(link_instruction);
         }
     }
+}
+
+/// "When ~ leaves the battlefield, that player gains 6 life" means the target of the ability of
+/// entering (607.2): that one makes a delayed trigger, which keeps its target.
+fn link_player(abilities: &mut Vec<Ability>) {
+    let Some(leaving) = abilities.iter().position(gives_back) else { return };
+    let Some(entering) = abilities.iter().position(targets_player) else { return };
+    let Some(Ability::Triggered(mut trigger)) = abilities.get(leaving).cloned() else { return };
+    for instruction in &mut trigger.body.effects {
+        if let Effect::GainLife { who, .. } = &mut instruction.effect {
+            *who = Selector::Target(0);
+        }
+    }
+    let delayed = Effect::DelayedTrigger { trigger, once: true, until: Duration::Forever };
+    if let Some(Ability::Triggered(entering)) = abilities.get_mut(entering) {
+        entering.body.effects.push(delayed.into());
+        abilities.remove(leaving);
+    }
+}
+
+/// Whether an ability of leaving the battlefield lets "that player" gain life.
+fn gives_back(ability: &Ability) -> bool {
+    let Ability::Triggered(triggered) = ability else { return false };
+    let leaving = EventPattern::ZoneChange { what: Filter::This, from: Some(Zone::Battlefield), to: None };
+    let player = Selector::Event(EventRole::Player);
+    triggered.events == [leaving]
+        && triggered
+            .body
+            .effects
+            .iter()
+            .all(|instruction| matches!(&instruction.effect, Effect::GainLife { who, .. } if *who == player))
+}
+
+/// Whether an ability of entering has one target, a player.
+fn targets_player(ability: &Ability) -> bool {
+    let Ability::Triggered(triggered) = ability else { return false };
+    let entering = EventPattern::ZoneChange { what: Filter::This, from: None, to: Some(Zone::Battlefield) };
+    let is_at_player = matches!(triggered.body.targets.as_slice(), [spec] if spec.filter == Filter::Player);
+    triggered.events == [entering] && is_at_player
 }
 
 /// "~ is colorless" defines a characteristic, which holds in all zones (604.3).

@@ -78,10 +78,9 @@ pub(crate) fn note_result(effect: &Effect, context: &mut Context) -> Option<u8> 
             context.mention_result(&bound);
         }
         Effect::CreateToken { .. } | Effect::CopyToken { .. } => context.mention_result(&bound),
-        Effect::Search { .. }
-        | Effect::Reveal { .. }
-        | Effect::Mill { .. }
-        | Effect::Discard { .. } => context.mention(&bound),
+        Effect::Search { .. } | Effect::Reveal { .. } | Effect::Mill { .. } | Effect::Discard { .. } => {
+            context.mention(&bound);
+        }
         Effect::Sacrifice { .. } => {
             context.mention(&bound);
             context.sacrificed = Some(bound);

@@ -504,8 +504,7 @@ fn print_conditional(
         let is_begun = print_inner(otherwise, out) && print_where(out) && end_printed(out) && out.word(" ");
         begin_part(&mut out.context);
         let earlier = out.context.earlier.clone();
-        let is_begun =
-            is_begun && out.word("if ") && ConditionPhrase.print(condition, out) && out.word(", ");
+        let is_begun = is_begun && out.word("if ") && ConditionPhrase.print(condition, out) && out.word(", ");
         let saved = out.clone();
         out.context.earlier = earlier;
         out.context.recall();
