@@ -337,6 +337,8 @@ fn set_references(events: &[EventPattern], context: &mut Context) {
     let other = Selector::Event(EventRole::Other);
     let itself = |filter: &Filter, role: Selector| match filter {
         Filter::This => Selector::This,
+        // The Aura or Equipment can lose it before the ability resolves.
+        Filter::Is(selector) if **selector == Selector::Attached => role,
         Filter::Is(selector) => selector.as_ref().clone(),
         _ => role,
     };
