@@ -260,7 +260,7 @@ impl Phrase for Events {
             }
             parse_happening(input)?
         };
-        set_references(&found.0, &mut input.state);
+        set_references(&found.0, found.1, &mut input.state);
         Ok(found)
     }
 
@@ -274,7 +274,7 @@ impl Phrase for Events {
             }
             _ => out.one_of(&["whenever ", "when "]) && print_happening(events, *batch, out),
         };
-        set_references(events, &mut out.context);
+        set_references(events, *batch, &mut out.context);
         is_printed
     }
 }
@@ -331,7 +331,7 @@ fn print_happening(events: &[EventPattern], batch: bool, out: &mut Printer<'_>) 
 }
 
 /// What "it", "that creature", "that player" and "that much" mean in the effect of a trigger.
-fn set_references(events: &[EventPattern], context: &mut Context) {
+fn set_references(events: &[EventPattern], batch: bool, context: &mut Context) {
     let Some(event) = events.first() else { return };
     let subject = Selector::Event(EventRole::Subject);
     let other = Selector::Event(EventRole::Other);
@@ -369,6 +369,10 @@ fn set_references(events: &[EventPattern], context: &mut Context) {
             if by.is_some() {
                 context.that = Some(other);
             }
+        }
+        // "They" are all that attack, not the first of them.
+        EventPattern::Attacks { what, .. } if batch => {
+            context.mention(&Selector::permanents(what.clone().and(Filter::Attacking)));
         }
         EventPattern::ZoneChange { what, .. }
         | EventPattern::Attacks { what, .. }
