@@ -35,6 +35,8 @@ pub(crate) struct Context {
     pub(crate) that: Option<Selector>,
     /// `it` and `that` as the words of the last instruction meant them, if its result took their place.
     pub(crate) earlier: Option<(Option<Selector>, Option<Selector>)>,
+    /// `it` and `that` before the branch of the sentence before, if that began with a condition.
+    pub(crate) before_branch: Option<(Option<Selector>, Option<Selector>)>,
     /// What "it" or "that card" means after a move to another zone.
     pub(crate) moved: Option<Selector>,
     /// What an instruction sacrificed; otherwise "the sacrificed creature" paid a cost.
@@ -86,6 +88,16 @@ impl Context {
         if let Some((it, that)) = self.earlier.take() {
             (self.it, self.that) = (it, that);
         }
+    }
+
+    /// Begins "if it's a land card" after "if it's a creature card, create a token": both are about the
+    /// same card, not about what the first branch did.
+    pub(crate) fn begin_branch(&mut self, is_about_it: bool) -> Option<(Option<Selector>, Option<Selector>)> {
+        let before = self.before_branch.take().filter(|_| is_about_it);
+        if let Some((it, that)) = before {
+            (self.it, self.that, self.moved, self.earlier) = (it, that, None, None);
+        }
+        Some((self.it.clone(), self.that.clone()))
     }
 
     /// Like `recall`, for words after which the result is meant again; keep the value for the end.

@@ -17,6 +17,7 @@ use winnow::error::EmptyError;
 /// Marks between clauses of one sentence.
 const JOINTS: [&str; 5] = [", then ", " and then ", ", and ", " and ", ", "];
 const IF_YOU_DO: &str = ". if you do, ";
+const ABOUT_IT: &str = "it's ";
 const NEXT_END_STEP: &str = " at the beginning of the next end step";
 const END_OF_COMBAT: &str = " at end of combat";
 
@@ -107,8 +108,13 @@ fn parse_forms(input: &mut Input<'_>, all: &mut Vec<Instruction>) -> ParseResult
         return Ok(());
     }
     if has_word(input, "if ") {
-        return parse_conditional(input, all);
+        let is_about_it = input.input.starts_with(ABOUT_IT);
+        let before_branch = input.state.begin_branch(is_about_it);
+        parse_conditional(input, all)?;
+        input.state.before_branch = before_branch;
+        return Ok(());
     }
+    input.state.before_branch = None;
     let instructions = parse_part(input)?;
     let instructions = parse_suffixes(input, instructions)?;
     all.extend(instructions);
@@ -366,6 +372,9 @@ fn print_next(before: &Effect, effect: &Effect, out: &mut Printer<'_>) -> bool {
 }
 
 fn print_instruction(effect: &Effect, out: &mut Printer<'_>) -> bool {
+    if !matches!(effect, Effect::If { .. }) {
+        out.context.before_branch = None;
+    }
     match effect {
         Effect::If { condition, then, otherwise } => print_conditional(condition, then, otherwise, out),
         Effect::May { who, then, otherwise } if otherwise.is_empty() => {
@@ -482,7 +491,14 @@ fn print_conditional(
     out: &mut Printer<'_>,
 ) -> bool {
     let leading = |out: &mut Printer<'_>| {
-        out.word("if ") && ConditionPhrase.print(condition, out) && out.word(", ") && print_inner(then, out)
+        let is_about_it = out.has_next("if it's ");
+        let before_branch = out.context.begin_branch(is_about_it);
+        let is_printed = out.word("if ")
+            && ConditionPhrase.print(condition, out)
+            && out.word(", ")
+            && print_inner(then, out);
+        out.context.before_branch = before_branch;
+        is_printed
     };
     if otherwise.is_empty() {
         if out.attempt(leading) {
