@@ -75,8 +75,9 @@ fn read_sources(directory: &Path, table: &mut BTreeMap<(u32, u32, String), (Stri
 fn make_table() -> String {
     let mut table = BTreeMap::new();
     read_sources(&root().join("src"), &mut table);
-    let file: ScenarioTitles = serde_json::from_str(include_str!("scenarios.json")).unwrap();
-    for scenario in &file.scenarios {
+    let files = [include_str!("scenarios.json"), include_str!("scenarios_references.json")];
+    let titles = files.map(|file| serde_json::from_str::<ScenarioTitles>(file).unwrap().scenarios);
+    for scenario in titles.iter().flatten() {
         for rule in &scenario.cr {
             let entry = table.entry(sort_key(rule)).or_insert_with(|| (rule.clone(), Coverage::default()));
             entry.1.scenarios.insert(scenario.id.clone());

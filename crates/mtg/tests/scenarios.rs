@@ -70,3 +70,10 @@ fn an_ability_for_nothing_is_refused_after_many_activations() {
     let results = run_file(&format!(r#"{{"scenarios": [{scenario}]}}"#));
     assert_eq!(report(&results), 0);
 }
+
+#[test]
+fn scenarios_of_references_pass() {
+    let results = run_file(include_str!("scenarios_references.json"));
+    assert!(results.len() >= 51);
+    assert_eq!(report(&results), 0);
+}
