@@ -218,7 +218,7 @@ impl Arguments {
     pub(crate) fn run(self, words: &[OsString], verbosity: u8) -> Result<Exit, Failure> {
         let environment = Environment::of_process();
         if ["HOME", "MARVIN_HOME"].iter().all(|name| environment.get(name).is_none()) {
-            let failure = Failure::usage("HOME is empty, so there is no place for settings and records");
+            let failure = Failure::usage("HOME is empty: settings and records have no place");
             report_usage_error(&failure.hint("set HOME, or MARVIN_HOME"));
             return Ok(Exit::Usage);
         }
@@ -255,7 +255,10 @@ impl Arguments {
 
 /// The command that words name: `workflow approve`.
 fn find_command(words: &[String]) -> Option<clap::Command> {
-    words.iter().try_fold(Arguments::command(), |command, word| command.find_subcommand(word).cloned())
+    let mut tree = Arguments::command();
+    // So that its usage has the whole name.
+    tree.build();
+    words.iter().try_fold(tree, |command, word| command.find_subcommand(word).cloned())
 }
 
 /// Refuses words that look like a misspelt command: as a question they would cost money and answer nothing.

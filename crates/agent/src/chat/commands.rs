@@ -121,11 +121,10 @@ impl Chat {
             "preferences" if rest.is_empty() => return Some(self.preferences()),
             "usage" if rest.is_empty() => return Some(Reply::Text(self.usage())),
             "saved" if rest.is_empty() => return Some(Reply::Text(self.saved())),
-            "profiles" => match rest.split_once(' ') {
-                None => return Some(self.profiles(rest, false)),
-                Some(("new", name)) => return Some(self.profiles(name, true)),
-                Some(_) => {}
-            },
+            "profiles" if !rest.contains(' ') => return Some(self.profiles(rest, false)),
+            "profiles" if rest.starts_with("new ") => {
+                return Some(self.profiles(rest.trim_start_matches("new "), true));
+            }
             _ => {}
         }
         if let Some(line) = text.strip_prefix('!') {
@@ -295,7 +294,7 @@ impl Chat {
         Reply::Edit { what: format!("the preferences of `{name}`"), path }
     }
 
-    /// Lists the profiles, or switches to one that exists or is to be created.
+    /// Lists the profiles, or switches to one. A mistyped one would hide calendar and preferences from later commands.
     fn profiles(&self, name: &str, is_new: bool) -> Reply {
         let (layout, active, busy) = {
             let state = self.state();
@@ -315,13 +314,11 @@ impl Chat {
         }
         let name = profile::normal(name);
         if busy || name.is_empty() {
-            return Reply::Wrong(
-                "wait until the answer is there; a profile is a name of letters and digits".into(),
-            );
+            let what = "wait until the answer is there; a profile is a name of letters and digits";
+            return Reply::Wrong(what.into());
         }
-        // A mistyped name would hide calendar and preferences from every later command.
         if !is_new && name != active && name != "default" && !layout.profile(&name).is_dir() {
-            return Reply::Wrong(format!("there is no profile `{name}`; `profiles new {name}` creates it"));
+            return Reply::Wrong(format!("no profile is called `{name}`; `profiles new {name}` creates one"));
         }
         let kept = std::fs::create_dir_all(layout.profile(&name))
             .map_err(|error| error.to_string())
@@ -417,7 +414,7 @@ impl Chat {
             && let Some((word, _)) = words.split_once(':')
             && let Some(near) = misspelling_of(word, table::PROVIDERS.into_iter())
         {
-            return Reply::Wrong(format!("there is no provider `{word}`; did you mean `{near}`?"));
+            return Reply::Wrong(format!("no provider is called `{word}`; did you mean `{near}`?"));
         }
         let mut settings = project.settings.as_ref().clone();
         let changed = provider

@@ -273,7 +273,7 @@ async fn commands_are_the_same_for_every_front_end() {
         ("!sh", "prompts again"),
         ("/model nobody:x", "answers from now on"),
         ("/model anthropc:x", "did you mean `anthropic`?"),
-        ("profiles typo", "there is no profile `typo`; `profiles new typo` creates it"),
+        ("profiles typo", "no profile is called `typo`; `profiles new typo` creates one"),
     ] {
         let reply = chat.command(line).await.map_or("a prompt".to_string(), |reply| format!("{reply:?}"));
         assert!(reply.contains(part), "{line}: {reply}");

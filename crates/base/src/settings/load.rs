@@ -102,7 +102,7 @@ impl SettingsError {
             SettingsError::Unreadable { .. } => {
                 Some("check that it is a readable file, or move it away".into())
             }
-            SettingsError::UnknownKey { .. } => Some("`marvin config` lists every key".into()),
+            SettingsError::UnknownKey { .. } => Some("`marvin config --markdown` lists every key".into()),
             SettingsError::NotForProjects { place, .. } => Some(format!("put it into {place}").into()),
             SettingsError::Syntax { .. } | SettingsError::BadValue { .. } => None,
         }

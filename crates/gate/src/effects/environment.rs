@@ -185,7 +185,7 @@ pub(super) fn taint(name: &str, words: &[Word], directories: &[Word], grounds: G
     };
     let rest = words.get(1..).unwrap_or_default();
     if words::NAME_PRINTERS.matches(name) {
-        // `cat $(realpath ~/.netrc)`: the name alone is no secret.
+        // `cat $(realpath ~/.netrc)`: the name alone is not secret.
         let is_named = !words::TEXT_PROGRAMS.matches(name) && rest.iter().any(names_secret);
         return if is_named { taint.and(Taint::SECRET_PLACE) } else { taint };
     }

@@ -34,15 +34,7 @@ pub(crate) fn run(arguments: &ConfigArguments) -> Result<Exit, Failure> {
     if arguments.markdown {
         return output::line(&reference::markdown());
     }
-    let settings = match project::context(None, true, Vec::new()) {
-        Ok(context) => context.settings,
-        // The error says that this command lists the keys.
-        Err(failure) if arguments.key.is_none() && !arguments.json => {
-            output::line(&keys())?;
-            return Err(failure);
-        }
-        Err(failure) => return Err(failure),
-    };
+    let settings = project::context(None, true, Vec::new())?.settings;
     match &arguments.key {
         None if arguments.json => {
             let rows: Vec<Value> = settings.iter().map(|(setting, value)| row(setting, value)).collect();
@@ -63,13 +55,6 @@ pub(crate) fn run(arguments: &ConfigArguments) -> Result<Exit, Failure> {
             }
         }
     }
-}
-
-/// Every key with its default and what it is for, where no file can be read.
-fn keys() -> String {
-    let width = TABLE.iter().map(|setting| setting.key.len()).max().unwrap_or(0);
-    let row = |setting: &&settings::Setting| format!("{:width$}  {}", setting.key, setting.meaning);
-    TABLE.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
 fn table(settings: &Settings) -> String {

@@ -94,7 +94,7 @@ fn an_interrupted_reply_starts_again() {
             .env("MARVIN_LOCAL_URL", format!("{}/v1", server.address()))
             .run()
             .exits(0);
-        assert!(ended.stderr.contains("interrupted"), "{}", ended.whole());
+        assert!(ended.stderr.contains("asking again"), "{}", ended.whole());
         // The interrupted attempt is counted too.
         assert_eq!(ended.cost()["llm_turns"], 2);
         ended

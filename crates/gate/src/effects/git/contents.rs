@@ -50,7 +50,7 @@ fn secret_path(text: &str) -> Option<String> {
     };
     let path = path.trim_start_matches('/');
     let name = base_name(path);
-    // In git's patterns a star at the beginning stands for a dot too; one that stands for every name is no search.
+    // In git's patterns a star at the beginning stands for a dot too; one that stands for every name searches for nothing.
     let has_pattern = name.contains(['*', '?', '[']) && name.chars().any(char::is_alphanumeric);
     let is_found = is_project_secret(name)
         || has_pattern && (may_be_project_secret(name) || pattern::matches(name, ".env"));

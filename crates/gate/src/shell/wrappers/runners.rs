@@ -66,7 +66,7 @@ const RUNNERS: &[Runner] = &[
         "-C --dir --filter -F --workspace --cwd --prefix",
         Start::Operands(0),
     ),
-    // What is no script of the project is looked up on the search path.
+    // Other names than those of scripts are looked up on the search path.
     Runner {
         own: "build check clean dev format install lint start test time watch",
         ..runner("bun", "run", "--cwd --env-file --config --filter -F", Start::Program)

@@ -149,14 +149,14 @@ fn runs_that_are_not_workflows() {
     let run = world.run().file_name().unwrap().to_string_lossy().into_owned();
     assert_snapshot!(screen(&world, &format!("runs stop {run}")), @"
     --- stderr ---
-    marvin: [STATE]/runs/[RUN] is not a workflow run
-      hint: `marvin list-runs` shows the runs of workflows
+    marvin: [STATE]/runs/[RUN] is the run of a prompt, not of a workflow
+      hint: `marvin --non-interactive --resume RUN` continues it; Ctrl-C or SIGTERM stops it
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, &format!("runs resume {run}")), @"
     --- stderr ---
-    marvin: [STATE]/runs/[RUN] is not a workflow run
-      hint: `marvin list-runs` shows the runs of workflows
+    marvin: [STATE]/runs/[RUN] is the run of a prompt, not of a workflow
+      hint: `marvin --non-interactive --resume RUN` continues it; Ctrl-C or SIGTERM stops it
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, &format!("workflow check {run}")), @"

@@ -58,7 +58,7 @@ fn a_broken_file_of_the_user() {
     assert_snapshot!(with("[limits]\nround = 3"), @"
     --- stderr ---
     marvin: unknown setting `limits.round` ([HOME]/.config/marvin/config.toml); did you mean `limits.rounds`?
-      hint: `marvin config` lists every key
+      hint: `marvin config --markdown` lists every key
     [exit code 2]
     ");
     assert_snapshot!(with("limits.rounds = \"many\""), @"

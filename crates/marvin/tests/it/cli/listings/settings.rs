@@ -373,7 +373,7 @@ fn doctor() {
     assert_snapshot!(doctor(), @"
     ok       marvin       [VERSION]
     PROBLEM  settings     unknown setting `limits.round` ([HOME]/.config/marvin/config.toml); did you mean `limits.rounds`?
-      hint: `marvin config` lists every key
+      hint: `marvin config --markdown` lists every key
                           fix: fix the setting
     PROBLEM  git          not found
                           fix: install git
