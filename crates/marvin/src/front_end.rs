@@ -135,7 +135,7 @@ impl NonInteractiveFrontEnd {
                     OutputFormat::StreamJson => self.write_update(item, Some(&reason), None),
                     OutputFormat::Json => {}
                 }
-                output::talk(&format!("marvin: there was no whole answer ({reason}); asking again"));
+                output::talk(&format!("marvin: the answer is not complete ({reason}); asking again"));
             }
             Notice::Event(event) => {
                 self.end_item();

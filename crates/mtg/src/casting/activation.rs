@@ -16,7 +16,7 @@ use crate::targets::target_specs;
 /// After lands and creatures; see [`ManaSource::rank`].
 const OWN_SOURCE_RANK: u8 = 4;
 
-/// Activations of one ability in a turn for which nothing is paid. A loop that a player may end is no
+/// Activations of one ability in a turn for which nothing is paid. A loop that a player may end is not a
 /// draw (104.4b), so it must have another end.
 const MAX_FREE_ACTIVATIONS: u8 = 40;
 

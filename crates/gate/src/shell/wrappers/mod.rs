@@ -185,13 +185,7 @@ impl Shell<'_> {
     ) -> Option<Stream> {
         let rest = words.get(1..).unwrap_or_default();
         if SHELLS.contains(&base) {
-            let started = |shell: &mut Self| {
-                for (name, value) in environment {
-                    shell.assign(name, vec![value.clone()], false);
-                }
-                shell.shell(base, words, around)
-            };
-            return Some(self.apart(started));
+            return Some(self.apart(|shell| shell.shell_with(environment, base, words, around)));
         }
         match table::special(base) {
             Some(Special::Xargs) => return Some(self.xargs(words, around)),
@@ -359,6 +353,20 @@ impl Shell<'_> {
         }
         self.through.pop();
         Stream::unknown(taint)
+    }
+
+    /// A shell with variables in front of it: `x=1 bash -c TEXT`.
+    fn shell_with(
+        &mut self,
+        environment: &[(String, Word)],
+        base: &str,
+        words: &[Word],
+        around: &InheritedIo,
+    ) -> Stream {
+        for (name, value) in environment {
+            self.assign(name, vec![value.clone()], false);
+        }
+        self.shell(base, words, around)
     }
 
     /// `bash -c TEXT`, `bash FILE`, `… | bash`.

@@ -37,8 +37,8 @@ fn commitments() {
     pending        c-[ID]  json_equals: a.json: /version = "1.2.0"
     [exit code 0]
     "#);
-    assert_snapshot!(screen(&world, "commitments list --agent nobody"), @"
-    `nobody` has no commitments; these documents have some: project
+    assert_snapshot!(screen(&world, "commitments list --agent stranger"), @"
+    `stranger` has no commitments; these documents have some: project
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "commitments verify"), @r#"
