@@ -1,7 +1,6 @@
 //! Costs: which objects pay them, and paying them (118, 601.2f to 601.2h).
 
 use crate::ability::{Amount, Cost, CostPart, CounterKind, Filter, Zone};
-use crate::casting::announce::exile_zone;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{CostProblem, Refusal, RefusalReason};
 use crate::engine::MTGEngine;
@@ -161,7 +160,7 @@ impl MTGEngine {
                 PaidPart::Move(found, Zone::Exile, MoveCauseTag::Other)
             }
             CostPart::ExilePermanent { filter, count } => {
-                let zone = exile_zone(filter);
+                let zone = filter.exile_zone();
                 let found = self.pick(zone, filter, number(count), context, purse, CostProblem::Exile)?;
                 PaidPart::Move(found, Zone::Exile, MoveCauseTag::Other)
             }

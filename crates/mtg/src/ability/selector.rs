@@ -175,6 +175,16 @@ pub enum Filter {
 }
 
 impl Filter {
+    /// Where the object is that a cost exiles: a spell is on the stack.
+    #[must_use]
+    pub fn exile_zone(&self) -> Zone {
+        match self {
+            Self::Spell => Zone::Stack,
+            Self::All(parts) if parts.contains(&Self::Spell) => Zone::Stack,
+            _ => Zone::Battlefield,
+        }
+    }
+
     #[must_use]
     pub fn creature() -> Self {
         Self::Type(CardType::Creature)

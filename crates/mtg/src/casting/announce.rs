@@ -248,9 +248,9 @@ fn ask_for(action: &Action) -> Option<Action> {
 /// Where the objects are that pay a part of a cost, which ones, and how many; any number without one.
 pub(crate) fn payable_part(
     part: &CostPart,
-) -> Option<(Zone, &crate::ability::Filter, Option<&crate::ability::Amount>)> {
+) -> Option<(Zone, &Filter, Option<&crate::ability::Amount>)> {
     match part {
-        CostPart::ExilePermanent { filter, count } => Some((exile_zone(filter), filter, Some(count))),
+        CostPart::ExilePermanent { filter, count } => Some((filter.exile_zone(), filter, Some(count))),
         CostPart::Sacrifice { filter, count }
         | CostPart::ReturnToHand { filter, count }
         | CostPart::TapPermanents { filter, count } => Some((Zone::Battlefield, filter, Some(count))),
@@ -260,14 +260,5 @@ pub(crate) fn payable_part(
         }
         CostPart::ExileFromGraveyard { filter, count } => Some((Zone::Graveyard, filter, Some(count))),
         _ => None,
-    }
-}
-
-/// Where the object is that a cost exiles: a spell is on the stack.
-pub(crate) fn exile_zone(filter: &Filter) -> Zone {
-    match filter {
-        Filter::Spell => Zone::Stack,
-        Filter::All(parts) if parts.contains(&Filter::Spell) => Zone::Stack,
-        _ => Zone::Battlefield,
     }
 }
