@@ -122,8 +122,8 @@ impl Chat {
             "usage" if rest.is_empty() => return Some(Reply::Text(self.usage())),
             "saved" if rest.is_empty() => return Some(Reply::Text(self.saved())),
             "profiles" if !rest.contains(' ') => return Some(self.profiles(rest, false)),
-            "profiles" if rest.starts_with("new ") => {
-                return Some(self.profiles(rest.trim_start_matches("new "), true));
+            "profiles" if rest.split(' ').next() == Some("new") => {
+                return Some(self.profiles(rest.trim_start_matches("new"), true));
             }
             _ => {}
         }

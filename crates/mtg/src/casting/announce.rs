@@ -246,9 +246,7 @@ fn ask_for(action: &Action) -> Option<Action> {
 }
 
 /// Where the objects are that pay a part of a cost, which ones, and how many; any number without one.
-pub(crate) fn payable_part(
-    part: &CostPart,
-) -> Option<(Zone, &Filter, Option<&crate::ability::Amount>)> {
+pub(crate) fn payable_part(part: &CostPart) -> Option<(Zone, &Filter, Option<&crate::ability::Amount>)> {
     match part {
         CostPart::ExilePermanent { filter, count } => Some((filter.exile_zone(), filter, Some(count))),
         CostPart::Sacrifice { filter, count }
