@@ -32,7 +32,7 @@ pub fn is_secret_place(path: &Path, home: &Path) -> bool {
 
 /// Parts of the names of variables that hold credentials, beyond those that the redactor knows: addresses with a password in
 /// them, and words without `_` between them.
-const VARIABLE_PARTS: [&str; 15] = [
+const VARIABLE_PARTS: [&str; 17] = [
     "TOKEN",
     "SECRET",
     "PASSW",
@@ -41,6 +41,8 @@ const VARIABLE_PARTS: [&str; 15] = [
     "PRIVATE",
     "PGPASS",
     "CONNECTION_STRING",
+    "CONN_STR",
+    "SEED_PHRASE",
     "DATABASE_URL",
     "DB_URL",
     "REDIS_URL",
@@ -51,8 +53,8 @@ const VARIABLE_PARTS: [&str; 15] = [
 ];
 
 /// Last words of names of variables that hold credentials.
-const LAST_PARTS: [&str; 10] =
-    ["AUTH", "BEARER", "COOKIE", "COOKIES", "CREDS", "DSN", "JWT", "MNEMONIC", "PAT", "WEBHOOK"];
+const LAST_PARTS: [&str; 11] =
+    ["AUTH", "BEARER", "COOKIE", "COOKIES", "CREDS", "DSN", "JWT", "MNEMONIC", "PAT", "SK", "WEBHOOK"];
 
 /// Does a variable of the environment hold a credential, by its name?
 pub(crate) fn is_secret_variable(name: &str) -> bool {
@@ -98,6 +100,16 @@ pub fn is_project_secret(name: &str) -> bool {
 #[must_use]
 pub fn may_be_project_secret(name: &str) -> bool {
     is_project_secret(name) || name.starts_with('.') && crate::shell::pattern::matches(name, ".env")
+}
+
+/// As [`may_be_project_secret`], for the patterns of `find`, whose stars match dots: `*nv`. One that finds ordinary files too
+/// does not look for secrets.
+pub(crate) fn is_search_for_secrets(pattern: &str) -> bool {
+    let lower = pattern.to_ascii_lowercase();
+    let finds = |names: &[&str]| names.iter().any(|name| crate::shell::pattern::matches(&lower, name));
+    may_be_project_secret(pattern)
+        || finds(&[".env", ".env.local", ".netrc", ".git-credentials", "id_rsa", "id_ed25519"])
+            && !finds(&["readme.md", "main.rs", "index.js", "package.json"])
 }
 
 /// `.env`, `.env.local`, `.env-prod`, `prod.env`, `.env~`, and the swap file of an editor beside one.

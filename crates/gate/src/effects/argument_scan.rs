@@ -117,6 +117,7 @@ pub(super) fn stray_paths(look: &mut Look<'_>) {
                 place => matches!(
                     place,
                     Place::InHome
+                        | Place::Above
                         | Place::Home
                         | Place::StartUp
                         | Place::History

@@ -195,10 +195,38 @@ pub(super) fn taint(name: &str, words: &[Word], directories: &[Word], grounds: G
         }
         taint = taint.and(word.taint());
     }
-    if prints_content(name, words) {
+    if prints_content(name, words) || composes(name, rest) {
         taint = taint.and(Taint::CONTENT);
     }
     taint
+}
+
+/// Does a program make up text by itself, of which a path may be joined: `awk 'BEGIN{print ".env"}'`, `seq -f /etc/x%.0s 1`?
+fn composes(name: &str, rest: &[Word]) -> bool {
+    match name {
+        "awk" | "gawk" | "mawk" | "nawk" => rest.iter().any(|word| {
+            // Texts that only separate fields are not printed.
+            let text = word.shown().replace("FS=\"", "");
+            text.matches('"').count() > 1 && text.contains("print")
+        }),
+        "jq" | "gojq" | "jaq" | "yq" => {
+            let is_bare = |word: &Word| {
+                let text = word.beginning();
+                text == "--null-input"
+                    || text.starts_with('-') && !text.starts_with("--") && text.contains('n')
+            };
+            rest.iter().any(is_bare)
+        }
+        "seq" => {
+            rest.iter().any(|word| word.beginning().starts_with("-f") || word.beginning().starts_with("--f"))
+        }
+        "paste" => rest.iter().any(|word| word.beginning().contains('d')),
+        "date" => rest.iter().any(|word| {
+            let format = word.beginning();
+            format.starts_with("+.") || format.starts_with("+/") || format.contains("%%")
+        }),
+        _ => false,
+    }
 }
 
 /// Does a program print what files say? Names of files and of commits are not that.

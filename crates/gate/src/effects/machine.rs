@@ -233,7 +233,9 @@ fn shows_environment(look: &mut Look<'_>, base: &str, words: &[String]) -> bool 
         let own = look.segment.environment.iter().find(|(name, _)| name == word);
         own.is_some_and(|(_, value)| value.taint().has(Taint::SECRET))
     };
-    if named && !words.iter().any(|word| is_secret_variable(word) || is_copy(word)) {
+    // `xargs printenv`, `printenv $x`: which variable it is cannot be known.
+    let is_open = look.rest().iter().any(|word| word.text().is_none());
+    if named && !is_open && !words.iter().any(|word| is_secret_variable(word) || is_copy(word)) {
         return true;
     }
     look.ask("environment.show", "it shows the environment, which may hold keys");

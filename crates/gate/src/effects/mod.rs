@@ -18,6 +18,7 @@ mod environment;
 mod facts;
 mod facts_row;
 mod files;
+mod foreign_words;
 mod git;
 mod keys;
 mod look;
@@ -272,6 +273,9 @@ fn redirects(look: &mut Look<'_>) {
     for redirect in &look.segment.redirects {
         let act = if redirect.kind == RedirectKind::Read { Act::Read } else { Act::Write };
         let place = look.place(&redirect.target);
+        if act == Act::Write && redirect.target.taint().has(Taint::SECRET) {
+            look.ask("environment.show", "a file would be named after a variable that may hold a key");
+        }
         if place == Place::Network {
             let secret = look.carries(Taint::SECRET);
             let shell = look.segment.words.first().and_then(Word::text).is_some_and(|name| {

@@ -162,6 +162,10 @@ impl Place {
         {
             return Place::Secret;
         }
+        // `.en$x`
+        if !whole && !begun.is_empty() && ".env".starts_with(begun) && text.starts_with(grounds.workspace) {
+            return Place::ProjectSecret;
+        }
         // A pattern stands for what lies in the directory before it; `/*` is all of `/`.
         let (text, below) = match text.find(['*', '?', '[']).filter(|_| globs) {
             Some(at) => {
@@ -316,6 +320,10 @@ impl Place {
             Some(".marvin") if parts.len() == 1 => return Place::Record,
             Some(".marvin") if crate::path::is_record(&parts) => return Place::Record,
             _ => {}
+        }
+        // It steers too, but reading it is worse than reading what steers.
+        if name == ".envrc" {
+            return Place::ProjectSecret;
         }
         // What tools of the project run or obey by themselves.
         if crate::path::is_instruction(&parts) || crate::steering::find(&parts).is_some() {

@@ -6,6 +6,7 @@ use super::argument_scan::{
 use super::arguments::{Arguments, FlagNames as _};
 use super::common_flags::{built, hunts, rewritten, secrets_by_name, written};
 use super::facts::{self, Class, Facts};
+use super::foreign_words::{foreign_words, other_directory, shows_variable, told_to_registry};
 use super::look::Look;
 use super::place::Place;
 use super::security_tools::is_attack;
@@ -49,11 +50,14 @@ pub(super) fn judge(look: &mut Look<'_>) {
     }
     tickets(look, &base);
     let facts = facts::find(&base).or_else(|| look.context.more.and_then(|more| more.get(&base)));
-    privileged(look, &base, facts.map(|facts| facts.class));
-    shows_variable(look, &base, facts.map(|facts| facts.class));
+    let class = facts.map(|facts| facts.class);
+    privileged(look, &base, class);
+    shows_variable(look, &base, class);
+    other_directory(look, &base, class);
+    told_to_registry(look, &base);
     piped_credentials(look, &base);
-    foreign_words(look, &base, facts.map(|facts| facts.class));
-    hidden_shell(look, &base, facts.map(|facts| facts.class));
+    foreign_words(look, &base, class);
+    hidden_shell(look, &base, class);
     if let Some(facts) = facts.filter(|facts| facts.class == Class::Deny) {
         return refuse(look, &base, facts);
     }
@@ -301,45 +305,6 @@ fn is_help(look: &Look<'_>, base: &str) -> bool {
                 && rest.len() <= 4
         }
         [] => false,
-    }
-}
-
-/// `echo $TOKEN`, `cat <<< "$TOKEN"`, `ls "$TOKEN"`: what is printed, also as an error, is told to the model.
-fn shows_variable(look: &mut Look<'_>, base: &str, class: Option<Class>) {
-    let prints = match class {
-        // Their answers may repeat it, and many send their words to a registry.
-        Some(Class::Ask | Class::Deny) | None => base == "git",
-        Some(_) => !matches!(base, ":" | "true" | "false" | "test" | "[" | "[["),
-    };
-    if prints && look.carries(Taint::SECRET) {
-        look.ask(
-            "environment.show",
-            "it shows a variable that may hold a key, or what was read from a secret",
-        );
-    }
-}
-
-/// `find . $(cat list)`, `xargs -a list cat`: what a file says may be an option, or the path of anything.
-fn foreign_words(look: &mut Look<'_>, base: &str, class: Option<Class>) {
-    let takes_any = is_text(base)
-        || matches!(base, ":" | "true" | "false" | "test" | "[" | "[[" | "basename" | "dirname")
-        || matches!(class, Some(Class::Print | Class::Directory) | None);
-    let foreign = |word: &Word| {
-        let taint = word.taint();
-        word.text().is_none()
-            && word.beginning().is_empty()
-            && taint.has(Taint::CONTENT)
-            && !taint.has(Taint::NUMBER)
-    };
-    let takes_names = is_text(base) || words::NAME_PRINTERS.matches(base);
-    if !takes_names && look.rest().iter().any(|word| word.taint().has(Taint::SECRET_PLACE)) {
-        return look.ask(
-            "word.secret",
-            format!("a command prints the name of a secret, and `{base}` would open it"),
-        );
-    }
-    if !takes_any && look.rest().iter().any(foreign) {
-        look.ask("word.content", format!("words that a file holds become options or paths of `{base}`"));
     }
 }
 

@@ -76,14 +76,23 @@ impl Shell<'_> {
                 let prints = |word: &Word| is_option(word) && word.beginning().contains('p');
                 if rest.iter().all(is_option) || rest.iter().any(prints) {
                     let words = std::iter::once(Word::known(name)).chain(rest.iter().cloned()).collect();
-                    self.emit(words, Vec::new(), around);
+                    let value = |word: &Word| {
+                        let name = word.text()?.into_owned();
+                        let value = self.state.variables.get(&name)?.first()?.clone();
+                        Some((name, value))
+                    };
+                    let shown = rest.iter().filter_map(value).collect();
+                    self.emit(words, shown, around);
                 }
                 self.declare(rest);
                 Some(Stream::unknown(Taint::NONE))
             }
             "complete" | "compgen" | "bind" => {
                 self.completion(name, rest);
-                Some(Stream::unknown(Taint::NONE))
+                // `compgen -G '.e*'` prints names that nothing here looks at.
+                let is_list = |word: &Word| ["-b", "-c", "-k", "-W"].iter().any(|flag| word.is(flag));
+                let is_known = name != "compgen" || rest.iter().any(is_list);
+                Some(Stream::unknown(if is_known { Taint::NONE } else { Taint::CONTENT }))
             }
             "printf" => self.printf(rest),
             "eval" => Some(self.eval(rest, around)),
@@ -283,12 +292,12 @@ impl Shell<'_> {
         if let Some(word) = named {
             self.check_name(word);
         }
-        // With it `*` finds hidden files too, and nothing else here knows of it.
+        // With them `*` finds hidden files too, and `.ENV*` finds `.env`; nothing else here knows of it.
         if name == "shopt"
-            && rest.iter().any(|word| word.is("dotglob"))
+            && rest.iter().any(|word| word.is("dotglob") || word.is("nocaseglob"))
             && !rest.iter().any(|word| word.is("-u"))
         {
-            self.doubt("patterns that find hidden files");
+            self.state.finds_more = true;
         }
         self.emit(words.to_vec(), Vec::new(), around);
     }

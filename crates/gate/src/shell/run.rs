@@ -175,6 +175,7 @@ impl Shell<'_> {
                     Some(words) => self.listed(words),
                     None => self.state.positional.clone(),
                 };
+                self.apply_options(&values);
                 self.assign_choices(&clause.variable_name, values);
                 self.repeated(|shell| shell.list(&clause.body.list, around))
             }
@@ -201,7 +202,8 @@ impl Shell<'_> {
                 output
             }
             CompoundCommand::CaseClause(clause) => {
-                self.single(&clause.value.value);
+                let value = self.single(&clause.value.value);
+                self.apply_options(&[value]);
                 let mut taint = Taint::NONE;
                 let mut only = None;
                 for case in &clause.cases {
@@ -293,6 +295,7 @@ impl Shell<'_> {
     /// A word of a test. `a[$(id)]` as a name runs what stands in its index, even in quotes.
     fn tested(&mut self, source: &str) -> Word {
         let word = self.single(source);
+        self.apply_options(std::slice::from_ref(&word));
         let indexed = |text: &str| text.contains('[') && text.contains("$(") || text.contains('`');
         if word.text().is_some_and(|text| indexed(&text)) {
             self.doubt("a name with a command as its index");

@@ -51,6 +51,8 @@ pub(super) struct ShellState {
     pub(super) strict: bool,
     /// Whether commands are printed before they run (`set -x`).
     pub(super) is_traced: bool,
+    /// Whether patterns find hidden files or other spellings (`shopt -s dotglob nocaseglob`).
+    pub(super) finds_more: bool,
     /// `$0`, if it is not the shell's own name.
     pub(super) script_name: Option<Word>,
     /// `$_`: the last word of the command before.
@@ -228,6 +230,7 @@ impl<'a> Shell<'a> {
     /// Sets a variable, or adds a value where this may not happen.
     pub(super) fn assign(&mut self, name: &str, values: Vec<Word>, append: bool) {
         let perhaps = self.perhaps > 0;
+        self.apply_options(&values);
         let old = self.state.variables.get(name).cloned();
         let reference = old.as_ref().is_some_and(|variable| variable.reference);
         if reference && let Some(target) = old.as_ref().and_then(|variable| variable.first()?.text()) {

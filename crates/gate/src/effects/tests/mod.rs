@@ -3,6 +3,7 @@
 mod allow;
 mod ask;
 mod deny;
+mod foreign_words;
 mod verbs_and_values;
 
 use super::*;

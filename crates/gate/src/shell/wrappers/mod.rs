@@ -121,6 +121,16 @@ impl Shell<'_> {
         output.unwrap_or_else(|| Stream::unknown(Taint::NONE))
     }
 
+    /// What options of the shell make of words: `set -x` prints those that it runs, compares and assigns.
+    pub(in crate::shell) fn apply_options(&mut self, words: &[Word]) {
+        if self.state.finds_more && words.iter().any(Word::globs) {
+            self.doubt("patterns that find more files than usual");
+        }
+        if self.state.is_traced && words.iter().any(|word| word.taint().has(Taint::SECRET)) {
+            self.doubt("a trace that shows a variable with a key");
+        }
+    }
+
     /// Notes a command for the judge.
     pub(in crate::shell) fn emit(
         &mut self,
@@ -130,9 +140,7 @@ impl Shell<'_> {
     ) {
         let text = around.input.as_ref().and_then(|stream| stream.text.as_ref()).map_or(0, String::len);
         let size = words.iter().map(Word::size).sum::<usize>() + text;
-        if self.state.is_traced && words.iter().any(|word| word.taint().has(Taint::SECRET)) {
-            self.doubt("a trace that shows a variable with a key");
-        }
+        self.apply_options(&words);
         let fits = self.charge(64 + size);
         let input = if fits { around.input.clone() } else { None };
         let words = if fits { words } else { words.into_iter().take(1).collect() };

@@ -510,7 +510,7 @@ pub(crate) fn finds_project_secrets(words: &[Word]) -> bool {
     words.windows(2).any(|pair| match pair {
         [test, name] => {
             matches!(test.text().as_deref(), Some("-name" | "-iname" | "-path" | "-wholename"))
-                && name.text().is_some_and(|name| crate::secrets::may_be_project_secret(base_name(&name)))
+                && name.text().is_some_and(|name| crate::secrets::is_search_for_secrets(base_name(&name)))
         }
         _ => false,
     })
