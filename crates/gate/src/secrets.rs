@@ -78,7 +78,11 @@ pub(crate) fn is_key_name(name: &str) -> bool {
 #[must_use]
 pub fn is_project_secret(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    if SAMPLES.iter().any(|ending| lower.ends_with(ending) || lower.contains(&format!("{ending}."))) {
+    let is_sample = |ending: &&str| {
+        let mut rests = lower.match_indices(*ending).filter_map(|(at, _)| lower.get(at + ending.len()..));
+        rests.any(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    if SAMPLES.iter().any(is_sample) {
         return false;
     }
     is_env_name(&lower)

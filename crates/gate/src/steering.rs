@@ -11,6 +11,7 @@
 use crate::path::folded;
 use crate::verdict::Decision;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Directory entries that are looked at for names with a `*`, and for submodules.
 const MAX_ENTRIES: usize = 4_096;
@@ -76,11 +77,31 @@ pub fn rows() -> &'static [Row] {
     ROWS
 }
 
+/// First names of patterns, by their first byte.
+static BY_FIRST_BYTE: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
+    let mut patterns = vec![Vec::new(); 256];
+    for first in ROWS.iter().filter_map(|row| row.pattern.first()) {
+        if let Some(group) = patterns.get_mut(usize::from(first_byte(first)))
+            && !group.contains(first)
+        {
+            group.push(*first);
+        }
+    }
+    patterns
+});
+
+fn first_byte(text: &str) -> u8 {
+    text.bytes().next().unwrap_or_default()
+}
+
 /// Could a pattern begin with this name?
 fn may_begin(part: &str) -> bool {
     part.starts_with('.')
         || part == "git~1"
-        || ROWS.iter().any(|row| row.pattern.first().is_some_and(|first| is_match(first, part)))
+        || [first_byte(part), b'*'].iter().any(|byte| {
+            let patterns = BY_FIRST_BYTE.get(usize::from(*byte)).into_iter().flatten();
+            patterns.copied().any(|pattern| is_match(pattern, part))
+        })
 }
 
 impl Row {

@@ -79,6 +79,8 @@ pub fn read(line: &str, directory: &str, home: &str, taints: &Taints<'_>) -> Rea
 /// As [`read`], by the first parser only: nothing may be allowed before [`Reading::confirm`].
 pub(crate) fn read_once(line: &str, directory: &str, home: &str, taints: &Taints<'_>) -> Reading {
     let mut shell = Shell::new(home, directory, taints);
+    // Without one of these nothing on the line can read what a command prints.
+    shell.keeps_output = line.contains(['|', '`', '$', '<', '>', '(', '\\']);
     if let Some(obstacle) = bounds::obstacle(line) {
         shell.doubt(obstacle);
     } else {

@@ -67,7 +67,8 @@ pub(super) fn are_printed(name: &str, words: &[Word], input: Option<&Stream>) ->
         let flags = |word: &Word| word.beginning().starts_with('-') || is_numeric(word);
         return rest.iter().all(flags) && input.is_some_and(Stream::is_numeric);
     }
-    let starts = |row: &&str| row.split(' ').next() == Some(name);
+    let starts =
+        |row: &&str| row.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
     if !PRINTERS.iter().any(starts) {
         return false;
     }

@@ -140,6 +140,8 @@ pub(super) struct Shell<'a> {
     pub(super) plain: std::collections::BTreeSet<String>,
     /// Whether pieces of a text that cannot be read are being walked.
     pub(super) salvaging: bool,
+    /// Whether anything on the line could read what a command prints.
+    pub(super) keeps_output: bool,
 }
 
 impl<'a> Shell<'a> {
@@ -167,6 +169,7 @@ impl<'a> Shell<'a> {
             counter: None,
             plain: std::collections::BTreeSet::new(),
             salvaging: false,
+            keeps_output: true,
         }
     }
 

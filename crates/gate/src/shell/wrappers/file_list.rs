@@ -10,24 +10,26 @@ use crate::shell::run::InheritedIo;
 use crate::shell::state::{RedirectKind, Shell};
 use crate::shell::value::Word;
 
-const PROGRAMS: &str = "tar gtar bsdtar star cpio pax zip 7z 7za 7zz rsync sort wc du find file xgettext ctags cscope convert \
-    magick montage identify mogrify";
+const PROGRAMS: [&str; 24] = [
+    "tar", "gtar", "bsdtar", "star", "cpio", "pax", "zip", "7z", "7za", "7zz", "rsync", "sort", "wc", "du",
+    "find", "file", "xgettext", "ctags", "cscope", "convert", "magick", "montage", "identify", "mogrify",
+];
 
 /// Those whose standard input is data unless an option says that it is a list.
-const DATA_ON_INPUT: &str = "sort wc file convert magick montage identify mogrify";
+const DATA_ON_INPUT: [&str; 8] =
+    ["sort", "wc", "file", "convert", "magick", "montage", "identify", "mogrify"];
 
 impl Shell<'_> {
     /// Notes the files that a program reads because a list names them.
     pub(in crate::shell) fn file_list(&mut self, base: &str, words: &[Word], around: &InheritedIo) {
-        let is_in = |list: &str| list.split_whitespace().any(|name| name == base);
-        if !is_in(PROGRAMS) {
+        if !PROGRAMS.contains(&base) {
             return;
         }
         let rest = words.get(1..).unwrap_or_default();
         let mut texts: Vec<String> =
             rest.iter().flat_map(list_names).filter_map(|file| self.file(&file)?.text).collect();
         let named = rest.iter().any(|word| word.text().is_some_and(|text| is_input_list(&text)));
-        if named || !is_in(DATA_ON_INPUT) {
+        if named || !DATA_ON_INPUT.contains(&base) {
             texts.extend(around.input.as_ref().and_then(|stream| stream.text.clone()));
         }
         let items: Vec<&str> = texts.iter().flat_map(|text| text.split(['\n', '\0'])).collect();

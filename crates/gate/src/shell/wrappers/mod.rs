@@ -80,9 +80,14 @@ impl Shell<'_> {
                 }
             }
         }
-        let numbers = crate::shell::numbers::are_printed(&base, &words, around.input.as_ref());
+        let numbers =
+            self.keeps_output && crate::shell::numbers::are_printed(&base, &words, around.input.as_ref());
         self.copied(&base, &words);
-        let taint = (self.taints)(&base, &words, &self.state.directories);
+        let taint = if self.keeps_output {
+            (self.taints)(&base, &words, &self.state.directories)
+        } else {
+            Taint::NONE
+        };
         self.downloaded(&base, &words);
         if name.contains('/')
             && let Some(content) = self.written(words.first())

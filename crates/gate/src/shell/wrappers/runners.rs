@@ -7,6 +7,8 @@
 //! that is not known.
 
 use crate::shell::value::Word;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// Where the command of a runner begins, behind its subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,16 +140,29 @@ pub(super) enum InnerCommand<'w> {
     Lines(Vec<Word>),
 }
 
+/// The rows of a program.
+fn runners(name: &str) -> impl Iterator<Item = &'static Runner> {
+    static BY_NAME: LazyLock<HashMap<&str, Vec<&Runner>>> = LazyLock::new(|| {
+        let mut rows: HashMap<&str, Vec<&Runner>> = HashMap::new();
+        for row in RUNNERS {
+            for name in row.names.split_whitespace() {
+                rows.entry(name).or_default().push(row);
+            }
+        }
+        rows
+    });
+    BY_NAME.get(name).into_iter().flatten().copied()
+}
+
 /// What a program starts, if it is a runner and its words hold a command.
 pub(super) fn started<'w>(base: &str, rest: &'w [Word]) -> Option<InnerCommand<'w>> {
-    let rows = RUNNERS.iter().filter(|row| row.names.split_whitespace().any(|name| name == base));
-    rows.filter_map(|row| row.started(rest)).next()
+    runners(base).filter_map(|row| row.started(rest)).next()
 }
 
 /// Subcommands behind which the words are a command of the project: `uv run X`, `bundle exec X`.
 pub(in crate::shell) fn runner_subcommands(name: &str) -> impl Iterator<Item = Vec<&'static str>> {
-    let rows = RUNNERS.iter().filter(move |row| row.names.split_whitespace().any(|own| own == name));
-    rows.filter(|row| matches!(row.start, Start::Operands(0)) && !row.subcommands.is_empty())
+    runners(name)
+        .filter(|row| matches!(row.start, Start::Operands(0)) && !row.subcommands.is_empty())
         .flat_map(Runner::phrases)
 }
 
