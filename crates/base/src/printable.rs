@@ -4,11 +4,13 @@
 //! what is stored.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 /// A number of things: `1 rule`, `2 rules`.
 #[must_use]
-pub fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+pub fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    let ending = if number == N::from(1) { "" } else { "s" };
+    format!("{number} {noun}{ending}")
 }
 
 /// Whether a terminal would interpret this character. Line breaks and tabs are allowed.

@@ -183,7 +183,7 @@ fn start(environment: &Environment, place: &DaemonPlace) -> Result<Exit, Failure
 
 fn describe(status: &Status) -> String {
     let counted = |value: Option<u64>, noun: &str| match value {
-        Some(value) => count(usize::try_from(value).unwrap_or(usize::MAX), noun),
+        Some(value) => count(value, noun),
         None => format!("? {noun}s"),
     };
     format!(

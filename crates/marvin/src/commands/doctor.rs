@@ -377,8 +377,8 @@ fn daemon(place: &wire::Place) -> Check {
     let is_own_build = status.build.as_deref() == Some(wire::own_build().as_str());
     match (status.state, is_own_build) {
         ("alive", true) => {
-            let sessions = usize::try_from(status.sessions.unwrap_or_default()).unwrap_or(usize::MAX);
-            let (pid, sessions) = (status.pid.unwrap_or_default(), printable::count(sessions, "session"));
+            let sessions = printable::count(status.sessions.unwrap_or_default(), "session");
+            let pid = status.pid.unwrap_or_default();
             check("daemon", CheckStatus::Ok, format!("alive, process {pid}, {sessions}"), "")
         }
         ("alive", false) => {

@@ -310,7 +310,7 @@ fn test(arguments: &NamedSkill) -> Result<Exit, Failure> {
     match &proof.reason {
         None => output::line(&format!(
             "{name}: {} passed, and failed without its code ({})",
-            count(usize::try_from(proof.passed).unwrap_or(usize::MAX), "test"),
+            count(proof.passed, "test"),
             proof.command
         ))?,
         Some(reason) => output::line(&format!("{name}: not proved: {reason}"))?,

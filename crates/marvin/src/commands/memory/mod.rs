@@ -415,7 +415,7 @@ fn audit(adopt: bool, reviewer: &Reviewer) -> Result<Exit, Failure> {
         output::json(&audit)?;
         return Ok(exit);
     }
-    let lines = count(usize::try_from(audit.ledger_lines).unwrap_or(usize::MAX), "line");
+    let lines = count(audit.ledger_lines, "line");
     let memories = if audit.active == 1 { "memory" } else { "memories" };
     let mut text = format!(
         "{lines} of the ledger; {} {memories} told, {} over, {} replaced, {} forgotten\n",

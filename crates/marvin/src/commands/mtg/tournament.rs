@@ -118,7 +118,7 @@ fn print(arguments: &TournamentArguments, report: &TournamentReport) -> Result<E
     let mut text: String = standings.iter().map(row).collect();
     for pair in &report.pairs {
         let ([one, two], [first, second]) = (pair.players, pair.wins);
-        let draws = count(usize::try_from(pair.draws).unwrap_or(usize::MAX), "draw");
+        let draws = count(pair.draws, "draw");
         text.push_str(&format!("{one} {first} : {second} {two}, {draws}\n"));
     }
     if let Some(figures) = &report.model {

@@ -101,8 +101,7 @@ pub(crate) fn list_workflows(arguments: &ListRunsArguments) -> Result<Exit, Fail
     let lines: Vec<String> = rows
         .iter()
         .map(|row| {
-            let steps = row.steps.map(|steps| usize::try_from(steps).unwrap_or(usize::MAX));
-            let steps = steps.map(|steps| count(steps, "step")).unwrap_or_default();
+            let steps = row.steps.map(|steps| count(steps, "step")).unwrap_or_default();
             let mut what = [&row.workflow_id, &row.goal].into_iter().flatten();
             let what = what.find(|text| !text.is_empty()).map(String::as_str).unwrap_or_default();
             let what = truncate::line(what, 60);

@@ -191,7 +191,7 @@ fn improvement_rows(report: &Report) -> [(&'static str, Vec<String>); 4] {
             session.session_id,
             truncate::line(&session.verification_reason, 120),
             session.criteria_met(),
-            count(usize::try_from(session.passed_tests()).unwrap_or(usize::MAX), "test"),
+            count(session.passed_tests(), "test"),
         )
     };
     let energy = format!("{} planned, {} used", report.energy.planned, report.energy.actual);

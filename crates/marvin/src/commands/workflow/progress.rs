@@ -70,7 +70,7 @@ impl Board {
             "workflow.started" | "workflow.resumed" => {
                 self.all = number("steps");
                 let word = text("type").trim_start_matches("workflow.");
-                let steps = count(usize::try_from(self.all).unwrap_or(usize::MAX), "step");
+                let steps = count(self.all, "step");
                 Some(format!("{}: {word}, {steps}", text("workflow_id")))
             }
             "steps.succeeded" => {
