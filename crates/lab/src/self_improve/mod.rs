@@ -32,7 +32,7 @@ pub use input::Input;
 pub use journal::StopReason;
 pub use plan::{EvaluationMethod, MIXED, Plan, PlanError};
 pub use progress::Progress;
-pub use report::{BatchReport, Energy, Report};
+pub use report::{BatchReport, Energy, ImproveStatus, Report};
 pub use session_report::{SessionReport, SessionStatus};
 
 use evaluator::Evaluator;
@@ -136,7 +136,7 @@ pub async fn start(
     let run = RunDirectory::create_in(&project.layout)?;
     let _lock = Lock::take(run.path()).map_err(ImproveError::Workflow)?;
     let journal = Journal::open(run.path(), &project.redactor)?;
-    save(&run, &project, &plan, (RunStatus::Running, None), None)?;
+    save(&run, &project, &plan, RunEnd::from(RunStatus::Running), None)?;
     journal.append(Entry::Planned { plan: Box::new(plan.clone()) })?;
     progress.say(&format!("run {}", run.path().display()));
     drive(Run { project, run, journal, plan }, signal, progress).await
@@ -181,7 +181,7 @@ pub async fn resume(
     }
     if !history.completed || retried.is_some() {
         journal.append(Entry::Resumed)?;
-        save(&run, &project, &plan, (RunStatus::Running, None), None)?;
+        save(&run, &project, &plan, RunEnd::from(RunStatus::Running), None)?;
         if merge::lock_and_recover(&project, &signal, &progress).await?.is_none() {
             return Err(ImproveError::Internal("interrupted".into()));
         }
@@ -212,7 +212,7 @@ async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Resul
     let stop = signal.child_token();
     let suite = SuiteEvaluator::open(&plan, &project, &run, &progress, &stop).await;
     if let Err(error) = &suite {
-        save(&run, &project, &plan, (RunStatus::Failed, Some(error)), None)?;
+        save(&run, &project, &plan, RunEnd { status: RunStatus::Failed, error: Some(error) }, None)?;
     }
     let suite = suite?;
     let shared = RunContext {
@@ -269,7 +269,7 @@ async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Resul
         (Ok(()), Exit::Blocked) => RunStatus::Blocked,
         (Ok(()), _) => RunStatus::NotVerified,
     };
-    let end = (status, result.as_ref().err());
+    let end = RunEnd { status, error: result.as_ref().err() };
     save(&shared.run, &shared.project, &shared.plan, end, Some(&outcome.report))?;
     // A checkout that cannot be evaluated left nothing that resuming could use.
     let is_over = match &result {
@@ -282,12 +282,24 @@ async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Resul
     result.map(|()| outcome)
 }
 
+/// How a run ended, or that it has not.
+struct RunEnd<'a> {
+    status: RunStatus,
+    error: Option<&'a ImproveError>,
+}
+
+impl From<RunStatus> for RunEnd<'_> {
+    fn from(status: RunStatus) -> Self {
+        RunEnd { status, error: None }
+    }
+}
+
 /// Writes `run.json` with the status, and the error that ended the run.
 fn save(
     run: &RunDirectory,
     project: &ProjectContext,
     plan: &Plan,
-    (status, error): (RunStatus, Option<&ImproveError>),
+    end: RunEnd<'_>,
     report: Option<&Report>,
 ) -> Result<(), ImproveError> {
     let mut start = project.starting_settings();
@@ -295,11 +307,11 @@ fn save(
         start.remove(marvin_base::settings::table::PROVIDER.key);
     }
     let record = RunRecord {
-        status: Some(status),
+        status: Some(end.status),
         goal: Some(plan.goal.clone()),
-        ended_at: (!status.is_open()).then(clock::now_stamp),
+        ended_at: (!end.status.is_open()).then(clock::now_stamp),
         // Only the first line: the hints below it were for the person who started the run.
-        end_reason: error.and_then(|error| Some(error.to_string().lines().next()?.to_string())),
+        end_reason: end.error.and_then(|error| Some(error.to_string().lines().next()?.to_string())),
         tool_call_count: report.map(Report::tool_calls),
         cost: report.and_then(|_| Some(cost_ledger(run, project).ok()?.tree().ok()?.report())),
         start,

@@ -18,20 +18,37 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "self_improve";
-/// The status of a run that has no end yet.
-const RUNNING: &str = "RUNNING";
 const ACKNOWLEDGEMENT: &str = "This run is bound by the constitution (docs/constitution.md): growth is measured by an explicit \
     evaluation, decisions are recorded and deterministic, nothing was merged without verification, stop signals end the work, and \
     energy is reported as planned and as used.";
 const AUDIT_HEADS: [&str; 8] =
     ["batch", "session", "verified", "workflow", "model calls", "tool calls", "energy", "changed files"];
 
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ImproveStatus {
+    /// It has no end yet.
+    Running,
+    Completed,
+    Stopped,
+}
+
+impl ImproveStatus {
+    fn word(self) -> &'static str {
+        match self {
+            ImproveStatus::Running => "RUNNING",
+            ImproveStatus::Completed => "COMPLETED",
+            ImproveStatus::Stopped => "STOPPED",
+        }
+    }
+}
+
 /// `self_improve.json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Report {
     pub version: u32,
-    /// `RUNNING`, `COMPLETED` or `STOPPED`.
-    pub status: &'static str,
+    pub status: ImproveStatus,
     pub stop_reason: Option<StopReason>,
     pub goal: String,
     pub input: InputReference,
@@ -152,9 +169,9 @@ impl Report {
         Report {
             version: 1,
             status: match (history.completed, history.stopped) {
-                (true, _) => "COMPLETED",
-                (false, Some(_)) => "STOPPED",
-                (false, None) => RUNNING,
+                (true, _) => ImproveStatus::Completed,
+                (false, Some(_)) => ImproveStatus::Stopped,
+                (false, None) => ImproveStatus::Running,
             },
             stop_reason: history.stopped.filter(|_| !history.completed),
             goal: settings.goal.clone(),
@@ -238,8 +255,8 @@ impl Report {
     pub fn describe_result(&self) -> String {
         let has_winner = || self.batches.iter().any(|batch| batch.winner_session_id.is_some());
         let word = match self.stop_reason {
-            Some(reason) => return format!("{} ({})", self.status, reason.describe()),
-            None if self.status == RUNNING => RUNNING,
+            Some(reason) => return format!("{} ({})", self.status.word(), reason.describe()),
+            None if self.status == ImproveStatus::Running => self.status.word(),
             None if self.is_blocked() => "BLOCKED",
             None if self.has_success() && self.settings.merge => "MERGED",
             None if self.has_success() => "VERIFIED",
@@ -426,7 +443,10 @@ mod tests {
         let batch = BatchHistory { ended: [("1-1".to_string(), session)].into(), ..BatchHistory::default() };
         history.batches.insert(1, batch);
         let report = Report::new(&history, Path::new("/r"));
-        assert_eq!((report.energy.planned, report.energy.actual, report.status), (60, 7, "RUNNING"));
+        assert_eq!(
+            (report.energy.planned, report.energy.actual, report.status),
+            (60, 7, ImproveStatus::Running)
+        );
         let text = report.markdown();
         for part in [
             "\n## Constitution Acknowledgement\n",

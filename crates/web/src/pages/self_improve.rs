@@ -1,7 +1,9 @@
 //! The sessions of a self-improve run, as its page shows and plots them.
 
 use crate::answer::Refusal;
-use marvin_lab::self_improve::{self, BatchReport, Energy, Report, SessionReport, SessionStatus};
+use marvin_lab::self_improve::{
+    self, BatchReport, Energy, ImproveStatus, Report, SessionReport, SessionStatus,
+};
 use serde::Serialize;
 use std::path::Path;
 
@@ -11,7 +13,7 @@ const MAX_CHANGED_FILES: usize = 50;
 
 #[derive(Serialize)]
 pub(super) struct ImproveDetails {
-    status: &'static str,
+    status: ImproveStatus,
     energy: Energy,
     batches: Vec<BatchDetails>,
 }
