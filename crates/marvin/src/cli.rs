@@ -242,8 +242,8 @@ impl Arguments {
             _ if turn.non_interactive => turn::non_interactive(&turn),
             [] => chat::run(turn),
             [word] if word == "help" => output::line(&Arguments::command().render_long_help().to_string()),
-            [word, path @ ..] if word == "help" && find_command(path).is_some() => {
-                output::line(&find_command(path).unwrap_or_default().render_long_help().to_string())
+            [word, path @ ..] if word == "help" && names_command(path) => {
+                output::line(&find_command(path).render_long_help().to_string())
             }
             words => {
                 check_spelling(words)?;
@@ -253,12 +253,21 @@ impl Arguments {
     }
 }
 
-/// The command that words name: `workflow approve`.
-fn find_command(words: &[String]) -> Option<clap::Command> {
-    let mut tree = Arguments::command();
+/// Do words begin with the name of a command?
+fn names_command(words: &[String]) -> bool {
+    words.first().is_some_and(|word| Arguments::command().find_subcommand(word).is_some())
+}
+
+/// The command that words name (`workflow approve`), or as much of it as is known.
+fn find_command(words: &[String]) -> clap::Command {
+    let mut command = Arguments::command();
     // So that its usage has the whole name.
-    tree.build();
-    words.iter().try_fold(tree, |command, word| command.find_subcommand(word).cloned())
+    command.build();
+    for word in words {
+        let Some(inner) = command.find_subcommand(word).cloned() else { break };
+        command = inner;
+    }
+    command
 }
 
 /// Refuses words that look like a misspelt command: as a question they would cost money and answer nothing.
