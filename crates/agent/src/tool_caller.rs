@@ -27,13 +27,15 @@ use marvin_tools::{Approver, Mode, ProgressSink, ToolContext, Toolbox};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// Makes one call outside a turn, with a run of its own as its record.
+/// Makes one call outside a turn, with a run of its own as its record. Without an approver, questions are refusals.
 pub async fn record_call(
     project: &ProjectContext,
     call: &ToolCall,
+    approver: Option<Arc<dyn Approver>>,
     cancel: CancellationToken,
 ) -> Result<ToolCallResult, SessionError> {
     let caller = ToolCaller::new(project, RunKind::Tool, Box::new(|_| {}));
+    let caller = ToolCaller { approver, ..caller };
     let access = Access::from_settings(&project.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
     toolbox.add(Arc::new(LoadSkill(project.skills.clone())));

@@ -158,7 +158,7 @@ async fn fetch(
         arguments: Arguments::Object(arguments),
         opaque: None,
     };
-    let called = record_call(project, &call, cancel.clone()).await?;
+    let called = record_call(project, &call, None, cancel.clone()).await?;
     let content = called.record.pointer("/data/content").and_then(Value::as_str);
     match content.filter(|content| called.ok && !content.is_empty()) {
         Some(content) => Ok(content.to_string()),

@@ -2,11 +2,13 @@
 
 use crate::failure::Failure;
 use crate::runtime::{cancel_on_signal, runtime};
-use crate::{output, project};
+use crate::{deciding, output, project};
+use async_trait::async_trait;
 use clap::Subcommand;
 use marvin_agent::agent_toolbox::agent_toolbox;
 use marvin_agent::tool_caller::record_call;
 use marvin_base::Exit;
+use marvin_base::person::Person;
 use marvin_base::settings::table;
 use marvin_gate::{Access, Verdict};
 use marvin_model::{Arguments, ToolCall};
@@ -14,10 +16,13 @@ use marvin_tools::service::{
     self,
     check::{KeyStatus, ServiceState},
 };
+use marvin_tools::{ApprovalAnswer, Approver, Question};
 use marvin_tui::picture::picture_of_result;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// List, explain and call tools
@@ -173,7 +178,7 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
     runtime()?.block_on(async {
         let call = ToolCall { id: "call_1".into(), name: name.to_string(), arguments, opaque: None };
         let cancel = cancel_on_signal();
-        let called = record_call(&context, &call, cancel.clone()).await?;
+        let called = record_call(&context, &call, terminal_approver(), cancel.clone()).await?;
         let exit = match (called.ok, called.verdict.is_allowed()) {
             (true, _) => Exit::Success,
             (false, _) if cancel.is_cancelled() => Exit::Interrupted,
@@ -198,4 +203,38 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
         }
         Ok(exit)
     })
+}
+
+/// Asks the person who typed the command, in the terminal.
+struct TerminalApprover(Person);
+
+/// An approver, if a person is there to be asked.
+fn terminal_approver() -> Option<Arc<dyn Approver>> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return None;
+    }
+    deciding::person(None).ok().map(|person| Arc::new(TerminalApprover(person)) as Arc<dyn Approver>)
+}
+
+#[async_trait]
+impl Approver for TerminalApprover {
+    async fn ask(&self, question: Question) -> ApprovalAnswer {
+        output::talk(&format!("{}: {}", question.tool, question.verdict.reason));
+        output::ask(&format!("{} [y/N] ", question.what));
+        let (sender, answer) = tokio::sync::oneshot::channel();
+        // A thread of its own: the runtime would wait for one of its threads after Ctrl-C.
+        std::thread::spawn(move || {
+            let mut answer = String::new();
+            std::io::stdin().read_line(&mut answer).ok();
+            sender.send(answer).ok();
+        });
+        let is_yes = matches!(answer.await.unwrap_or_default().trim(), "y" | "Y" | "yes");
+        if !is_yes {
+            return ApprovalAnswer::No("the person said no".into());
+        }
+        match self.0.record("tools call", &question.tool) {
+            Ok(()) => ApprovalAnswer::Yes,
+            Err(error) => ApprovalAnswer::No(format!("nothing was decided: {error}")),
+        }
+    }
 }

@@ -450,3 +450,31 @@ fn tools_list_shows_the_tools_an_agent_is_offered() {
     let none = names("MARVIN_READONLY", "1");
     assert!(none.contains("read_file") && !none.contains("create_file"), "{none}");
 }
+
+#[test]
+fn a_call_that_the_gate_asks_about_is_asked_at_a_terminal() {
+    let world = World::new();
+    world.write(".env", "A=1\n");
+    let arguments = r#"{"command":"cat .env"}"#;
+    world.marvin(["tools", "call", "run_command", "--args", arguments]).run().exits(5);
+    // `script` gives the program a terminal.
+    let at_terminal = |answer: &str| {
+        let line = format!("exec '{}' tools call run_command --args '{arguments}'", crate::support::PROGRAM);
+        let mut command = Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]).current_dir(world.project());
+        world.bare(&mut command);
+        command
+            .env("MARVIN_TEST_TERMINAL", std::fs::canonicalize("/usr/bin/script").unwrap_or_default())
+            .env("SHELL", "/bin/sh");
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let Ok(mut child) = child else { return None };
+        child.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
+        Some(String::from_utf8_lossy(&child.wait_with_output().unwrap().stdout).into_owned())
+    };
+    let Some(refused) = at_terminal("n\n") else {
+        return marvin_testing::skip("`script` is not installed");
+    };
+    assert!(refused.contains("cat .env [y/N]") && refused.contains("the person said no"), "{refused}");
+    let allowed = at_terminal("y\n").unwrap();
+    assert!(allowed.contains("A=1"), "{allowed}");
+}
