@@ -36,10 +36,13 @@ impl Tool for SetWorkingDir {
     const FIELDS: &'static [(&'static str, &'static str)] = &[("directory", "path"), ("working_dir", "path")];
     const TOUCHES: Touches = Touches::STORES;
 
-    fn intents(input: &DirectoryInput, _context: &ToolContext) -> Vec<Intent> {
-        // A relative path is refused by the call, so that the person is not asked about it.
-        let is_absolute = Path::new(input.path.trim()).is_absolute();
-        is_absolute.then(|| Intent::WorkingDirectory { path: input.path.clone() }).into_iter().collect()
+    fn intents(input: &DirectoryInput, context: &ToolContext) -> Vec<Intent> {
+        // What the call refuses the person is not asked about.
+        let directory = open_directory(input, context).ok();
+        directory
+            .map(|path| Intent::WorkingDirectory { path: path.display().to_string() })
+            .into_iter()
+            .collect()
     }
 
     async fn call(
@@ -47,19 +50,33 @@ impl Tool for SetWorkingDir {
         input: DirectoryInput,
         context: &ToolContext,
     ) -> Result<Output<DirectoryData>, ToolError> {
-        let path = Path::new(input.path.trim());
-        if !path.is_absolute() || !path.is_dir() {
-            return Err(ToolError::Usage(format!(
-                "`{}` is not the absolute path of a directory.",
-                truncate::line(&input.path, 200)
-            )));
-        }
-        let root: PathBuf = Workspace::open(path, context.layout.home())?.root().to_path_buf();
+        let root = open_directory(&input, context)?;
         self.0.push(SessionChange::WorkingDir(root.clone()));
         let path = root.display().to_string();
         let text = format!("The working directory is {path} from the next message on.");
         Ok(Output::line(text, DirectoryData { path }))
     }
+}
+
+/// The directory, if it can be worked in under the name that the person is asked about: a link could lead elsewhere, and
+/// later to a third place.
+fn open_directory(input: &DirectoryInput, context: &ToolContext) -> Result<PathBuf, ToolError> {
+    let path = Path::new(input.path.trim());
+    if !path.is_absolute() || !path.is_dir() {
+        return Err(ToolError::Usage(format!(
+            "`{}` is not the absolute path of a directory.",
+            truncate::line(&input.path, 200)
+        )));
+    }
+    let root = Workspace::open(path, context.layout.home())?.root().to_path_buf();
+    if root == path {
+        return Ok(root);
+    }
+    Err(ToolError::Usage(format!(
+        "`{}` leads to {}: give that path, so that the person sees it.",
+        truncate::line(&input.path, 200),
+        root.display()
+    )))
 }
 
 #[derive(Debug, Clone)]

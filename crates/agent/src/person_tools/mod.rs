@@ -93,6 +93,12 @@ mod tests {
         assert!(!ok && text.contains("workspace.change"), "{text}");
         let (ok, text) = call(&toolbox, &context, "set_working_dir", json!({"path": "src"})).await;
         assert!(!ok && text.contains("is not the absolute path of a directory"), "not asked about: {text}");
+        let link = root.join("harmless");
+        std::os::unix::fs::symlink("/tmp", &link).unwrap();
+        let (ok, text) = call(&toolbox, &context, "set_working_dir", json!({"path": link})).await;
+        assert!(!ok && text.contains("leads to /tmp"), "the person sees where it leads: {text}");
+        let (ok, text) = call(&toolbox, &context, "set_working_dir", json!({"path": "/"})).await;
+        assert!(!ok && !text.contains("workspace.change"), "refused without a question: {text}");
         assert!(changes.take().is_empty());
         assert!(call(&toolbox, &context, "exit_app", json!({})).await.0);
         assert_eq!(changes.take(), [SessionChange::Exit("Goodbye!".into())]);
