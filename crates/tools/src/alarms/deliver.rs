@@ -366,6 +366,13 @@ pub(super) fn texts(ring: &Ring) -> (String, String) {
     (format!("{kind}: {}", clean(&ring.title)), format!("{}{late}", clean(&ring.message)))
 }
 
+/// One line about a ring that got to nobody when it rang.
+#[must_use]
+pub fn missed_line(ring: &Ring) -> String {
+    let rang = ring.rang.to_zoned(jiff::tz::TimeZone::system());
+    format!("{} (it rang {})", ring_line(ring), rang.strftime("%Y-%m-%d %H:%M"))
+}
+
 /// One line for a front end.
 #[must_use]
 pub fn ring_line(ring: &Ring) -> String {

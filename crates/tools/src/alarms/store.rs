@@ -111,6 +111,22 @@ pub struct Ring {
     pub rang: Timestamp,
     pub desktop: Delivery,
     pub ntfy: Delivery,
+    /// Whether an open Marvin showed it.
+    #[serde(default = "seen_before")]
+    pub seen: bool,
+}
+
+/// Files of earlier versions do not say; what they hold is old.
+fn seen_before() -> bool {
+    true
+}
+
+impl Ring {
+    /// Whether it got to the person on some way.
+    #[must_use]
+    pub fn is_delivered(&self) -> bool {
+        self.seen || self.desktop == Delivery::Done || self.ntfy == Delivery::Done
+    }
 }
 
 /// Content of the file.
@@ -169,6 +185,7 @@ impl AlarmState {
             rang: now.timestamp,
             desktop: Delivery::NEW,
             ntfy: Delivery::NEW,
+            seen: false,
         });
         let mut extra = self.rings.len().saturating_sub(MAX_RINGS);
         // What was not delivered yet stays.

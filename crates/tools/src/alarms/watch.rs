@@ -1,6 +1,6 @@
 //! What rings while a front end is open.
 
-use super::deliver::{Deliverer, ring_line};
+use super::deliver::{Deliverer, missed_line, ring_line};
 use super::error::AlarmError;
 use super::store::AlarmStore;
 use super::time::Moment;
@@ -18,20 +18,30 @@ pub struct RingWatcher {
     store: AlarmStore,
     /// Number of the last ring that was shown.
     shown: u64,
+    /// Earlier rings that got to nobody: no Marvin was open, and there was no desktop and no topic.
+    missed: Vec<u64>,
     /// Facts of the files when they were read last.
     stamps: Option<Vec<Option<FileStamp>>>,
     next: Option<Timestamp>,
 }
 
 impl RingWatcher {
-    /// Shows what rings from now on.
+    /// Shows what rings from now on, and what got to nobody before.
     ///
     /// # Errors
     /// When the state cannot be read.
     pub fn new(layout: &Layout) -> Result<Self, AlarmError> {
         let store = AlarmStore::new(layout.alarms());
-        let shown = store.read()?.last_ring;
-        Ok(RingWatcher { layout: layout.clone(), store, shown, stamps: None, next: None })
+        let state = store.read()?;
+        let missed = state.rings.iter().filter(|ring| !ring.is_delivered()).map(|ring| ring.number).collect();
+        Ok(RingWatcher {
+            layout: layout.clone(),
+            store,
+            shown: state.last_ring,
+            missed,
+            stamps: None,
+            next: None,
+        })
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -71,7 +81,25 @@ impl RingWatcher {
         deliverer.ring_due(&now)?;
         self.next = deliverer.next_due(&now)?;
         let state = self.store.read()?;
-        let lines = state.rings.iter().filter(|ring| ring.number > self.shown).map(ring_line).collect();
+        let (mut lines, mut numbers) = (Vec::new(), Vec::new());
+        for ring in &state.rings {
+            if self.missed.contains(&ring.number) {
+                lines.push(missed_line(ring));
+            } else if ring.number > self.shown {
+                lines.push(ring_line(ring));
+            } else {
+                continue;
+            }
+            numbers.push(ring.number);
+        }
+        if !numbers.is_empty() {
+            self.store.update(|state| {
+                let shown = state.rings.iter_mut().filter(|ring| numbers.contains(&ring.number));
+                shown.for_each(|ring| ring.seen = true);
+                Ok(())
+            })?;
+        }
+        self.missed.clear();
         self.shown = self.shown.max(state.last_ring);
         Ok(lines)
     }
@@ -92,5 +120,37 @@ impl RingWatcher {
         let deliverer = Deliverer::new(&self.layout, settings, environment);
         self.next = deliverer.pass_unless_busy(&now).await?.next;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alarms::store::{Delivery, RingKind};
+
+    /// Regression: what rang while no Marvin was open, on a machine without a desktop, was never shown.
+    #[test]
+    fn what_got_to_nobody_is_shown_by_the_next_marvin_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let environment = Environment::from_iter([("HOME", directory.path().to_str().unwrap())]);
+        let layout = Layout::new(&environment, None);
+        let store = AlarmStore::new(layout.alarms());
+        let now = Moment::now();
+        store
+            .update(|state| {
+                state.ring("a", RingKind::Alarm, "tea", "Tea is ready", now.timestamp, &now);
+                state.ring("b", RingKind::Alarm, "bread", "Bread is ready", now.timestamp, &now);
+                for ring in &mut state.rings {
+                    ring.desktop = if ring.id == "a" { Delivery::Absent } else { Delivery::Done };
+                    ring.ntfy = Delivery::Absent;
+                }
+                Ok(())
+            })
+            .unwrap();
+        let poll =
+            || RingWatcher::new(&layout).unwrap().poll(&Settings::defaults().unwrap(), &environment).unwrap();
+        let lines = poll();
+        assert!(matches!(&lines[..], [line] if line.contains("Tea is ready (it rang ")), "{lines:?}");
+        assert_eq!(poll(), Vec::<String>::new());
     }
 }
