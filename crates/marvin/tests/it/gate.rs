@@ -81,6 +81,15 @@ fn judge_answers_each_line_before_reading_the_next() {
     assert!(child.wait().unwrap().success());
 }
 
+/// Regression: `explain` allowed what a run refused, because it did not follow links.
+#[test]
+fn explain_follows_links_as_a_run_does() {
+    let world = World::new();
+    std::os::unix::fs::symlink("/opt", world.project().join("out")).unwrap();
+    assert_eq!(verdict(&world, "echo x > inside"), "allow");
+    assert_ne!(verdict(&world, "echo x > out/x"), "allow");
+}
+
 #[test]
 fn explain_shows_segments_effects_and_a_safer_command() {
     let world = World::new();

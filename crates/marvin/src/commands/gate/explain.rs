@@ -59,7 +59,9 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Exit, Failure> {
 }
 
 fn explain(line: &str, scene: &Scene, as_json: bool, exit_code: bool) -> Result<Exit, Failure> {
-    let ruling = scene.layers.judge(line, scene.place());
+    // As a run judges it: names may be links that lead elsewhere.
+    let place = scene.place();
+    let ruling = scene.layers.rule(line, place, scene.layers.look(line, place));
     if as_json {
         output::json(&ruling.explained(line))?;
     } else {
