@@ -13,6 +13,8 @@ pub struct Grant {
     pub network: bool,
     /// Paths outside the workspace that it may write.
     pub write: Vec<PathBuf>,
+    /// Steering files of the workspace that it may write.
+    pub steering: Vec<PathBuf>,
     /// Paths that it may read though they are otherwise closed or not shown.
     pub read: Vec<PathBuf>,
 }
@@ -25,7 +27,7 @@ impl Grant {
         for effect in judgement.segments.iter().flat_map(|segment| &segment.effects) {
             grant.add(effect, workspace, home);
         }
-        for places in [&mut grant.write, &mut grant.read] {
+        for places in [&mut grant.write, &mut grant.steering, &mut grant.read] {
             places.sort();
             places.dedup();
         }
@@ -51,6 +53,8 @@ impl Grant {
             | Act::MakeDirectory => {
                 if matches!(effect.place, Place::Outside | Place::InHome | Place::StartUp) {
                     self.write.extend(path().and_then(|path| writable(&path, home)));
+                } else if effect.place == Place::Instructions {
+                    self.steering.extend(path());
                 }
             }
             Act::Run
@@ -76,7 +80,8 @@ impl Grant {
         if self.network {
             parts.push("the network".to_string());
         }
-        parts.extend(self.write.iter().map(|path| format!("writing {}", path.display())));
+        let written = self.write.iter().chain(&self.steering);
+        parts.extend(written.map(|path| format!("writing {}", path.display())));
         parts.extend(self.read.iter().map(|path| format!("reading {}", path.display())));
         parts.join(", ")
     }

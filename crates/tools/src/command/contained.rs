@@ -51,6 +51,7 @@ impl PrivateTempDir {
             policy.writable.extend(grant.write.iter().cloned());
             policy.readable.extend(grant.read.iter().cloned());
             policy.closed.retain(|closed| !grant.read.contains(closed));
+            policy.protected.retain(|place| !grant.steering.contains(place));
         }
         Ok(policy)
     }
@@ -142,7 +143,8 @@ pub(crate) async fn contained(
     let root = context.workspace()?.root().to_path_buf();
     let processes = bound(&mut child, &root, context);
     let run = context.artifacts.as_ref().and_then(|artifacts| artifacts.path().parent());
-    let guard = (!policy.readonly).then(|| Guard::begin(&root, &policy.protected));
+    let open = context.grant.as_ref().map(|grant| grant.steering.clone()).unwrap_or_default();
+    let guard = (!policy.readonly).then(|| Guard::begin(&root, &policy.protected, open));
     let sandbox = contain(&mut child, policy, context).await?;
     let deadline = child.deadline;
     let outcome = child.run(&context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;

@@ -4,10 +4,13 @@
 //! settings file of another agent. Without namespaces they can be written too. Either way a change is undone: what was
 //! there is written back, what is new is moved into the run's `artifacts/tampered`, and the names are reported.
 //!
+//! Names are looked for in the upper part of the tree: an `AGENTS.md` of a directory steers like that of the workspace.
+//!
 //! Limits: a file above [`MAX_FILE_BYTES`] is reported and not restored. The person may change one of these files in the same
 //! moment; that looks the same and is undone too, with a copy kept beside the report.
 
 use marvin_base::atomic;
+use marvin_gate::steering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -32,8 +35,19 @@ const REGENERATED: [&str; 7] = [".git", "node_modules", "target", ".venv", "venv
 pub(super) struct Guard {
     root: PathBuf,
     places: Vec<PathBuf>,
+    /// Files that the person opened for this command.
+    open: Vec<PathBuf>,
     files: BTreeMap<PathBuf, FileSnapshot>,
     repositories: BTreeSet<PathBuf>,
+}
+
+/// What the upper part of a workspace's tree holds.
+#[derive(Debug, Default)]
+struct NestedPlaces {
+    /// Repositories below the workspace's own.
+    repositories: BTreeSet<PathBuf>,
+    /// Steering files, and directories that hold nothing else.
+    steering: BTreeSet<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -60,18 +74,29 @@ struct Mark {
 
 impl Guard {
     /// Records the protected files of a workspace, whether they exist or not.
-    pub(super) fn begin(root: &Path, places: &[PathBuf]) -> Self {
+    pub(super) fn begin(root: &Path, places: &[PathBuf], open: Vec<PathBuf>) -> Self {
         let mut places: Vec<PathBuf> =
             places.iter().filter(|place| !is_record(root, place)).cloned().collect();
         places.extend(OWN_SETTINGS.map(|name| root.join(".marvin").join(name)));
-        let files =
-            list(&places).into_iter().map(|(path, facts)| (path.clone(), save(&path, &facts))).collect();
-        Guard { root: root.to_path_buf(), places, files, repositories: nested_repositories(root) }
+        let nested = NestedPlaces::find(root);
+        places.extend(nested.steering);
+        let files = list(&places, &open)
+            .into_iter()
+            .map(|(path, facts)| (path.clone(), save(&path, &facts)))
+            .collect();
+        Guard { root: root.to_path_buf(), places, open, files, repositories: nested.repositories }
     }
 
     /// Undoes every change and returns the paths, relative to the workspace. New files are moved to `quarantine`.
     pub(super) fn finish(&self, quarantine: Option<&Path>) -> Vec<String> {
-        let now = list(&self.places);
+        let nested = NestedPlaces::find(&self.root);
+        let new: Vec<&PathBuf> = nested.repositories.difference(&self.repositories).collect();
+        // What came with a repository is reported with it.
+        let is_foreign =
+            |place: &Path| new.iter().filter_map(|git| git.parent()).any(|own| place.starts_with(own));
+        let mut places = self.places.clone();
+        places.extend(nested.steering.iter().filter(|place| !is_foreign(place)).cloned());
+        let now = list(&places, &self.open);
         let mut tampered = Vec::new();
         for (path, facts) in &now {
             if self.files.get(path).is_some_and(|saved| saved.is_same(path, facts)) {
@@ -93,8 +118,7 @@ impl Guard {
             }
         }
         // A repository inside the workspace has hooks and settings of its own. It is reported and stays: builds create some.
-        let new = nested_repositories(&self.root);
-        tampered.extend(new.difference(&self.repositories).map(|path| self.shown(path)));
+        tampered.extend(new.iter().map(|path| self.shown(path)));
         tampered.sort();
         tampered.dedup();
         tampered
@@ -136,33 +160,49 @@ fn is_record(root: &Path, place: &Path) -> bool {
     [".marvin", ".tickets"].iter().any(|own| place == root.join(own))
 }
 
-/// Repositories below the workspace's own, in the upper part of its tree.
-fn nested_repositories(root: &Path) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
-    let mut waiting = VecDeque::from([(root.to_path_buf(), 0)]);
-    let mut left = MAX_DIRECTORIES;
-    while let Some((directory, depth)) = waiting.pop_front() {
-        left -= 1;
-        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten().take(MAX_ENTRIES) {
-            let (name, kind) = (entry.file_name(), entry.file_type());
-            if name == ".git" && depth > 0 {
-                found.insert(entry.path());
-            } else if kind.is_ok_and(|kind| kind.is_dir())
-                && depth < MAX_DEPTH
-                && !REGENERATED.iter().any(|made| name == *made)
-            {
-                waiting.push_back((entry.path(), depth + 1));
+impl NestedPlaces {
+    fn find(root: &Path) -> Self {
+        let mut found = NestedPlaces::default();
+        let mut waiting = VecDeque::from([Vec::new()]);
+        let mut left = MAX_DIRECTORIES;
+        while let Some(parts) = waiting.pop_front().filter(|_| left > 0) {
+            left -= 1;
+            let directory = root.join(parts.iter().collect::<PathBuf>());
+            for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten().take(MAX_ENTRIES) {
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let inner: Vec<String> = parts.iter().cloned().chain([name]).collect();
+                waiting.extend(found.note(entry.path(), inner, is_directory));
             }
         }
-        if left == 0 {
-            break;
-        }
+        found
     }
-    found
+
+    /// Notes an entry, and returns its parts if it is a directory to look into.
+    fn note(&mut self, path: PathBuf, parts: Vec<String>, is_directory: bool) -> Option<Vec<String>> {
+        let name = parts.last().map(String::as_str).unwrap_or_default();
+        if name == ".git" {
+            if parts.len() > 1 {
+                self.repositories.insert(path);
+            }
+            return None;
+        }
+        if is_directory && (REGENERATED.contains(&name) || [".marvin", ".tickets"].contains(&name)) {
+            return None;
+        }
+        let mut names: Vec<&str> = parts.iter().map(String::as_str).collect();
+        // Of a directory only what lies in it counts.
+        names.extend(is_directory.then_some("x"));
+        if steering::find(&names).is_some() {
+            self.steering.insert(path);
+            return None;
+        }
+        (is_directory && parts.len() <= MAX_DEPTH).then_some(parts)
+    }
 }
 
-/// Every file and link of the protected places, with its metadata.
-fn list(places: &[PathBuf]) -> BTreeMap<PathBuf, std::fs::Metadata> {
+/// Every file and link of the protected places that is not open, with its metadata.
+fn list(places: &[PathBuf], open: &[PathBuf]) -> BTreeMap<PathBuf, std::fs::Metadata> {
     let mut found = BTreeMap::new();
     let mut waiting: Vec<(PathBuf, usize)> = places.iter().map(|place| (place.clone(), 0)).collect();
     while let Some((place, depth)) = waiting.pop() {
@@ -170,7 +210,7 @@ fn list(places: &[PathBuf]) -> BTreeMap<PathBuf, std::fs::Metadata> {
         if facts.is_dir() && depth < MAX_DEPTH {
             let entries = std::fs::read_dir(&place).into_iter().flatten().flatten().take(MAX_ENTRIES);
             waiting.extend(entries.map(|entry| (entry.path(), depth + 1)));
-        } else if !facts.is_dir() {
+        } else if !facts.is_dir() && !open.contains(&place) {
             found.insert(place, facts);
         }
     }
@@ -237,12 +277,12 @@ mod tests {
         let places = [".git/config", ".git/hooks", ".git/commondir", ".marvin", ".envrc"]
             .map(|place| root.join(place));
 
-        let guard = Guard::begin(&root, &places);
+        let guard = Guard::begin(&root, &places, Vec::new());
         std::fs::write(root.join("a"), "a").unwrap();
         std::fs::write(root.join(".git/index"), "i").unwrap();
         assert_eq!(guard.finish(Some(&quarantine)), Vec::<String>::new());
 
-        let guard = Guard::begin(&root, &places);
+        let guard = Guard::begin(&root, &places, Vec::new());
         std::fs::write(root.join(".git/config"), "[evil]\n").unwrap();
         std::fs::write(root.join(".git/hooks/post-commit"), "x").unwrap();
         std::fs::write(root.join(".git/commondir"), "..").unwrap();
@@ -267,7 +307,35 @@ mod tests {
             assert!(!root.join(gone).exists(), "{gone}");
         }
         assert_eq!(std::fs::read_dir(&quarantine).unwrap().count(), 5);
-        assert_eq!(Guard::begin(&root, &places).finish(None), Vec::<String>::new());
+        assert_eq!(Guard::begin(&root, &places, Vec::new()).finish(None), Vec::<String>::new());
+    }
+
+    #[test]
+    fn s6_new_and_nested_files_that_steer_are_undone() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        std::fs::create_dir_all(root.join("sub/deep")).unwrap();
+        std::fs::write(root.join("sub/AGENTS.md"), "own").unwrap();
+        let open = root.join("CLAUDE.md");
+        let guard = Guard::begin(root, &[], vec![open.clone()]);
+        std::fs::create_dir_all(root.join("sub/deep/.claude/skills/a")).unwrap();
+        std::fs::create_dir_all(root.join("clone/.git")).unwrap();
+        let written = [
+            "AGENTS.md",
+            "lefthook.yml",
+            "sub/AGENTS.md",
+            "sub/deep/.claude/skills/a/SKILL.md",
+            "sub/deep/.cursorrules",
+        ];
+        for path in written.iter().chain(&["CLAUDE.md", "clone/AGENTS.md", "sub/deep/agents.rs"]) {
+            std::fs::write(root.join(path), "obey").unwrap();
+        }
+        let expected: Vec<&str> =
+            ["AGENTS.md", "clone/.git"].into_iter().chain(written[1..].iter().copied()).collect();
+        assert_eq!(guard.finish(None), expected);
+        assert_eq!(std::fs::read_to_string(root.join("sub/AGENTS.md")).unwrap(), "own");
+        assert!(!root.join("AGENTS.md").exists() && !root.join("sub/deep/.cursorrules").exists());
+        assert!(open.exists() && root.join("sub/deep/agents.rs").exists(), "opened, and not steering");
     }
 
     #[test]
@@ -280,7 +348,7 @@ mod tests {
             std::fs::write(own(name).join("commondir"), "../..\n").unwrap();
         }
         let places = ["again", "gone", "robbed"].map(|name| own(name).join("commondir"));
-        let guard = Guard::begin(root, &places);
+        let guard = Guard::begin(root, &places, Vec::new());
         std::fs::remove_dir_all(own("gone")).unwrap();
         std::fs::remove_dir_all(own("again")).unwrap();
         std::fs::create_dir(own("again")).unwrap();
@@ -302,7 +370,7 @@ mod tests {
         let places = [".git/config", ".git/hooks"].map(|place| root.join(place));
         let started = marvin_testing::CpuTimer::start();
         for _ in 0..20 {
-            assert!(Guard::begin(root, &places).finish(None).is_empty());
+            assert!(Guard::begin(root, &places, Vec::new()).finish(None).is_empty());
         }
         // Below a millisecond each, but tests are built without optimisation.
         assert!(started.elapsed() < std::time::Duration::from_millis(800), "{:?}", started.elapsed());

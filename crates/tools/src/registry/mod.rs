@@ -363,9 +363,10 @@ fn needed_grant(intents: &[Intent], context: &ToolContext) -> Grant {
     for intent in intents {
         let Intent::Command { line } = intent else { continue };
         let judgement = context.layers.judge(line, place).judgement;
-        let Grant { network, write, read } = Grant::needed_by(&judgement, workspace.root(), home);
+        let Grant { network, write, steering, read } = Grant::needed_by(&judgement, workspace.root(), home);
         all.network |= network;
         all.write.extend(write);
+        all.steering.extend(steering);
         all.read.extend(read);
     }
     all
