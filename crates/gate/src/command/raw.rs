@@ -100,20 +100,14 @@ static REGEXES: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
 
 /// Looks for dangers in raw text, as it stands and with quotes and escapes taken out; one shape may be left out.
 pub(crate) fn raw(text: &str, except: Option<Shape>) -> Option<Verdict> {
-    let bare: String =
-        text.replace("\\\n", "").chars().filter(|letter| !matches!(letter, '\'' | '"' | '\\')).collect();
-    let spaced = bare.replace("${IFS}", " ").replace("$IFS", " ");
-    let mut texts = vec![text];
-    if bare != text {
-        texts.push(&bare);
-    }
-    if spaced != bare {
-        texts.push(&spaced);
-    }
+    const QUOTES: [char; 3] = ['\'', '"', '\\'];
+    let bare = text.contains(QUOTES).then(|| text.replace("\\\n", "").replace(QUOTES, ""));
+    let plain = bare.as_deref().unwrap_or(text);
+    let spaced = plain.contains("IFS").then(|| plain.replace("${IFS}", " ").replace("$IFS", " "));
+    let mut texts = std::iter::once(text).chain(bare.as_deref()).chain(spaced.as_deref());
     let Some(regexes) = REGEXES.as_ref() else { return Some(verdict(Shape::Unread)) };
     let shape = |at: usize| SHAPES.get(at).map_or(Shape::Unread, |(shape, _)| *shape);
     texts
-        .into_iter()
         .find_map(|text| regexes.matches(text).iter().map(shape).find(|shape| Some(*shape) != except))
         .map(verdict)
 }

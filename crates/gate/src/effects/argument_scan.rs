@@ -58,7 +58,7 @@ pub(super) fn generic(look: &mut Look<'_>, strict: bool) {
 
 /// Credentials in a text that a program takes in: compilers and formatters open what their sources name.
 pub(super) fn piped_credentials(look: &mut Look<'_>, base: &str) {
-    if is_text(base) || words::READERS.matches(base) || shell::is_launcher(base) {
+    if look.is_text || words::READERS.matches(base) || shell::is_launcher(base) {
         return;
     }
     let text = look.segment.input.as_ref().and_then(|stream| stream.text.clone());
@@ -82,7 +82,7 @@ pub(super) fn stray_paths(look: &mut Look<'_>) {
     };
     let base = shell::base_name(&name);
     let class = facts::find(base).map(|facts| facts.class);
-    if is_text(base)
+    if look.is_text
         || words::READERS.matches(base)
         || matches!(class, Some(Class::Print | Class::List | Class::Read))
     {
@@ -193,7 +193,7 @@ pub(super) fn is_reaching(name: &str) -> bool {
 
 /// A shell that hides in the words of another program.
 pub(super) fn hidden_shell(look: &mut Look<'_>, base: &str, class: Option<Class>) {
-    if is_text(base) || shell::is_shell(base) || look.starts {
+    if look.is_text || shell::is_shell(base) || look.starts {
         return;
     }
     // Where a shell's name is a file to look at, or what a user gets.

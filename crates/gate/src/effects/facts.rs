@@ -98,7 +98,8 @@ pub(crate) fn find(name: &str) -> Option<&'static Facts> {
         let plain = name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.' || char == '-');
         let family =
             name.split('.').next().filter(|_| name.starts_with("mkfs.") || name.starts_with("fsck."));
-        named(plain).filter(|_| plain.len() > 1).or_else(|| family.and_then(named))
+        let is_other = plain.len() > 1 && plain.len() < name.len();
+        is_other.then(|| named(plain)).flatten().or_else(|| family.and_then(named))
     })
 }
 

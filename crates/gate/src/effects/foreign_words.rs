@@ -1,6 +1,5 @@
 //! What the words of a command give away, and what they bring in: values of variables, text of files, other directories.
 
-use super::argument_scan::is_text;
 use super::facts::Class;
 use super::look::Look;
 use super::place::Place;
@@ -34,7 +33,7 @@ fn takes_inline_code(look: &Look<'_>, base: &str) -> bool {
 
 /// `find . $(cat list)`, `xargs -a list cat`: what a file says may be an option, or the path of anything.
 pub(super) fn foreign_words(look: &mut Look<'_>, base: &str, class: Option<Class>) {
-    let takes_any = is_text(base)
+    let takes_any = look.is_text
         || matches!(base, ":" | "true" | "false" | "test" | "[" | "[[" | "basename" | "dirname")
         || matches!(class, Some(Class::Print | Class::Directory) | None);
     let foreign = |word: &Word| {
@@ -44,7 +43,7 @@ pub(super) fn foreign_words(look: &mut Look<'_>, base: &str, class: Option<Class
             && taint.has(Taint::CONTENT)
             && !taint.has(Taint::NUMBER)
     };
-    let takes_names = is_text(base) || words::NAME_PRINTERS.matches(base);
+    let takes_names = look.is_text || words::NAME_PRINTERS.matches(base);
     if !takes_names && look.rest().iter().any(|word| word.taint().has(Taint::SECRET_PLACE)) {
         return look.ask(
             "word.secret",

@@ -33,6 +33,8 @@ pub(crate) struct Look<'a> {
     pub(crate) depth: usize,
     /// Whether the next command is started by this one.
     pub(crate) starts: bool,
+    /// Whether the words of its program are text or names, never files that are opened.
+    pub(crate) is_text: bool,
     /// Whether something on the line is fetched into a substitution.
     pub(crate) fetched: bool,
     /// Whether a command of the line lists the names in a directory that holds credentials.

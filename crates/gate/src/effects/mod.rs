@@ -175,6 +175,7 @@ fn conclude(
             findings: Vec::new(),
             depth,
             starts,
+            is_text: false,
             fetched,
             listed,
             context,

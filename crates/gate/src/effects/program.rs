@@ -37,6 +37,7 @@ pub(super) fn judge(look: &mut Look<'_>) {
         return;
     }
     let base = plain_name(&name);
+    look.is_text = is_text(&base);
     if first.globs() && !matches!(base.as_str(), "[" | "[[") {
         look.ask("command.name", "the program's name is a pattern");
         pattern(look, &base);
@@ -279,7 +280,7 @@ fn is_help(look: &Look<'_>, base: &str) -> bool {
         Some("--help" | "--version" | "-version" | "--usage" | "-help") => true,
         Some("-V") => !shell::is_launcher(base),
         Some("help" | "version") => {
-            !is_text(base)
+            !look.is_text
                 && !words::HELP_AS_OPERAND.matches(base)
                 && facts::find(base).is_some_and(|facts| facts.class == Class::Verbs)
         }
@@ -376,7 +377,7 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
     reach::reaching_verb(look, base, facts, &arguments);
     let operands: Vec<&Word> = arguments.operands.iter().skip(facts.skip).collect();
     match facts.class {
-        Class::Print if is_text(base) => {}
+        Class::Print if look.is_text => {}
         Class::Print => generic(look, true),
         Class::List => {}
         Class::Read => {

@@ -2,7 +2,6 @@
 //!
 //! Programs with a judge of their own for the network, and programs whose words are text, are not looked at.
 
-use super::argument_scan::is_text;
 use super::arguments::{Arguments, tail};
 use super::facts::{Class, Facts};
 use super::look::Look;
@@ -19,7 +18,7 @@ pub(super) fn addresses(look: &mut Look<'_>, base: &str, facts: Option<&Facts>) 
         matches!(class, Some(Class::Print | Class::List | Class::Write | Class::Directory | Class::Deny));
     if is_plain
         || is_search
-        || is_text(base)
+        || look.is_text
         || words::READERS.matches(base)
         || words::ADDRESS_TEXT_PROGRAMS.matches(base)
     {
@@ -84,7 +83,7 @@ pub(super) fn reaching_verb(look: &mut Look<'_>, base: &str, facts: &Facts, argu
         Class::Build => !words::RECIPE_RUNNERS.matches(base),
         Class::Read | Class::Convert | Class::Print => {
             facts.skip == 0
-                && !is_text(base)
+                && !look.is_text
                 && !words::READERS.matches(base)
                 && !words::VIEWERS.matches(base)
                 && !words::ADDRESS_TEXT_PROGRAMS.matches(base)

@@ -3,7 +3,6 @@
 //! A read of a known credential place is refused by its place alone. Here a read that is rooted above one (the home directory, `/`,
 //! `~/.config`, `/etc`) is asked about, unless a search by name keeps credentials out.
 
-use super::argument_scan::is_text;
 use super::arguments::{Arguments, tail};
 use super::disk::reached;
 use super::facts::{self, Class};
@@ -59,7 +58,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) {
     }
     let consumes = look.listed
         && !shows_names_only(base)
-        && !is_text(base)
+        && !look.is_text
         && !shell::is_launcher(base)
         && (through_xargs(look.segment) || look.rest().iter().any(|word| word.text().is_none()));
     if consumes {

@@ -119,6 +119,6 @@ pub(super) fn find_signature(name: &str) -> Option<&'static Signature> {
     named(name).or_else(|| {
         // `gcc-13`, `pip3.12`.
         let plain = name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.' || char == '-');
-        named(plain).filter(|_| plain.len() > 1)
+        (plain.len() > 1 && plain.len() < name.len()).then(|| named(plain))?
     })
 }
