@@ -368,7 +368,7 @@ pub(super) fn texts(ring: &Ring) -> (String, String) {
 
 /// One line about a ring that got to nobody when it rang.
 #[must_use]
-pub fn missed_line(ring: &Ring) -> String {
+pub(super) fn missed_line(ring: &Ring) -> String {
     let rang = ring.rang.to_zoned(jiff::tz::TimeZone::system());
     format!("{} (it rang {})", ring_line(ring), rang.strftime("%Y-%m-%d %H:%M"))
 }
