@@ -5,7 +5,6 @@
 //! tests may need it.
 
 use super::super::detect::Plan;
-use super::super::runner::Runner;
 use super::seal::TestSeal;
 use super::table;
 use crate::result::ToolError;
@@ -89,27 +88,30 @@ fn virtual_environment(copy: &Path, seal: Option<&TestSeal>) -> Option<PathBuf> 
     found.into_iter().find(|place| place.join("bin/python3").exists())
 }
 
+/// Python that keeps the process of the tests, and the runner in it, from the code under test.
+const GUARD: &str = include_str!("python/guard.py");
+
 /// Starts pytest as `python3 -m pytest` does, but takes pytest itself from outside the project: the project's root goes onto the
 /// module search path after pytest was imported.
-const START_PYTEST: &str = "import sys
-sys.path[:] = [place for place in sys.path if place]
-import os
-sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.getcwd()]
-import pytest, unittest, doctest, pdb, difflib, xml.etree.ElementTree
-sys.path.insert(0, os.getcwd())
-sys.argv[0] = 'pytest'
-sys.exit(pytest.main())
-";
+const START_PYTEST: &str = include_str!("python/pytest.py");
 
-/// The words to run: those of the plan, with pytest started safely.
+/// The same for unittest.
+const START_UNITTEST: &str = include_str!("python/unittest.py");
+
+/// The words to run: those of the plan, with runners of Python started safely.
 pub(super) fn words(plan: &Plan) -> Vec<String> {
-    match (plan.runner, plan.words.as_slice()) {
-        (Runner::Pytest, [python, dash, module, rest @ ..]) if dash == "-m" && module == "pytest" => {
-            let start = [python.clone(), "-c".to_string(), START_PYTEST.to_string()];
-            start.into_iter().chain(rest.iter().cloned()).collect()
-        }
-        (_, words) => words.to_vec(),
+    let [python, dash, module, rest @ ..] = plan.words.as_slice() else { return plan.words.clone() };
+    let name = Path::new(python).file_name().unwrap_or_default().to_string_lossy();
+    let start = match module.as_str() {
+        "pytest" => START_PYTEST,
+        "unittest" => START_UNITTEST,
+        _ => "",
+    };
+    if start.is_empty() || dash != "-m" || !name.starts_with("python") {
+        return plan.words.clone();
     }
+    let begin = [python.clone(), "-c".to_string(), format!("{GUARD}\n\n{start}")];
+    begin.into_iter().chain(rest.iter().cloned()).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! of both runs are compared.
 
 mod clean;
+mod forged;
 mod fresh;
 mod seal;
 mod source;
@@ -123,6 +124,12 @@ pub async fn verify_tests(
         taken_away.extend(changes.taken_away);
     }
     let (output, after) = run(&plan, copy.root(), input, sealed.as_ref(), &workspace, context).await?;
+    if let Some(baseline) = check.baseline
+        && output.error.is_none()
+        && let Some(finding) = forged::find(copy.root(), baseline.copy.root())
+    {
+        return Ok(TestsVerdict { output: Some(output), finding: Some(finding), notes });
+    }
     let mut verdict = TestsVerdict { output: Some(output), finding: None, notes };
     let Some(after) = after.filter(|_| verdict.output.as_ref().is_some_and(|output| output.error.is_none()))
     else {
