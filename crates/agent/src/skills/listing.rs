@@ -89,11 +89,23 @@ fn lines(skills: &Skills, role: Role, tools: &BTreeSet<String>) -> Vec<String> {
         }
     }
     if !rest.is_empty() {
-        let names = truncate::line(&rest.join(", "), MAX_NAMES_CHARS);
-        lines.push(format!("- {} more without a description: {names}", rest.len()));
+        lines.push(format!("- {} more without a description: {}", rest.len(), listed_names(&rest)));
     }
     lines.extend(brief);
     lines
+}
+
+/// As many whole names as fit, and how many are left.
+fn listed_names(names: &[&str]) -> String {
+    let mut chars = 0;
+    let fits = |name: &&&str| {
+        chars += name.chars().count() + 2;
+        chars <= MAX_NAMES_CHARS
+    };
+    let shown: Vec<&str> = names.iter().take_while(fits).copied().collect();
+    let left = names.len() - shown.len();
+    let text = shown.join(", ");
+    if left > 0 { format!("{text} and {left} others") } else { text }
 }
 
 #[cfg(test)]
@@ -123,6 +135,7 @@ mod tests {
             last.starts_with(&format!("- {} more without a description: s-", 1_001 - lines.len())),
             "{last}"
         );
+        assert!(last.ends_with(" others"), "whole names only: {last}");
     }
 
     #[test]
