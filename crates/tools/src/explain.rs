@@ -95,7 +95,9 @@ impl Tool for GateExplain {
         let directory = context.workspace()?.root().display().to_string();
         let home = context.layout.home().display().to_string();
         let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
-        let explanation = explain(&context.layers.judge(&input.command_line, place));
+        // As a run judges it: names may be links that lead elsewhere.
+        let found = context.layers.look(&input.command_line, place);
+        let explanation = explain(&context.layers.rule(&input.command_line, place, found));
         let line = truncate::line(&context.redactor.text(&input.command_line), 120);
         Ok(Output::new(format!("{}: {line}", explanation.verdict), text(&explanation), explanation))
     }

@@ -144,7 +144,8 @@ pub(super) fn explain(context: &ProjectContext, asked: &ExplainRequest) -> Answe
     let (directory, home) = (root.display().to_string(), context.layout.home().display().to_string());
     let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
     let layers = marvin_gate::Layers::new(&context.layout);
-    Ok(layers.judge(&asked.command, place).explained(&asked.command))
+    let found = layers.look(&asked.command, place);
+    Ok(layers.rule(&asked.command, place, found).explained(&asked.command))
 }
 
 /// Packs with their lessons and guardrails.
