@@ -173,6 +173,16 @@ pub(super) async fn merge(
                 ..MergeReport::default()
             }));
         }
+        let branch = integrate::branch(&context).await?;
+        if let Some(planned) = shared.plan.branch.as_ref().filter(|planned| branch.as_ref() != Some(*planned))
+        {
+            let now = branch.map_or("no branch".to_string(), |branch| format!("`{branch}`"));
+            return Ok(Some(MergeReport {
+                reason: Some(format!("the run began on `{planned}`, and the checkout is on {now} now")),
+                can_retry: true,
+                ..MergeReport::default()
+            }));
+        }
         let head = integrate::head(&context).await?;
         match integrate_at(batch, &head, candidate, winner).await? {
             Integration::Stopped => return Ok(None),

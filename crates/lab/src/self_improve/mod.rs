@@ -133,6 +133,7 @@ pub async fn start(
     if !changed.is_empty() {
         return Err(ImproveError::NotClean(marvin_base::truncate::line(&changed.join(", "), 200)));
     }
+    let plan = Plan { branch: integrate::branch(&context).await?, ..plan };
     let run = RunDirectory::create_in(&project.layout)?;
     let _lock = Lock::take(run.path()).map_err(ImproveError::Workflow)?;
     let journal = Journal::open(run.path(), &project.redactor)?;

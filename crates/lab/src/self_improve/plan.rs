@@ -99,6 +99,9 @@ pub struct Plan {
     pub may_change: Vec<String>,
     /// Seconds of one session; 0: no limit.
     pub deadline_s: u64,
+    /// The branch that was checked out at the start, which winners are merged into.
+    #[serde(default)]
+    pub branch: Option<String>,
 }
 
 /// A plan that cannot be carried out.
@@ -268,6 +271,7 @@ pub(super) mod tests {
             is_include_given: false,
             may_change: Vec::new(),
             deadline_s: 0,
+            branch: None,
         }
     }
 

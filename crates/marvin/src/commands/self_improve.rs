@@ -137,6 +137,7 @@ pub(crate) fn run(arguments: &SelfImproveArguments) -> Result<Exit, Failure> {
         include,
         is_include_given: !arguments.include.is_empty(),
         may_change: named(&arguments.may_change),
+        branch: None,
         deadline_s: project.settings.seconds(&table::DEADLINE).as_secs(),
     };
     plan.check().map_err(Failure::usage)?;
@@ -176,7 +177,7 @@ fn summary(outcome: &Outcome) -> String {
         text.push_str(&format!("batch {}: {}\n", batch.batch_index, batch.summary()));
         if batch.can_retry() {
             text.push_str(&format!(
-                "  hint: commit or stash the changes, then marvin resume-run --run-path {run}\n"
+                "  hint: put the checkout in order, then marvin resume-run --run-path {run}\n"
             ));
         }
         if let Some(patch) = batch.stranded_patch() {

@@ -89,6 +89,16 @@ pub async fn head(context: &ToolContext) -> Result<String, ToolError> {
     Ok(repository.ask(&["rev-parse", "--verify", "HEAD"], context).await?.trim().to_string())
 }
 
+/// The branch that is checked out; none where a commit is checked out by itself.
+///
+/// # Errors
+/// When the workspace is not a repository.
+pub async fn branch(context: &ToolContext) -> Result<Option<String>, ToolError> {
+    let repository = Repository::open(context).await?;
+    let asked = repository.ask(&["branch", "--show-current"], context).await?;
+    Ok(Some(asked.trim().to_string()).filter(|name| !name.is_empty()))
+}
+
 /// Whether the repository has a commit to begin with.
 ///
 /// # Errors

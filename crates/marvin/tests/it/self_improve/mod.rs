@@ -471,13 +471,19 @@ fn a_winner_is_merged_when_the_checkout_is_clean_again() {
     let patch = format!("{run}/sessions/session-1-1/changes.patch");
     for part in [
         "not merged: the checkout has uncommitted changes: mine.txt\n",
-        &format!("hint: commit or stash the changes, then marvin resume-run --run-path {run}\n"),
+        &format!("hint: put the checkout in order, then marvin resume-run --run-path {run}\n"),
         &format!("hint: git apply {patch} "),
     ] {
         assert!(ended.text().contains(part), "{part}: {}", ended.whole());
     }
     assert!(fs::read_to_string(patch).unwrap().contains("+echo $(($1 + $2))"));
     fs::remove_file(world.project().join("mine.txt")).unwrap();
+    // Regression: a branch that was switched meanwhile got the commit.
+    git(&world.project(), &["switch", "-q", "-c", "other"]);
+    let ended = world.marvin(["resume-run", "--run-path", &run]).run().exits(3);
+    let part = "the run began on `main`, and the checkout is on `other` now";
+    assert!(ended.text().contains(part), "{}", ended.whole());
+    git(&world.project(), &["switch", "-q", "main"]);
     let report = world.marvin(["resume-run", "--run-path", &run, "--json"]).run().exits(0).json();
     assert_eq!(report["batches"][0]["merged"], true, "{report:#}");
     assert_eq!(world.read("src/sum.sh"), FIXED);
