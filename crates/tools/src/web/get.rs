@@ -15,7 +15,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{
     ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
 };
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, Url};
 use std::error::Error as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -224,7 +224,7 @@ async fn send(
     let client = client(to, &addresses).map_err(|error| failed(&error))?;
     let mut url = to.url().clone();
     if to.same_origin(first) && !wanted.secret_query.is_empty() {
-        url.query_pairs_mut().extend_pairs(&wanted.secret_query);
+        add_secret_query(&mut url, &wanted.secret_query);
     }
     let request = match &wanted.body {
         None => client.get(url),
@@ -244,6 +244,20 @@ async fn send(
         }
         _ => Ok(response),
     }
+}
+
+/// Adds the secret parameters. A redirect that repeats the query repeats them too, blacked out: those are dropped.
+fn add_secret_query(url: &mut Url, secrets: &[(&'static str, String)]) {
+    let is_secret = |name: &str| secrets.iter().any(|(secret, _)| *secret == name);
+    if url.query_pairs().any(|(name, _)| is_secret(&name)) {
+        let others: Vec<(String, String)> = url
+            .query_pairs()
+            .filter(|(name, _)| !is_secret(name))
+            .map(|(name, value)| (name.into_owned(), value.into_owned()))
+            .collect();
+        url.query_pairs_mut().clear().extend_pairs(others);
+    }
+    url.query_pairs_mut().extend_pairs(secrets);
 }
 
 fn add_secret_headers(

@@ -181,6 +181,22 @@ async fn a_key_goes_to_its_service_alone_and_comes_back_to_no_text() {
 }
 
 #[tokio::test]
+async fn a_redirect_that_repeats_the_query_carries_the_key_once() {
+    let server = Server::start(|path, _| match path.split_once('?') {
+        Some((path, query)) if path != "/new" => redirect("302 Found", &format!("/new?{query}")),
+        _ => page("200 OK", JSON, r#"{"Title": "x", "Response": "True"}"#),
+    })
+    .await;
+    let fixture = at(&server.url(""), &[("MARVIN_OMDB_KEY", KEY)]);
+    fixture.good("get_movie_details", json!({"title": "a b"})).await;
+    let heads = server.heads();
+    let last = heads.last().unwrap();
+    assert!(last.starts_with("GET /new?t=a+b&"), "{last}");
+    assert_eq!(last.matches("apikey=").count(), 1, "{last}");
+    assert!(last.contains(&format!("apikey={KEY}")), "{last}");
+}
+
+#[tokio::test]
 async fn keys_lie_in_files_too_and_wrong_ones_are_named() {
     let server = Server::start(|path, _| match path.contains(&format!("apikey={KEY}")) {
         true => page("200 OK", JSON, r#"{"Title": "x", "Response": "True"}"#),
