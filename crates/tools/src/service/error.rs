@@ -1,6 +1,7 @@
 //! Failures of requests to services.
 
 use crate::result::ToolError;
+use std::fmt;
 use std::time::Duration;
 
 /// Failure of a request, with a hint.
@@ -63,9 +64,9 @@ pub(crate) enum Failure {
     Limited(Duration),
     #[error("it has trouble (HTTP {0})")]
     Trouble(u16),
-    /// The key is wrong or may not do this.
-    #[error("it refuses the key (HTTP {status}){message}")]
-    Forbidden { status: u16, message: String },
+    /// The key is wrong or may not do this, or the service wants none and refuses all the same.
+    #[error("it refuses {credential} (HTTP {status}){message}")]
+    Forbidden { credential: Credential, status: u16, message: String },
     #[error("it has nothing there")]
     NotFound,
     /// Another error status, with the service's own words.
@@ -79,6 +80,29 @@ pub(crate) enum Failure {
     Gate(String),
     #[error("cancelled")]
     Cancelled,
+}
+
+/// What a refused request carried to show who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Credential {
+    Key,
+    /// The token of a sign-in.
+    Token,
+    /// No key, though the service takes one.
+    NoKey,
+    /// Nothing: the service takes no key.
+    NotUsed,
+}
+
+impl fmt::Display for Credential {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Credential::Key => "the key",
+            Credential::Token => "the sign-in",
+            Credential::NoKey => "a request without a key",
+            Credential::NotUsed => "the request",
+        })
+    }
 }
 
 impl ServiceError {

@@ -4,7 +4,7 @@
 //! record nor the cache nor an error holds it. Text of an answer is cleaned before it is parsed into types.
 
 use super::cache::Cache;
-use super::error::{Failure, Hint, ServiceError};
+use super::error::{Credential, Failure, Hint, ServiceError};
 use super::pace::Pace;
 use super::table::{KeyPlace, ServiceRow, find};
 use super::text;
@@ -237,7 +237,7 @@ impl Request {
                     }
                     return Ok(page);
                 }
-                Ok(page) => self.refusal(&page),
+                Ok(page) => self.refusal(&page, context),
                 Err(error) => error,
             };
             // What changes something at the service is sent again only where the service says that it did nothing.
@@ -342,19 +342,24 @@ impl Request {
     }
 
     /// The failure for an error status.
-    fn refusal(&self, page: &Page) -> ServiceError {
+    fn refusal(&self, page: &Page, context: &ToolContext) -> ServiceError {
         match page.status {
             429 => self.limited(page.retry_after.unwrap_or(UNNAMED_PAUSE)),
             503 if page.retry_after.is_some() => self.limited(page.retry_after.unwrap_or_default()),
             status @ 500.. => self.failed(Failure::Trouble(status), "try later, or work without it"),
             status @ (401 | 403) => {
-                let hint = match (&self.row.key, &self.token) {
-                    (_, Some(_)) => "sign in again with spotify_auth".into(),
-                    (Some(key), None) => Hint::person(format!("check {}", key.setting.key)),
-                    (None, None) => "work without it".into(),
+                let (credential, hint): (Credential, Hint) = match (&self.row.key, &self.token) {
+                    (_, Some(_)) => (Credential::Token, "sign in again with spotify_auth".into()),
+                    (Some(key), None) if key.find(&context.settings, &context.layout).is_some() => {
+                        (Credential::Key, Hint::person(format!("check {}", key.setting.key)))
+                    }
+                    (Some(key), None) => {
+                        (Credential::NoKey, Hint::person(format!("set {}", key.setting.key)))
+                    }
+                    (None, None) => (Credential::NotUsed, "try later, or work without it".into()),
                 };
                 let message = message(&page.bytes).map(|it| format!("; it says: {it:?}")).unwrap_or_default();
-                self.failed(Failure::Forbidden { status, message }, hint)
+                self.failed(Failure::Forbidden { credential, status, message }, hint)
             }
             404 | 410 => self.failed(Failure::NotFound, "check the name or the number"),
             status => {

@@ -213,6 +213,17 @@ async fn keys_lie_in_files_too_and_wrong_ones_are_named() {
 }
 
 #[tokio::test]
+async fn a_refusal_speaks_of_a_key_only_where_there_is_one() {
+    let server = Server::start(|_, _| page("403 Forbidden", JSON, "{}")).await;
+    let fixture = at(&server.url(""), &[]);
+    let text = fixture.bad("wiki_search", json!({"query": "bee"})).await;
+    assert!(text.contains("cannot ask Wikipedia: it refuses the request (HTTP 403)"), "{text}");
+    let text = fixture.bad("search_papers", json!({"query": "bee"})).await;
+    assert!(text.contains("it refuses a request without a key (HTTP 403)"), "{text}");
+    assert!(text.contains("set services.semantic_scholar.key"), "{text}");
+}
+
+#[tokio::test]
 async fn base_urls_that_cannot_be_used_are_named() {
     for base in ["ftp://example.com", "nonsense", "https://example.com/?x=1"] {
         let text = at(base, &[]).bad("wiki_search", json!({"query": "bee"})).await;
