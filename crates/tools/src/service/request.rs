@@ -171,9 +171,15 @@ impl Request {
             if !is_record {
                 return Err("neither an object nor a list of objects".to_string());
             }
-            // The message quotes the service's text, which has no place in an error.
+            // The parser's message names Marvin's own types and quotes the service's text.
             serde_json::from_value(value).map_err(|error| {
-                error.to_string().split('"').next().unwrap_or_default().trim_end().to_string()
+                let reason = error.to_string();
+                tracing::debug!(
+                    reason = reason.split('"').next(),
+                    service = self.row.name,
+                    "malformed answer"
+                );
+                "it has another form than documented".to_string()
             })
         })
         .await

@@ -224,6 +224,14 @@ async fn a_refusal_speaks_of_a_key_only_where_there_is_one() {
 }
 
 #[tokio::test]
+async fn an_answer_of_another_form_is_described_without_types_of_marvin() {
+    let server = Server::start(|_, _| page("200 OK", JSON, "[]")).await;
+    let fixture = at(&server.url(""), &[]);
+    let text = fixture.bad("wiki_search", json!({"query": "bee"})).await;
+    assert!(text.contains("it has another form than documented") && !text.contains("struct"), "{text}");
+}
+
+#[tokio::test]
 async fn base_urls_that_cannot_be_used_are_named() {
     for base in ["ftp://example.com", "nonsense", "https://example.com/?x=1"] {
         let text = at(base, &[]).bad("wiki_search", json!({"query": "bee"})).await;
