@@ -387,6 +387,12 @@ pub(super) struct OwnedGame {
     playtime_2weeks: u64,
 }
 
+/// Minutes as hours, rounded to a tenth.
+fn hours(minutes: u64) -> String {
+    let tenths = minutes.saturating_add(3) / 6;
+    format!("{}.{} h", tenths / 10, tenths % 10)
+}
+
 #[async_trait]
 impl ServiceTool for SteamUserGames {
     type Input = PlayerInput;
@@ -425,7 +431,6 @@ impl ServiceTool for SteamUserGames {
     }
 
     fn show(item: &OwnedGame, listing: &mut Listing) {
-        let hours = |minutes: u64| format!("{}.{} h", minutes / 60, minutes % 60 / 6);
         listing.entry(&format!("{} (app_id {}): {}", item.name, item.appid, hours(item.playtime_forever)));
         if item.playtime_2weeks > 0 {
             listing.fact("last two weeks", &hours(item.playtime_2weeks));
@@ -511,5 +516,19 @@ impl ServiceTool for SteamUserSummary {
         listing.fact("since", &item.created);
         listing.fact("country", &item.country);
         listing.fact("url", &item.url);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hours_are_rounded() {
+        for (minutes, expected) in
+            [(0, "0.0 h"), (2, "0.0 h"), (125, "2.1 h"), (177, "3.0 h"), (630, "10.5 h")]
+        {
+            assert_eq!(hours(minutes), expected, "{minutes}");
+        }
     }
 }
