@@ -100,7 +100,7 @@ fn currencies(from: &str, to: &str) -> Result<Option<(&'static str, &'static str
 
 fn convert(value: f64, from: &str, to: &str) -> Result<String, ToolError> {
     if let (Some(from), Some(to)) = (temperature(from), temperature(to)) {
-        return Ok(convert_temperature(value, from, to));
+        return convert_temperature(value, from, to);
     }
     for unit in [from, to] {
         check_unit(unit)?;
@@ -163,19 +163,24 @@ fn temperature(unit: &str) -> Option<Temperature> {
 }
 
 /// Points on a scale, not differences: 0 °C is 32 °F.
-fn convert_temperature(value: f64, from: Temperature, to: Temperature) -> String {
+fn convert_temperature(value: f64, from: Temperature, to: Temperature) -> Result<String, ToolError> {
     let kelvin = match from {
         Temperature::Celsius => value + 273.15,
         Temperature::Fahrenheit => (value + 459.67) * 5.0 / 9.0,
         Temperature::Kelvin => value,
     };
+    if kelvin < 0.0 {
+        return Err(ToolError::Usage(
+            "this temperature is below absolute zero, which is -273.15 °C, -459.67 °F or 0 K.".into(),
+        ));
+    }
     let (answer, symbol) = match to {
         Temperature::Celsius => (kelvin - 273.15, "°C"),
         Temperature::Fahrenheit => (kelvin * 9.0 / 5.0 - 459.67, "°F"),
         Temperature::Kelvin => (kelvin, "K"),
     };
     // Rounded where binary fractions would show; adding zero turns -0 into 0.
-    format!("{} {symbol}", (answer * 1e6).round() / 1e6 + 0.0)
+    Ok(format!("{} {symbol}", (answer * 1e6).round() / 1e6 + 0.0))
 }
 
 #[cfg(test)]
@@ -196,6 +201,15 @@ mod tests {
         ] {
             assert_eq!(convert(value, from, to).unwrap(), expected, "{value} {from} {to}");
         }
+    }
+
+    #[test]
+    fn temperatures_below_absolute_zero_are_refused() {
+        for (value, unit, other) in [(-500.0, "°C", "°F"), (-460.0, "F", "C"), (-1.0, "kelvin", "C")] {
+            let error = convert(value, unit, other).unwrap_err().to_string();
+            assert!(error.contains("below absolute zero"), "{value} {unit}: {error}");
+        }
+        assert_eq!(convert(-459.67, "F", "K").unwrap(), "0 K");
     }
 
     #[test]
