@@ -191,6 +191,7 @@ impl ServiceTool for SearchNews {
         let mut all = Vec::new();
         let mut notes = Vec::new();
         let (mut age, mut failure) = (None, None);
+        let mut service = request.row.name;
         match ask_feed(&request, context).await {
             Ok((headlines, feed_age)) => {
                 all.extend(headlines);
@@ -200,7 +201,14 @@ impl ServiceTool for SearchNews {
         }
         if let Ok(request) = input.newsapi(context) {
             match ask_newsapi(&request, context).await {
-                Ok(headlines) => all.extend(headlines),
+                Ok(headlines) => {
+                    service = match (&failure, headlines.is_empty()) {
+                        (Some(_), _) => request.row.name,
+                        (None, true) => service,
+                        (None, false) => "Google News and NewsAPI",
+                    };
+                    all.extend(headlines);
+                }
                 Err(error) => notes.push(error.to_string()),
             }
         }
@@ -208,7 +216,10 @@ impl ServiceTool for SearchNews {
             if all.is_empty() {
                 // The words of the question are all that the search engine is told.
                 match ask_search_engine(&input, context).await {
-                    Ok(headlines) if !headlines.is_empty() => all = headlines,
+                    Ok(headlines) if !headlines.is_empty() => {
+                        all = headlines;
+                        service = "the search engine";
+                    }
                     _ => return Err(error.into()),
                 }
             }
@@ -216,7 +227,7 @@ impl ServiceTool for SearchNews {
         }
         let items = merge(all, input.days(), input.max_results.clamp(1, 50));
         let note = (!notes.is_empty()).then(|| notes.join("; "));
-        Ok(Findings { note, ..Findings::new(&request, age, items) })
+        Ok(Findings { note, service, ..Findings::new(&request, age, items) })
     }
 
     fn show(item: &Headline, listing: &mut Listing) {

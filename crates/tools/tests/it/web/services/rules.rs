@@ -232,6 +232,19 @@ async fn an_answer_of_another_form_is_described_without_types_of_marvin() {
 }
 
 #[tokio::test]
+async fn news_are_marked_with_the_service_that_they_come_from() {
+    let newsapi = r#"{"articles": [{"title": "Bees return", "url": "https://n.example/1"}]}"#;
+    let server = Server::start(move |path, _| match path.starts_with("/v2/everything") {
+        true => page("200 OK", JSON, newsapi),
+        false => page("404 Not Found", JSON, "{}"),
+    })
+    .await;
+    let fixture = at(&server.url(""), &[("MARVIN_NEWSAPI_KEY", KEY)]);
+    let text = fixture.good("search_news", json!({"query": "bees"})).await;
+    assert!(text.starts_with("(from NewsAPI:") && text.contains("Bees return"), "{text}");
+}
+
+#[tokio::test]
 async fn base_urls_that_cannot_be_used_are_named() {
     for base in ["ftp://example.com", "nonsense", "https://example.com/?x=1"] {
         let text = at(base, &[]).bad("wiki_search", json!({"query": "bee"})).await;
