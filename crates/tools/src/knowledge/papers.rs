@@ -104,11 +104,17 @@ pub(super) fn show_paper(paper: &Paper, listing: &mut Listing) {
 
 impl PapersInput {
     /// The years as the service takes them: `2019-2023`, `2019-`, `-2023`.
-    fn years(&self) -> String {
+    ///
+    /// # Errors
+    /// When the first year is after the last.
+    fn years(&self) -> Result<String, ToolError> {
         let year = |year: u32| if year == 0 { String::new() } else { year.to_string() };
         match (self.year_min, self.year_max) {
-            (0, 0) => String::new(),
-            (first, last) => format!("{}-{}", year(first), year(last)),
+            (0, 0) => Ok(String::new()),
+            (first, last) if last != 0 && first > last => Err(ToolError::Usage(format!(
+                "`year_min` ({first}) is after `year_max` ({last}); no paper fits."
+            ))),
+            (first, last) => Ok(format!("{}-{}", year(first), year(last))),
         }
     }
 
@@ -132,7 +138,7 @@ impl ServiceTool for SearchPapers {
         let query = words(&input.query, Self::NAME, "query")?;
         // Those without a PDF are left out afterwards, so more are asked for.
         let limit = if input.open_access_only { MAX_PAGE } else { input.max_results() }.to_string();
-        let years = input.years();
+        let years = input.years()?;
         let query = [("query", query), ("limit", &limit), ("fields", FIELDS), ("year", &years)];
         Ok(vec![Request::new(
             Service::SemanticScholar,

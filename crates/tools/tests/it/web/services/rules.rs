@@ -245,6 +245,16 @@ async fn news_are_marked_with_the_service_that_they_come_from() {
 }
 
 #[tokio::test]
+async fn papers_of_no_year_are_not_asked_for() {
+    let server = Server::start(|_, _| never()).await;
+    let fixture = at(&server.url(""), &[]);
+    let years = json!({"query": "bees", "year_min": 2024, "year_max": 2020});
+    let text = fixture.bad("search_papers", years).await;
+    assert!(text.contains("`year_min` (2024) is after `year_max` (2020)"), "{text}");
+    assert_eq!(server.hits(), 0);
+}
+
+#[tokio::test]
 async fn base_urls_that_cannot_be_used_are_named() {
     for base in ["ftp://example.com", "nonsense", "https://example.com/?x=1"] {
         let text = at(base, &[]).bad("wiki_search", json!({"query": "bee"})).await;
