@@ -6,6 +6,7 @@ use crate::{deciding, output, project};
 use async_trait::async_trait;
 use clap::Subcommand;
 use marvin_agent::agent_toolbox::agent_toolbox;
+use marvin_agent::offering::FindTools;
 use marvin_agent::tool_caller::record_call;
 use marvin_base::Exit;
 use marvin_base::person::Person;
@@ -16,7 +17,7 @@ use marvin_tools::service::{
     self,
     check::{KeyStatus, ServiceState},
 };
-use marvin_tools::{ApprovalAnswer, Approver, Question};
+use marvin_tools::{ApprovalAnswer, Approver, Question, Tool, ToolError};
 use marvin_tui::picture::picture_of_result;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -160,8 +161,20 @@ fn check(live: bool, as_json: bool) -> Result<Exit, Failure> {
 
 fn schema(name: &str, result: bool) -> Result<Exit, Failure> {
     let toolbox = agent_toolbox(&project::context(None, true, Vec::new())?, &Access::Full);
-    let tool = toolbox.find(name).map_err(Failure::usage)?;
+    let tool = toolbox.find(name).map_err(|error| no_tool(name, error))?;
     output::line(&format!("{:#}", if result { tool.data_schema() } else { tool.schema() }))
+}
+
+/// The failure for a tool that cannot be found.
+fn no_tool(name: &str, error: ToolError) -> Failure {
+    if name.trim() != FindTools::NAME {
+        return Failure::usage(error);
+    }
+    Failure::usage(format!(
+        "{} belongs to conversations: it chooses the tools that the next requests to the model offer",
+        FindTools::NAME
+    ))
+    .hint("list all tools with `marvin tools list`")
 }
 
 fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Result<Exit, Failure> {
@@ -174,7 +187,7 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
         .hint(r#"--args '{"path":"a.txt"}'"#));
     }
     let context = project::context(working_dir, true, Vec::new())?;
-    agent_toolbox(&context, &Access::Full).find(name).map_err(Failure::usage)?;
+    agent_toolbox(&context, &Access::Full).find(name).map_err(|error| no_tool(name, error))?;
     runtime()?.block_on(async {
         let call = ToolCall { id: "call_1".into(), name: name.to_string(), arguments, opaque: None };
         let cancel = cancel_on_signal();

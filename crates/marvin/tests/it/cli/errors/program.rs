@@ -313,6 +313,12 @@ fn tools() {
     marvin: no such tool: `read_fil`. Did you mean `read_file`? The tools are: add_commitment, append_file, apply_patch, blender_create_object, blender_delete_object, blender_execute_code, blender_get_object, blender_get_scene, blender_modify_object, blender_screenshot, blender_set_material, bookmark_list, bookmark_save, bookmark_search, browse_web, calendar_add_event, calendar_delete_event, calendar_list_upcoming, calendar_view, cancel_alarm, code_grep, compact_history, convert_units, create_file, create_ticket, dictionary_lookup, dismiss_servitor, download_file, estimate_traffic_adjusted_time, estimate_travel_time, exit_app, file_apply_patch, file_read_lines, generate_ntfy_topic, get_directions, get_game_details, get_movie_details, get_my_location, get_usage, get_working_dir, git_checkout, git_commit, git_diff, git_log, git_status, github_clone, github_grep, github_read_file, github_search, install_packages, launch_agent, launch_research_agent, list_alarms, list_commitments, list_places, list_servitors, load_skill, message_servitor, music_lookup, music_search, notes_ls, notes_mkdir, ntfy_list, ntfy_publish, ntfy_subscribe, ntfy_unsubscribe, places_nearby_search, places_text_search, read_file, read_note, read_rss, recipe_lookup, recipe_search, remove_place, run_command, run_tests, save_place, scrape_page, search_arxiv, search_games, search_history_backups, search_movies, search_news, search_papers, set_alarm, set_working_dir, setup_google_auth, spotify_add_tracks, spotify_auth, spotify_create_playlist, spotify_search, stack_answers, stack_search, steam_app_details, steam_featured, steam_player_stats, steam_search, steam_user_games, steam_user_summary, summon_servitor, switch_profile, system_info, ticket_add_dep, ticket_add_note, ticket_close, ticket_dep_tree, ticket_list, ticket_show, ticket_start, timer_check, timer_start, timer_stop, tk, translate_text, tree, update_preferences, verify, wait_for_servitor, weather_forecast, web_fetch, web_search, wiki_full, wiki_grep, wiki_search, wiki_summary, write_note, yt_dlp_download.
     [exit code 2]
     ");
+    assert_snapshot!(screen(&world, "tools call find_tools"), @"
+    --- stderr ---
+    marvin: find_tools belongs to conversations: it chooses the tools that the next requests to the model offer
+      hint: list all tools with `marvin tools list`
+    [exit code 2]
+    ");
     assert_snapshot!(screen(&world, "tools call read_file --args path=a"), @r#"
     --- stderr ---
     marvin: --args is not a JSON object: path=a
