@@ -298,12 +298,7 @@ impl Draft {
         let start = EventTime::parse(start, local)?;
         let end = match (end.trim(), &start) {
             ("", EventTime::Day(_)) => usual_end(&start),
-            ("", start) => {
-                let after = |hours: i64| start.with_civil(start.civil().saturating_add(hours.hours()));
-                // A start in the hour that the clocks skip is an hour later.
-                let is_skipped = after(1).instant(local) <= start.instant(local);
-                after(if is_skipped { 2 } else { 1 })
-            }
+            ("", start) => an_hour_after(start, local),
             (end, _) => match (EventTime::parse(end, local)?, &start) {
                 (EventTime::Day(last), EventTime::Day(first)) if last >= *first => {
                     EventTime::Day(last.tomorrow().unwrap_or(last))
@@ -347,6 +342,21 @@ impl Draft {
         }
         lines.push(line("END", "VEVENT"));
         lines
+    }
+}
+
+/// The time an hour after another. Of an hour that the clocks repeat, only UTC can name the second.
+fn an_hour_after(start: &EventTime, local: &TimeZone) -> EventTime {
+    let moment = start.instant(local).saturating_add(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MAX);
+    let zone = match start {
+        EventTime::InZone(_, zone) => zone,
+        EventTime::Day(_) | EventTime::Floating(_) => local,
+    };
+    let end = start.with_civil(zone.to_datetime(moment));
+    if end.instant(local) == moment {
+        end
+    } else {
+        EventTime::InZone(TimeZone::UTC.to_datetime(moment), TimeZone::UTC)
     }
 }
 
@@ -438,6 +448,8 @@ mod tests {
         };
         assert_eq!(end("2026-11-20T15:00", "").unwrap(), "20261120T160000");
         assert_eq!(end("2027-03-28T02:30", "").unwrap(), "20270328T043000", "the clocks skip its start");
+        assert_eq!(end("2026-10-25T02:30", "").unwrap(), "20261025T013000Z", "the clocks repeat its start");
+        assert_eq!(end("2026-10-25T01:30", "").unwrap(), "20261025T023000", "the first of both");
         assert_eq!(end("2026-11-20", "").unwrap(), "20261121");
         assert_eq!(end("2026-11-20", "2026-11-22").unwrap(), "20261123", "the last day is given");
         for (start, last) in [("2026-11-20T15:00", "2026-11-20T14:00"), ("2026-11-20", "2026-11-19")] {
