@@ -99,11 +99,13 @@ impl EventTime {
     pub fn parse(text: &str, local: &TimeZone) -> Result<EventTime, CalendarError> {
         let trimmed = text.trim();
         // What the library says of a word such as `tomorrow` does not help a person.
-        let wrong = |_: jiff::Error| CalendarError::Time {
-            text: trimmed.to_string(),
-            reason: "it is not a day or time that exists; \
-                     write `2026-11-20`, `2026-11-20T15:00` or `2026-11-20T15:00[Europe/Berlin]`"
-                .to_string(),
+        let wrong = |_: jiff::Error| {
+            let reason = match unknown_zone(trimmed) {
+                Some(zone) => format!("the time zone `{zone}` is not known"),
+                None => "it is not a day or time that exists".to_string(),
+            };
+            let forms = "write `2026-11-20`, `2026-11-20T15:00` or `2026-11-20T15:00[Europe/Berlin]`";
+            CalendarError::Time { text: trimmed.to_string(), reason: format!("{reason}; {forms}") }
         };
         if trimmed.len() <= 10 && !trimmed.contains(':') {
             return trimmed.parse().map(EventTime::Day).map_err(wrong);
@@ -147,6 +149,14 @@ impl EventTime {
             EventTime::Day(_) | EventTime::Floating(_) => None,
         }
     }
+}
+
+/// The zone in the brackets of a time, if the database of zones does not have it.
+fn unknown_zone(text: &str) -> Option<&str> {
+    let (zone, _) = text.split_once('[')?.1.split_once(']')?;
+    let zone = zone.trim_start_matches('!');
+    let is_name = zone.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    (is_name && TimeZone::get(zone).is_err()).then_some(zone)
 }
 
 fn is_utc(name: &str) -> bool {
@@ -198,6 +208,8 @@ mod tests {
         for text in wrong.into_iter().chain(wrong_zones) {
             let error = EventTime::parse(text, &berlin()).unwrap_err();
             assert!(error.is_usage() && error.to_string().contains("write `2026-11-20`"), "{text}: {error}");
+            let names_zone = error.to_string().contains("the time zone `Mars/Olympus` is not known");
+            assert_eq!(names_zone, text.contains("Mars"), "{text}: {error}");
         }
     }
 
