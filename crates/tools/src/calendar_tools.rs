@@ -170,7 +170,7 @@ async fn calendar_view(input: ViewInput, context: ToolContext) -> Result<Output<
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpcomingInput {
-    /// Days to look ahead.
+    /// Days to look ahead, 1 to 3660.
     #[serde(default = "default_days")]
     days: i64,
 }

@@ -21,6 +21,8 @@ pub enum CalendarError {
     Busy { path: String },
     #[error("cannot understand the time `{text}`: {reason}")]
     Time { text: String, reason: String },
+    #[error("cannot list the events of {days} days: it must be 1 to {most} days")]
+    Days { days: i64, most: i64 },
     #[error("cannot understand the recurrence rule `{rule}`: {reason}")]
     Rule { rule: String, reason: String },
     #[error("cannot add the event: it ends before it starts")]
@@ -61,6 +63,7 @@ impl CalendarError {
         matches!(
             self,
             CalendarError::Time { .. }
+                | CalendarError::Days { .. }
                 | CalendarError::Rule { .. }
                 | CalendarError::EndsEarly
                 | CalendarError::MixedTimes { .. }

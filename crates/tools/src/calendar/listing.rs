@@ -57,17 +57,20 @@ impl From<&Occurrence> for EventRow {
 /// What takes place in the next days.
 ///
 /// # Errors
-/// When the calendar cannot be read.
+/// When the calendar cannot be read, or these are no or too many days.
 pub fn upcoming(file: &CalendarFile, days: i64, now: Timestamp) -> Result<Vec<Occurrence>, CalendarError> {
+    if !(1..=MAX_DAYS).contains(&days) {
+        return Err(CalendarError::Days { days, most: MAX_DAYS });
+    }
     let local = TimeZone::system();
-    let to = now.to_zoned(local.clone()).saturating_add(days.clamp(1, MAX_DAYS).days()).timestamp();
+    let to = now.to_zoned(local.clone()).saturating_add(days.days()).timestamp();
     Ok(occurrences(&file.events()?, now, to, &local))
 }
 
 /// A list of occurrences with their uids.
 #[must_use]
 pub fn list_text(found: &[Occurrence], days: i64) -> String {
-    let days = usize::try_from(days.clamp(1, MAX_DAYS)).unwrap_or(1);
+    let days = usize::try_from(days).unwrap_or(1);
     let mut lines: Vec<String> = Vec::new();
     for occurrence in found.iter().take(MAX_LISTED_EVENTS) {
         lines.push(format!("{}  [uid {}]", occurrence_line(occurrence), occurrence.uid));

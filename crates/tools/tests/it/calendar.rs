@@ -20,6 +20,10 @@ async fn events_are_added_shown_and_deleted() {
         .await;
     assert!(added.starts_with("Added ") && added.contains("Dentist (Main St 5)"), "{added}");
     fixture.good("calendar_add_event", json!({"title": "Dentist again", "start": day})).await;
+    for days in [0, -3, 100_000] {
+        let text = fixture.bad("calendar_list_upcoming", json!({"days": days})).await;
+        assert!(text.contains("it must be 1 to 3660 days"), "{text}");
+    }
     let list = fixture.good("calendar_list_upcoming", json!({"days": 5})).await;
     assert_eq!(list.lines().count(), 2, "{list}");
     let (year, rest) = day.split_once('-').unwrap();
