@@ -156,7 +156,7 @@ impl Server {
         let mut url = self.stream_url(topic, since)?;
         url.query_pairs_mut().append_pair("poll", "1");
         let response = self.send(self.client.get(url).timeout(REQUEST_TIMEOUT)).await?;
-        let mut lines = Lines::new(&self.base, response);
+        let mut lines = Lines::new(&self.base, response, Malformed::Fail);
         let mut found = Vec::new();
         while let Some(message) = lines.next().await? {
             if lines.read > MAX_POLL_BYTES {
@@ -175,7 +175,7 @@ impl Server {
         let url = self.stream_url(topic, since)?;
         let response = tokio::time::timeout(REQUEST_TIMEOUT, self.send(self.client.get(url))).await;
         let response = response.map_err(|_| self.unreachable("it does not answer"))?;
-        Ok(Lines::new(&self.base, response?))
+        Ok(Lines::new(&self.base, response?, Malformed::Skip))
     }
 
     fn stream_url(&self, topic: &str, since: &str) -> Result<reqwest::Url, NtfyError> {
@@ -209,6 +209,13 @@ fn wanted_pause(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(MAX_WAIT))
 }
 
+/// Treatment of a line that is not a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Malformed {
+    Fail,
+    Skip,
+}
+
 /// Lines of a stream, as they come.
 #[derive(Debug)]
 pub struct Lines {
@@ -218,11 +225,15 @@ pub struct Lines {
     buffer: Vec<u8>,
     /// Bytes read so far.
     read: usize,
+    malformed_lines: Malformed,
+    /// Whether the log has a note of a skipped line.
+    is_noted: bool,
 }
 
 impl Lines {
-    fn new(server: &str, response: Response) -> Self {
-        Lines { server: server.to_string(), response, buffer: Vec::new(), read: 0 }
+    fn new(server: &str, response: Response, malformed_lines: Malformed) -> Self {
+        let (server, buffer) = (server.to_string(), Vec::new());
+        Lines { server, response, buffer, read: 0, malformed_lines, is_noted: false }
     }
 
     fn malformed(&self, reason: String) -> NtfyError {
@@ -263,12 +274,23 @@ impl Lines {
         }
     }
 
-    /// A line; none where it is blank.
-    fn parse(&self, line: &[u8]) -> Result<Option<Message>, NtfyError> {
+    /// A line; none where it is blank or skipped.
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Message>, NtfyError> {
         if line.iter().all(u8::is_ascii_whitespace) {
             return Ok(None);
         }
-        serde_json::from_slice(line).map(Some).map_err(|error| self.malformed(error.to_string()))
+        match serde_json::from_slice(line) {
+            Ok(message) => Ok(Some(message)),
+            Err(error) if self.malformed_lines == Malformed::Fail => Err(self.malformed(error.to_string())),
+            Err(error) => {
+                // A line that the server sends in every stream would otherwise hide all that follow it.
+                if !self.is_noted {
+                    self.is_noted = true;
+                    tracing::warn!(%error, server = self.server, "skipped lines of ntfy that are not messages");
+                }
+                Ok(None)
+            }
+        }
     }
 }
 

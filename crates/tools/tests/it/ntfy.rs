@@ -289,6 +289,26 @@ async fn topics_are_followed_over_cuts_refusals_and_garbage() {
 }
 
 #[tokio::test]
+async fn a_line_that_is_not_a_message_is_skipped() {
+    let server = Server::start();
+    let directory = tempfile::tempdir().unwrap();
+    let subscriptions = Subscriptions::new(directory.path().join("ntfy_subscriptions.json"));
+    let (_, settings) = settings(&server, &[]);
+    let now = marvin_base::clock::now().as_second();
+    subscriptions.subscribe("alerts", "", &format!("{}/alerts", server.url), now).unwrap();
+    server.state.lock().unwrap().garbage = "this is not JSON\n[1]\n".into();
+    server.publish("alerts", "", "after the garbage", "");
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+    let sink = Arc::new(move |message: TopicMessage| {
+        sender.send(message.to_string()).ok();
+    });
+    let _follower = Follower::start(Arc::new(settings), subscriptions, sink);
+    let shown = tokio::time::timeout(Duration::from_secs(30), receiver.recv()).await.unwrap();
+    assert_eq!(shown.as_deref(), Some("ntfy alerts: after the garbage"));
+    assert_eq!(server.state.lock().unwrap().requests.len(), 1, "one stream was enough");
+}
+
+#[tokio::test]
 async fn an_alarm_is_pushed_once_whatever_the_server_does() {
     let server = Server::start();
     let home = tempfile::tempdir().unwrap();
