@@ -17,11 +17,11 @@ use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{ProgressSink, Step, Toolbox};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ContentBlock, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
-    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, LoggingLevel,
-    LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-    ServerCapabilities, ServerConfig, SetLevelRequestParams, Tool,
+    CompleteResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    LoggingLevel, LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam,
+    ProgressToken, ServerCapabilities, ServerConfig, SetLevelRequestParams, Tool,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -42,6 +42,8 @@ const INSTRUCTIONS: &str = "Marvin judges commands and proves work. Before a com
 const MAX_NOTIFIED_CLIENTS: usize = 64;
 /// Progress steps of one call that wait to be sent; further ones are dropped.
 const MAX_QUEUED_STEPS: usize = 64;
+/// Methods with parameters that this server answers.
+const METHODS: [&str; 5] = ["tools/list", "tools/call", "prompts/list", "prompts/get", "logging/setLevel"];
 /// Prefix of events that clients are notified of.
 const NOTIFIED_EVENTS: &str = "servitor.";
 
@@ -298,6 +300,19 @@ impl ServerHandler for Handler {
         let skills = self.shared.skills.refresh();
         let result = prompts::get(&skills, &request, &self.shared.redactor)?;
         Ok(GetPromptResponse::Complete(result))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // The library takes a request whose parameters cannot be parsed for one of an unknown method.
+        if METHODS.contains(&request.method.as_str()) {
+            let message = format!("the parameters of {} are missing or wrong", request.method);
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
 
     // Undeclared capabilities answer "method not found".

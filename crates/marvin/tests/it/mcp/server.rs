@@ -453,4 +453,8 @@ fn skills_are_prompts() {
     assert!(text.contains("Pull it.") && !text.contains("not confirmed"), "{text}");
     let unknown = pipe.ask("prompts/get", json!({"name": "deplyo"}));
     assert!(unknown["error"]["message"].as_str().unwrap().contains("did you mean `deploy`?"), "{unknown}");
+    for method in ["prompts/get", "tools/call"] {
+        let nameless = pipe.ask(method, json!({}));
+        assert_eq!(nameless["error"]["code"], -32602, "{nameless}");
+    }
 }
