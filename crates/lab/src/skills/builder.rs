@@ -104,6 +104,15 @@ impl SkillRequest {
                 hint: "choose another name, or remove it with `marvin skills remove NAME`",
             });
         }
+        // A new skill is not trusted, so that a trusted one of the same name would stay in effect.
+        if let Some(known) = project.skills.refresh().find(&self.name).filter(|known| known.is_trusted) {
+            let reason = format!(
+                "a trusted skill is called `{}` already ({}), and would stay in effect",
+                self.name,
+                known.skill.origin.word()
+            );
+            return Err(LabError::Skill { reason, hint: "choose another name" });
+        }
         Ok(directory)
     }
 

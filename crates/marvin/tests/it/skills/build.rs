@@ -227,6 +227,7 @@ fn what_cannot_be_built_is_refused_before_anything_runs() {
     };
     assert!(words("Bad Name", "read_file", "x").contains("is not a name"));
     assert!(words("good", "fly", "x").contains("do not exist: fly"));
+    assert!(words("planner", "read_file", "x").contains("is called `planner` already (built-in)"));
     assert!(words("good", "read_file", "run_x").contains("cannot find the run"));
     assert!(world.runs().is_empty());
     // An agent does not build skills in the person's name.
