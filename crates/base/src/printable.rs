@@ -46,6 +46,20 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Text as one line in which everything can be seen: line breaks and tabs are written out, too.
+#[must_use]
+pub fn visible_line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '\n' | '\r' | '\t' => shown.extend(char.escape_default()),
+            char if is_hidden(char) => shown.extend(char.escape_unicode()),
+            char => shown.push(char),
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,5 +72,6 @@ mod tests {
         assert_eq!(visible("a\r\nb\rc\r"), "a\r\nb\\u{d}c\\u{d}");
         let plain = "naïve 日本 👩‍👩‍👧 \u{fe0f}\n\tعربي";
         assert!(matches!(visible(plain), Cow::Borrowed(_)));
+        assert_eq!(visible_line("naïve\r\n\tb\u{1b}"), "naïve\\r\\n\\tb\\u{1b}");
     }
 }

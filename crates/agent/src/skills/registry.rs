@@ -10,7 +10,7 @@ use marvin_base::file_stamp::FileStamp;
 use marvin_base::files::{Links, read_text};
 use marvin_base::layout::Layout;
 use marvin_base::ledger::LedgerError;
-use marvin_base::printable::visible;
+use marvin_base::printable::{visible, visible_line};
 use marvin_base::redact::Redactor;
 use marvin_base::settings::nearest_of;
 use marvin_base::signature::hash_bytes;
@@ -371,8 +371,9 @@ fn refusal(
     error: &SkillError,
     last_good: bool,
 ) -> RefusedSkill {
-    let name = visible(name).into_owned();
-    RefusedSkill { name, origin, directory, reason: error.to_string(), hint: error.hint(), last_good }
+    // A directory can have any name, also one that looks like further lines of a list.
+    let (name, reason) = (visible_line(name), visible_line(&error.to_string()));
+    RefusedSkill { name, origin, directory, reason, hint: error.hint(), last_good }
 }
 
 impl SkillCache {

@@ -117,6 +117,16 @@ fn a_change_of_any_file_after_trust_is_refused() {
 }
 
 #[test]
+fn the_name_of_a_directory_is_one_line() {
+    let place = Place::new();
+    let name = "x\nREFUSED y (yours): z\u{1b}";
+    place.write(&format!("{PROJECT}/{name}/SKILL.md"), "---\nname: x\ndescription: x\n---\ny\n");
+    let found = place.registry().refresh();
+    assert_eq!(found.refused[0].name, "x\\nREFUSED y (yours): z\\u{1b}");
+    assert!(!found.refused[0].reason.contains('\n'), "{}", found.refused[0].reason);
+}
+
+#[test]
 fn a_broken_record_trusts_nothing() {
     let place = Place::new();
     place.skill(PROJECT, "a", "one");
