@@ -63,6 +63,8 @@ pub enum SkillError {
     NoFrontMatter,
     #[error("its front matter cannot be parsed: {0}")]
     Yaml(String),
+    #[error("its front matter has the key `{key}` twice, again at line {line}")]
+    DuplicateKey { key: String, line: u64 },
     #[error("its front matter has no `{0}`")]
     Missing(&'static str),
     #[error("`{0}` is not a name for a skill")]
@@ -91,6 +93,7 @@ impl SkillError {
                 "begin the file with `---`, `name: …`, `description: …`, `---`"
             }
             SkillError::Yaml(_) => "put texts with `: `, `#`, `{` or `[` in quotes",
+            SkillError::DuplicateKey { .. } => "remove one of both",
             SkillError::Name(_) => {
                 "use 1 to 64 small letters, digits and single hyphens, with a letter or digit at both ends"
             }
@@ -184,7 +187,7 @@ pub(super) fn parse(
         &format!("#\n{front}"),
         serde_saphyr::options! { strict_booleans: true, with_snippet: false },
     )
-    .map_err(|error| SkillError::Yaml(marvin_base::truncate::line(&error.to_string(), 200)))?;
+    .map_err(|error| describe_yaml(&error))?;
     let given = |value: Option<String>, key| {
         value
             .map(|text| text.trim().to_string())
@@ -227,6 +230,17 @@ pub(super) fn parse(
         },
         text: body.trim().into(),
     })
+}
+
+/// The refusal of front matter. What the parser says of a key that is given twice is advice to a programmer.
+fn describe_yaml(error: &serde_saphyr::Error) -> SkillError {
+    match error.without_snippet() {
+        serde_saphyr::Error::DuplicateMappingKey { key, location } => {
+            let key = marvin_base::truncate::line(key.as_deref().unwrap_or("…"), 80);
+            SkillError::DuplicateKey { key, line: location.line() }
+        }
+        other => SkillError::Yaml(marvin_base::truncate::line(&other.to_string(), 200)),
+    }
 }
 
 /// Front matter and body of a text; lines may end as on any system.
@@ -298,6 +312,10 @@ mod tests {
     fn an_error_names_the_line_of_the_file() {
         let error = read("---\nname: a-b\ndescription: [x\n---\nbody").unwrap_err();
         assert!(error.to_string().contains("at line 3"), "{error}");
+        let error = read("---\nname: a-b\ndescription: x\nmetadata:\n  k: 1\n  k: 2\n---\nbody").unwrap_err();
+        assert_eq!(error.to_string(), "its front matter has the key `k` twice, again at line 6");
+        let error = read("---\nname: a-b\nname: a-b\ndescription: x\n---\nbody").unwrap_err();
+        assert!(!error.to_string().contains("DuplicateKeyPolicy"), "{error}");
     }
 
     #[test]
