@@ -45,6 +45,6 @@ pub mod working_dir;
 pub use approval::{ApprovalAnswer, Approver, Question};
 pub use artifact::Artifact;
 pub use context::{ProgressSink, Step, ToolContext};
-pub use registry::{CallOutcome, FileHashes, MISUNDERSTOOD, Mode, Toolbox};
+pub use registry::{CallOutcome, FileHashes, MISUNDERSTOOD, Mode, Toolbox, canonical_name};
 pub use result::{Confidence, Output, ToolError, ToolResult};
 pub use tool::{DynTool, NoInput, PreparedCall, Tool, run_blocking};

@@ -15,7 +15,7 @@ use marvin_base::redact::Redactor;
 use marvin_base::settings::nearest_of;
 use marvin_base::signature::hash_bytes;
 use marvin_gate::Access;
-use marvin_tools::{Mode, Toolbox};
+use marvin_tools::{Mode, Toolbox, canonical_name};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -540,7 +540,8 @@ fn read(origin: Origin, name: &str, directory: &Path, path: &Path) -> Result<(Sk
 /// # Errors
 /// When there are such names, with the first of them.
 pub fn check_tools(tools: &[String]) -> Result<(), SkillError> {
-    let is_unknown = |tool: &&String| !tool.starts_with(EXTERNAL_TOOL) && !KNOWN_TOOLS.contains(*tool);
+    let is_unknown =
+        |tool: &&String| !tool.starts_with(EXTERNAL_TOOL) && !KNOWN_TOOLS.contains(canonical_name(tool));
     let unknown: Vec<&str> = tools.iter().filter(is_unknown).map(String::as_str).take(5).collect();
     if unknown.is_empty() { Ok(()) } else { Err(SkillError::UnknownTools(unknown.join(", "))) }
 }

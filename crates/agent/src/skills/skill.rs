@@ -3,6 +3,7 @@
 //! The front matter is YAML. `name` and `description` are required, `metadata` holds what Marvin adds under keys of its own
 //! (`marvin-…`), and every other key is left to the programs that know it. `allowed-tools` of other programs gives no rights here.
 
+use marvin_tools::canonical_name;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -210,9 +211,10 @@ pub(super) fn parse(
     }
     let metadata = words_of(front.metadata)?;
     let value = |key: &str| metadata.get(key).cloned().unwrap_or_default();
-    let list = |key: &str| {
+    let list = |key: &str| -> Vec<String> {
         value(key).split([' ', ',', '\n']).filter(|word| !word.is_empty()).map(str::to_string).collect()
     };
+    let tools = list("marvin-tools").iter().map(|tool| canonical_name(tool).to_string()).collect();
     Ok(Skill {
         name: own,
         description: one_line(&description),
@@ -222,7 +224,7 @@ pub(super) fn parse(
         facts: SkillFacts {
             purpose: value("marvin-purpose"),
             contract: value("marvin-contract"),
-            tools: list("marvin-tools"),
+            tools,
             retrieval: list("marvin-retrieval"),
             entry: value("marvin-entry"),
             justification: value("marvin-justification"),
@@ -300,7 +302,7 @@ mod tests {
     #[test]
     fn what_marvin_adds_is_read_and_the_rest_is_left_to_others() {
         let text = "\u{feff}---\r\nname: a-b\r\ndescription: >-\r\n  Two\r\n  lines\u{200b}.\r\nallowed-tools: Bash(git:*) Read\r\nhooks: {x: [1]}\r\nmetadata:\r\n  version: 1.5\r\n  \
-             marvin-tools: [read_file, run_command]\r\n  marvin-entry: scripts/x.sh\r\n  author: {name: A}\r\n---\r\n\r\n# Do it\r\n---\r\nmore\r\n";
+             marvin-tools: [file.read, run_command]\r\n  marvin-entry: scripts/x.sh\r\n  author: {name: A}\r\n---\r\n\r\n# Do it\r\n---\r\nmore\r\n";
         let skill = read(text).unwrap();
         assert_eq!((skill.name.as_str(), skill.version.as_str()), ("a-b", "1.5"));
         assert_eq!(skill.description, "Two lines\\u{200b}.");

@@ -25,7 +25,7 @@ use marvin_flow::engine::Lock;
 use marvin_gate::{Access, Scope};
 use marvin_memory::Places;
 use marvin_memory::lessons::{Header, Lesson, Lessons};
-use marvin_tools::git;
+use marvin_tools::{canonical_name, git};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -136,10 +136,11 @@ impl SkillRequest {
     /// The first thing in which a draft differs from what was asked for.
     fn difference(&self, skill: &Skill) -> Option<String> {
         let facts = &skill.facts;
+        let tools: Vec<&str> = self.tools.iter().map(|tool| canonical_name(tool)).collect();
         let asked = [
             ("marvin-purpose", one_line(&self.purpose), &facts.purpose),
             ("marvin-contract", one_line(&self.contract), &facts.contract),
-            ("marvin-tools", self.tools.join(" "), &facts.tools.join(" ")),
+            ("marvin-tools", tools.join(" "), &facts.tools.join(" ")),
             ("marvin-justification", one_line(&self.justification), &facts.justification),
         ];
         let (key, asked, _) = asked.iter().find(|(_, asked, found)| asked != *found)?;
@@ -475,4 +476,41 @@ fn excerpt(project: &ProjectContext, name: &str) -> Result<String, LabError> {
     let text =
         format!("goal: {}\nended: {status} {reason}\nanswer: {result}", record.goal.unwrap_or_default());
     Ok(truncate::head(&project.redactor.text(&text), MAX_EXCERPT_CHARS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marvin_agent::skills::{Origin, SkillFacts};
+
+    #[test]
+    fn a_draft_is_compared_with_the_request() {
+        let request = SkillRequest {
+            name: "a".into(),
+            purpose: "count words".into(),
+            contract: "c".into(),
+            tools: vec!["file.read".into()],
+            justification: "j".into(),
+            from_run: None,
+        };
+        let mut skill = Skill {
+            name: "a".into(),
+            description: "x".into(),
+            origin: Origin::Project,
+            directory: None,
+            version: "1".into(),
+            facts: SkillFacts {
+                purpose: "count words".into(),
+                contract: "c".into(),
+                tools: vec!["read_file".into()],
+                justification: "j".into(),
+                ..SkillFacts::default()
+            },
+            text: "x".into(),
+        };
+        assert_eq!(request.difference(&skill), None);
+        skill.facts.purpose = "other".into();
+        let difference = "its front matter must have `marvin-purpose: count words`";
+        assert_eq!(request.difference(&skill).as_deref(), Some(difference));
+    }
 }

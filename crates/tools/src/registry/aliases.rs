@@ -17,8 +17,9 @@ const ALIASES: [(&str, &str); 8] = [
     ("game.knowledge_search", web::WEB_SEARCH),
 ];
 
-/// Resolves an alias; returns any other name unchanged.
-pub(super) fn canonical(name: &str) -> &str {
+/// Resolves an alias of a tool; returns any other name unchanged.
+#[must_use]
+pub fn canonical_name(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, tool)| tool)
 }
 

@@ -8,6 +8,7 @@ mod aliases;
 mod arguments;
 mod families;
 
+pub use aliases::canonical_name;
 pub use families::Mode;
 
 use crate::approval::{self, ApprovalAnswer, Question};
@@ -141,7 +142,7 @@ impl Toolbox {
         let name = name.trim();
         let switched = turbotime::find(name);
         let found = self.slots.get(name).or_else(|| self.slots.get(switched?));
-        let canonical = aliases::canonical(name);
+        let canonical = aliases::canonical_name(name);
         found.or_else(|| self.slots.get(canonical)).ok_or_else(|| {
             if let Some(tool) = switched {
                 return ToolError::Usage(format!(
