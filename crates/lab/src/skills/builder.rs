@@ -138,12 +138,12 @@ impl SkillRequest {
         let facts = &skill.facts;
         let tools: Vec<&str> = self.tools.iter().map(|tool| canonical_name(tool)).collect();
         let asked = [
-            ("marvin-purpose", one_line(&self.purpose), &facts.purpose),
-            ("marvin-contract", one_line(&self.contract), &facts.contract),
-            ("marvin-tools", tools.join(" "), &facts.tools.join(" ")),
-            ("marvin-justification", one_line(&self.justification), &facts.justification),
+            ("marvin-purpose", one_line(&self.purpose), one_line(&facts.purpose)),
+            ("marvin-contract", one_line(&self.contract), one_line(&facts.contract)),
+            ("marvin-tools", tools.join(" "), facts.tools.join(" ")),
+            ("marvin-justification", one_line(&self.justification), one_line(&facts.justification)),
         ];
-        let (key, asked, _) = asked.iter().find(|(_, asked, found)| asked != *found)?;
+        let (key, asked, _) = asked.iter().find(|(_, asked, found)| asked != found)?;
         Some(format!("its front matter must have `{key}: {asked}`"))
     }
 
@@ -487,7 +487,7 @@ mod tests {
     fn a_draft_is_compared_with_the_request() {
         let request = SkillRequest {
             name: "a".into(),
-            purpose: "count words".into(),
+            purpose: "count\nwords".into(),
             contract: "c".into(),
             tools: vec!["file.read".into()],
             justification: "j".into(),
@@ -500,7 +500,7 @@ mod tests {
             directory: None,
             version: "1".into(),
             facts: SkillFacts {
-                purpose: "count words".into(),
+                purpose: "count\n  words".into(),
                 contract: "c".into(),
                 tools: vec!["read_file".into()],
                 justification: "j".into(),
