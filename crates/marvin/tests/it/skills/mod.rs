@@ -77,3 +77,17 @@ fn other_programs_keep_their_skills() {
     let unknown = world.marvin(["skills", "show", "plannr"]).run().exits(2);
     assert!(unknown.message().contains("did you mean `planner`?"));
 }
+
+#[test]
+fn skills_of_the_repository_are_found_below_its_root() {
+    let world = World::new();
+    world.write(".claude/skills/theirs/SKILL.md", &text("theirs", "Theirs."));
+    let listed = |below: &str| {
+        let below = world.project().join(below);
+        std::fs::create_dir_all(&below).unwrap();
+        world.marvin(["list-skills", "--json"]).directory(&below).run().exits(0).json()
+    };
+    assert_eq!(find(&listed("src/a"), "skills", "theirs"), &Value::Null, "this is not a repository");
+    marvin_testing::git(&world.project(), &["init", "--quiet"]);
+    assert_eq!(find(&listed("src/b"), "skills", "theirs")["origin"], "claude");
+}
