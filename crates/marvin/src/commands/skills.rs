@@ -216,11 +216,34 @@ fn show_candidate(arguments: &NamedSkill, candidate: &Candidate) -> Result<Exit,
     output::line(&output::visible(&text))
 }
 
+/// The skill in effect of a name, or of the path of its directory.
+fn find_known<'a>(
+    context: &ProjectContext,
+    skills: &'a Skills,
+    name: &str,
+) -> Result<Option<&'a KnownSkill>, Failure> {
+    if !name.contains('/') {
+        return Ok(skills.find(name));
+    }
+    let located = context.skills.locate(name, &current_directory()?);
+    let Some((_, own, directory)) = located.first() else { return Ok(None) };
+    match skills.find(own) {
+        Some(known) if known.skill.directory.as_ref() == Some(directory) => Ok(Some(known)),
+        Some(known) => Err(Failure::failed(format!(
+            "the skill in {} is not in effect: the one of the same name ({}) takes precedence",
+            directory.display(),
+            known.skill.origin.word()
+        ))
+        .hint("read it, then trust it with `marvin skills trust PATH`")),
+        None => Err(unknown(own, skills)),
+    }
+}
+
 fn show(arguments: &NamedSkill) -> Result<Exit, Failure> {
     let context = open(&arguments.project)?;
     let skills = context.skills.refresh();
     let candidates = find_candidates(&context, &arguments.name)?;
-    let known = match (skills.find(&arguments.name), candidates.first()) {
+    let known = match (find_known(&context, &skills, &arguments.name)?, candidates.first()) {
         (Some(known), _) => known,
         (None, Some(candidate)) => return show_candidate(arguments, candidate),
         (None, None) => return Err(unknown(&arguments.name, &skills)),

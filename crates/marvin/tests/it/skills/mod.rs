@@ -70,7 +70,11 @@ fn other_programs_keep_their_skills() {
     assert!(world.project().join(".claude/skills/theirs/SKILL.md").is_file());
     // A skill of the repository does not take the place of a built-in one until a person trusts it.
     assert_eq!(find(&listed(&world), "skills", "planner")["origin"], "built-in");
+    let hidden = world.marvin(["skills", "show", ".agents/skills/planner"]).run().exits(1);
+    assert!(hidden.message().contains("is not in effect: the one of the same name (built-in)"));
     world.person(["skills", "trust", ".agents/skills/planner"]).run().exits(0);
+    let shown = world.marvin(["skills", "show", ".agents/skills/planner", "--json"]).run().exits(0).json();
+    assert_eq!(shown["text"], "Their plan.");
     assert_eq!(find(&listed(&world), "skills", "planner")["origin"], "agents");
     let shown = world.marvin(["skills", "show", "planner", "--json"]).run().exits(0).json();
     assert_eq!(shown["text"], "Their plan.");
