@@ -100,7 +100,14 @@ pub async fn prove(
     let green = run(project, skill, directory, &files, cancel).await?;
     if let Some(failure) = green.failure.clone() {
         let what = if green.could_not_run { "its tests cannot be run" } else { "its tests do not pass" };
-        return Ok(SkillProof::failed(format!("{what}: {failure}"), green));
+        // Without a command no runner was detected; the reason for that advises the caller of a tool.
+        let reason = match green.command.is_empty() && skill.facts.test.trim().is_empty() {
+            true => format!(
+                "{what}: no test runner is recognised; name the line that runs them as `marvin-test` below `metadata` of the front matter"
+            ),
+            false => format!("{what}: {failure}"),
+        };
+        return Ok(SkillProof::failed(reason, green));
     }
     let stays = |path: &&PathBuf| is_support(path) || (has_code && is_text(path));
     let rest: Vec<PathBuf> = files.iter().filter(stays).cloned().collect();

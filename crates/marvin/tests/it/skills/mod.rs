@@ -95,3 +95,14 @@ fn skills_of_the_repository_are_found_below_its_root() {
     marvin_testing::git(&world.project(), &["init", "--quiet"]);
     assert_eq!(find(&listed("src/b"), "skills", "theirs")["origin"], "claude");
 }
+
+#[test]
+fn tests_without_a_known_runner_need_their_line() {
+    let world = World::new();
+    put(&world, "deploy", "Push it.");
+    world.write(".marvin/skills/deploy/scripts/push.sh", "echo pushed\n");
+    world.write(".marvin/skills/deploy/tests/all.sh", "sh scripts/push.sh\n");
+    let tested = world.marvin(["skills", "test", "deploy"]).run().exits(3);
+    assert!(tested.text().contains("its tests cannot be run"), "{}", tested.text());
+    assert!(tested.text().contains("name the line that runs them as `marvin-test`"), "{}", tested.text());
+}
