@@ -188,7 +188,8 @@ pub(super) async fn merge(
             Integration::Stopped => return Ok(None),
             Integration::Refused(report) => return Ok(Some(report)),
             Integration::Ready(report) => {
-                let Some(to) = report.commit.clone() else { return refused("nothing was committed".into()) };
+                // Without a commit the checkout has the result already.
+                let Some(to) = report.commit.clone() else { return Ok(Some(report)) };
                 if move_checkout(shared, batch.number, &head, &to, &report, &context).await? {
                     return Ok(Some(report));
                 }
@@ -227,10 +228,7 @@ async fn integrate_at(
     let message =
         format!("self-improve: winner session {}\n\n{goal}\n\nRun: {}", winner.session_id, shared.run.id());
     let report = MergeReport { conflicts, ..MergeReport::default() };
-    let Some(commit) = integrate::commit_index(head, &message, &context).await? else {
-        let reason = Some("the checkout already has these changes".to_string());
-        return Ok(Integration::Refused(MergeReport { reason, ..report }));
-    };
+    let commit = integrate::commit_index(head, &message, &context).await?;
     let hashes = super::changes::FileHashes::take(&context).await?;
     let problem = evaluator.hashes.forbidden(&hashes, &shared.plan);
     let evaluation = match &problem {
@@ -246,12 +244,9 @@ async fn integrate_at(
     };
     if let Some(evaluation) = evaluation.as_ref().filter(|evaluation| evaluation.ok) {
         let evaluation = Some(evaluation.clone());
-        return Ok(Integration::Ready(MergeReport {
-            merged: true,
-            commit: Some(commit),
-            evaluation,
-            ..report
-        }));
+        let has_changes = "nothing to merge: the checkout already has these changes";
+        let reason = commit.is_none().then(|| has_changes.to_string());
+        return Ok(Integration::Ready(MergeReport { merged: true, commit, reason, evaluation, ..report }));
     }
     integrate::reset_hard(head, &context).await?;
     let reason = problem.or_else(|| {
