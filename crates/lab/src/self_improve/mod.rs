@@ -350,18 +350,8 @@ async fn batch(shared: &RunContext, number: u32) -> Result<(), ImproveError> {
     let known = match known {
         Some(known) => known,
         None => {
-            shared.progress.say(&format!("batch {number}: evaluating the checkout"));
-            let Some(evaluation) = evaluator.evaluate_base(&checkout, &shared.stop).await else {
-                return Ok(());
-            };
-            shared.stop_if_spent()?;
-            if shared.stop.is_cancelled() {
-                return Ok(());
-            }
-            if !evaluation.ran {
-                return Err(ImproveError::Evaluation(evaluation.reason.unwrap_or_default()));
-            }
-            shared.progress.say(&format!("batch {number}: baseline: {}", evaluation.summary()));
+            let baseline = evaluate_baseline(shared, number, &evaluator, &checkout).await?;
+            let Some(evaluation) = baseline else { return Ok(()) };
             let entry = Entry::Batch { batch: number, base: base.clone(), evaluation: evaluation.clone() };
             shared.journal.append(entry)?;
             BatchHistory { base: base.clone(), evaluation, ..BatchHistory::default() }
@@ -391,6 +381,30 @@ async fn batch(shared: &RunContext, number: u32) -> Result<(), ImproveError> {
     let what = merge.reason.clone().unwrap_or_else(|| "merged".into());
     shared.progress.say(&format!("batch {number}: winner {name}: {what}"));
     shared.journal.append(Entry::Merged { batch: number, merge })
+}
+
+/// Evaluates the checkout of a batch. None: it was interrupted.
+async fn evaluate_baseline(
+    shared: &RunContext,
+    number: u32,
+    evaluator: &Evaluator,
+    checkout: &ProjectContext,
+) -> Result<Option<Evaluation>, ImproveError> {
+    // The sessions only ask the person, and compare nothing.
+    if !shared.plan.questions().is_empty() {
+        return Ok(Some(Evaluation::failed("not evaluated: the goal is ambiguous".into())));
+    }
+    shared.progress.say(&format!("batch {number}: evaluating the checkout"));
+    let Some(evaluation) = evaluator.evaluate_base(checkout, &shared.stop).await else { return Ok(None) };
+    shared.stop_if_spent()?;
+    if shared.stop.is_cancelled() {
+        return Ok(None);
+    }
+    if !evaluation.ran {
+        return Err(ImproveError::Evaluation(evaluation.reason.unwrap_or_default()));
+    }
+    shared.progress.say(&format!("batch {number}: baseline: {}", evaluation.summary()));
+    Ok(Some(evaluation))
 }
 
 /// Runs the sessions of a batch that have no end yet, in parallel.

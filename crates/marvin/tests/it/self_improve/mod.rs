@@ -249,6 +249,7 @@ fn what_cannot_be_begun_is_refused() {
     let vague = world.marvin(["self-improve", "--goal", "fix it", "--evaluate", EVALUATE]).run().exits(4);
     assert!(vague.text().starts_with("BLOCKED: fix it\n"), "{}", vague.text());
     assert!(vague.text().contains("question: Which behaviour"), "{}", vague.text());
+    assert!(!vague.stderr.contains("evaluating the checkout"), "{}", vague.stderr);
     world.write("src/new.sh", "echo\n");
     let dirty = improve(&world, &[], &[]).exits(4);
     assert!(dirty.whole().contains("uncommitted changes: src/new.sh"), "{}", dirty.whole());
