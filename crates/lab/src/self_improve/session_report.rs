@@ -83,6 +83,8 @@ impl SessionReport {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptReport {
     pub attempt: u32,
+    /// Only in `session.json`: prompts are long.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
     pub run_path: String,
     pub workflow_status: String,

@@ -162,6 +162,7 @@ fn the_best_verified_session_is_merged() {
     let run = run_of(&report);
     let kept = json_file(&run.join("sessions/session-1-3/session.json"));
     assert_eq!(kept["attempts"].as_array().unwrap().len(), 3);
+    assert_eq!(sessions[2]["attempts"][1]["prompt"], Value::Null, "prompts are in session.json alone");
     let second = kept["attempts"][1]["prompt"].as_str().unwrap();
     assert!(
         second.starts_with("Constitution Acknowledgement:")
