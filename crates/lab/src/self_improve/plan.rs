@@ -52,6 +52,23 @@ pub enum EvaluationMethod {
     Suite(Vec<String>),
 }
 
+impl EvaluationMethod {
+    /// Parses `--evaluate`.
+    ///
+    /// # Errors
+    /// When it is empty, or names an empty task of the suite.
+    pub fn parse(text: Option<&str>) -> Result<Self, PlanError> {
+        let tasks = text.and_then(|text| text.trim().strip_prefix(SUITE)?.strip_prefix(':'));
+        match (text.map(str::trim), tasks) {
+            (Some(""), _) => Err(PlanError::EmptyEvaluation),
+            (_, Some(tasks)) if tasks.split(',').any(|name| name.trim().is_empty()) => {
+                Err(PlanError::EmptyTask)
+            }
+            _ => Ok(EvaluationMethod::from(text.map(str::to_string))),
+        }
+    }
+}
+
 impl From<Option<String>> for EvaluationMethod {
     fn from(text: Option<String>) -> Self {
         let Some(text) = text else { return EvaluationMethod::Tests };
@@ -122,6 +139,14 @@ pub enum PlanError {
         "cannot include `{0}`: it does not exist\n  hint: check its spelling; for a new file name the directory that it goes to"
     )]
     MissingInclude(String),
+    #[error(
+        "--evaluate is empty\n  hint: leave it out for the tests of the project, or name a command such as 'pytest -q'"
+    )]
+    EmptyEvaluation,
+    #[error(
+        "--evaluate names an empty task of the suite\n  hint: suite:TASK,TASK names some tasks and suite all of them; `marvin list-tasks` shows them"
+    )]
+    EmptyTask,
     #[error("cannot read the script {0}: it is not a file")]
     Script(String),
 }
@@ -311,6 +336,12 @@ pub(super) mod tests {
             assert_eq!(Option::<String>::from(method(text)).as_deref(), Some(text));
         }
         assert_eq!(Option::<String>::from(EvaluationMethod::Tests), None);
+        assert_eq!(EvaluationMethod::parse(None), Ok(EvaluationMethod::Tests));
+        assert_eq!(EvaluationMethod::parse(Some("suite:a, b")), Ok(suite(&["a", "b"])));
+        assert_eq!(EvaluationMethod::parse(Some(" ")), Err(PlanError::EmptyEvaluation));
+        for empty in ["suite:", "suite: ,a", "suite:a,"] {
+            assert_eq!(EvaluationMethod::parse(Some(empty)), Err(PlanError::EmptyTask), "{empty}");
+        }
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub(crate) fn run(arguments: &SelfImproveArguments) -> Result<Exit, Failure> {
         (&table::DEADLINE, text(arguments.deadline)),
     ]);
     let project = context(find_project(arguments.working_dir.as_deref())?.as_deref(), true, flags)?;
-    let evaluate = EvaluationMethod::from(arguments.evaluate.clone());
+    let evaluate = EvaluationMethod::parse(arguments.evaluate.as_deref()).map_err(Failure::usage)?;
     if let EvaluationMethod::Command(line) = &evaluate {
         engine::parse_commitments(&[format!("shell:{line}")])
             .map_err(|error| Failure::usage(format!("--evaluate: {error}")))?;

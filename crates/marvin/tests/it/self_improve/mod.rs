@@ -224,6 +224,8 @@ fn what_cannot_be_begun_is_refused() {
         (&["--include", "src,scr"][..], 2, "cannot include `scr`: it does not exist"),
         (&["--script", "missing.jsonl"][..], 2, "cannot read the script"),
         (&["--evaluate", "suite:missing"][..], 2, "unknown task `missing`"),
+        (&["--evaluate", "suite:"][..], 2, "--evaluate names an empty task of the suite"),
+        (&["--evaluate", ""][..], 2, "hint: leave it out for the tests of the project"),
         (&["--input", "src"][..], 2, "cannot use src as the input: it is a directory"),
         (&["--input", "file://host/x"][..], 2, "a file URL with a host"),
         (&["--input", "nope.txt"][..], 2, "cannot read the input nope.txt: it does not exist"),
