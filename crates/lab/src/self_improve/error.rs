@@ -62,6 +62,10 @@ pub enum ImproveError {
     Locked,
     #[error("cannot run the suite: this process solves a task of it (MARVIN_LAB is set)")]
     InsideTask,
+    #[error(
+        "cannot run the suite: `{program}` {problem}\n  hint: tasks are graded with pytest; install it (`python3 -m venv ~/lab && ~/lab/bin/pip install pytest`) and name ~/lab in the setting lab.python"
+    )]
+    Python { program: String, problem: String },
     #[error("{0} is not a self-improve run")]
     NotARun(String),
     #[error(transparent)]
@@ -102,6 +106,7 @@ impl ImproveError {
             | ImproveError::BrokenRepository { .. }
             | ImproveError::NoCommit
             | ImproveError::Recovery(_)
+            | ImproveError::Python { .. }
             | ImproveError::Evaluation(_) => Exit::Blocked,
             ImproveError::InsideTask | ImproveError::SecretInput(_) => Exit::Refused,
             ImproveError::Lab(error) => error.exit(),

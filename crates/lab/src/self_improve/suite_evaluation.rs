@@ -9,6 +9,7 @@ use super::ImproveError;
 use super::evaluation::Evaluation;
 use super::plan::{EvaluationMethod, Plan};
 use super::progress::Progress;
+use crate::LabError;
 use crate::runner::{Bench, Runner};
 use crate::suite::{self, Row};
 use crate::task::{self, Task};
@@ -65,8 +66,13 @@ impl SuiteEvaluator {
             settings.text(&table::LAB_PYTHON),
             cancel.clone(),
         );
+        let bench = bench.await.map_err(|error| match error {
+            // Its own hint names an option that this command does not have.
+            LabError::Python { program, problem } => ImproveError::Python { program, problem },
+            other => other.into(),
+        })?;
         let out = run.path().join("suite");
-        Ok(Some(SuiteEvaluator { bench: bench.await?, tasks, out, progress: progress.clone() }))
+        Ok(Some(SuiteEvaluator { bench, tasks, out, progress: progress.clone() }))
     }
 
     pub(super) async fn evaluate(&self, checkout: &ProjectContext, cancel: &CancellationToken) -> Evaluation {

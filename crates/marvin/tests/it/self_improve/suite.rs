@@ -115,6 +115,7 @@ fn what_the_suite_needs_is_checked_first() {
         let words = ["self-improve", "--goal", "Improve AGENTS.md", "--evaluate", evaluate, "--llm", "mock"];
         let ended = world.marvin(words).env("MARVIN_LAB_PYTHON", python).run();
         assert!(ended.code == Some(code) && ended.whole().contains(why), "{evaluate}: {}", ended.whole());
+        assert!(!ended.whole().contains("--python"), "self-improve has no such option: {}", ended.whole());
     }
     let words = ["self-improve", "--goal", "Improve AGENTS.md", "--evaluate", "suite", "--llm", "mock"];
     let inside = world.marvin(words).env("MARVIN_LAB", "1").run().exits(5);
