@@ -19,6 +19,10 @@ pub enum ImproveError {
     #[error("cannot read the input {0}: {1}")]
     Input(String, String),
     #[error(
+        "cannot read the input {url}: {reason}\n  hint: name its host in web.org_allowlist of your config.toml, or give the text as a file"
+    )]
+    RefusedInput { url: String, reason: String },
+    #[error(
         "cannot use {0} as the input: it is a file of credentials, and every session's model would read it\n  hint: give the part that matters as a text"
     )]
     SecretInput(String),

@@ -162,6 +162,10 @@ async fn fetch(
     let content = called.record.pointer("/data/content").and_then(Value::as_str);
     match content.filter(|content| called.ok && !content.is_empty()) {
         Some(content) => Ok(content.to_string()),
+        // The advice of the gate is for an agent.
+        None if !called.verdict.is_allowed() => {
+            Err(ImproveError::RefusedInput { url: url.to_string(), reason: called.verdict.reason })
+        }
         None => Err(ImproveError::Input(url.to_string(), truncate::head(&called.text, 400))),
     }
 }

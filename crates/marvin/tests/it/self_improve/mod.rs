@@ -344,6 +344,7 @@ fn a_url_in_the_goal_is_fetched() {
     // Under the rules for the web: without a list, no host that a goal names is asked.
     let refused = improve(&world, &[], &["--input", "http://192.0.2.1/x"]).exits(1);
     assert!(refused.whole().contains("cannot read the input http://192.0.2.1/x"), "{}", refused.whole());
+    assert!(!refused.whole().to_lowercase().contains("tell the person"), "{}", refused.whole());
 }
 
 #[test]
