@@ -64,6 +64,12 @@ pub fn find(parts: &[&str]) -> Option<&'static Row> {
     ROWS.iter().filter(|row| row.covers(&parts)).max_by_key(|row| row.verdict)
 }
 
+/// Whether the path of a steering file may begin with this name.
+#[must_use]
+pub fn may_begin_path(name: &str) -> bool {
+    may_begin(&folded(name))
+}
+
 /// The strictest row that covers a relative path.
 #[must_use]
 pub fn find_path(inside: &Path) -> Option<&'static Row> {

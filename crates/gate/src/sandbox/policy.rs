@@ -46,6 +46,9 @@ pub struct Policy {
     pub closed: Vec<PathBuf>,
     /// Files and directories inside the workspace that cannot be written.
     pub protected: Vec<PathBuf>,
+    /// Protected places, or files in them, that a person opened. What else lies in a protected directory with one of them can be
+    /// written too, and is the caller's to compare.
+    pub opened: Vec<PathBuf>,
     /// Whether it may reach the network.
     pub network: bool,
     /// The one port of this machine that it may listen on, without a network otherwise. Such a child shares the machine's network
@@ -73,6 +76,7 @@ impl Policy {
             hidden: Vec::new(),
             closed: Vec::new(),
             protected: Vec::new(),
+            opened: Vec::new(),
             network: false,
             listen: None,
             connect: None,

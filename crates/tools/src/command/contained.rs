@@ -1,6 +1,6 @@
 //! The one way in which a tool runs a program: bounded, without Marvin's secrets, in the sandbox of the settings.
 
-use super::guard::Guard;
+use super::guard::{Guard, NestedChanges};
 use crate::context::ToolContext;
 use crate::result::ToolError;
 use marvin_base::child::{Child, Ending, Limits, Outcome};
@@ -51,7 +51,9 @@ impl PrivateTempDir {
             policy.writable.extend(grant.write.iter().cloned());
             policy.readable.extend(grant.read.iter().cloned());
             policy.closed.retain(|closed| !grant.read.contains(closed));
-            policy.protected.retain(|place| !grant.steering.contains(place));
+            let is_own =
+                |place: &PathBuf| sandbox::PROTECTED.iter().any(|own| place.starts_with(root.join(own)));
+            policy.opened.extend(grant.steering.iter().filter(|place| !is_own(place)).cloned());
         }
         Ok(policy)
     }
@@ -121,7 +123,7 @@ impl ContainedRun {
         if self.tampered.is_empty() {
             return String::new();
         }
-        format!("[changed while it ran, which commands should not do: {}]", self.tampered.join(", "))
+        format!("[files that steer agents or git changed while it ran: {}]", self.tampered.join(", "))
     }
 }
 
@@ -136,15 +138,25 @@ pub(crate) fn seconds(asked: Option<u64>, context: &ToolContext) -> Duration {
 /// Runs a program in the workspace, in the sandbox. Its deadline, its input and additions to the environment are the
 /// caller's.
 pub(crate) async fn contained(
+    child: JudgedCommand,
+    policy: Policy,
+    context: &ToolContext,
+) -> Result<ContainedRun, ToolError> {
+    contained_with(child, policy, NestedChanges::Undone, context).await
+}
+
+/// Like [`contained`], with another treatment of nested steering files.
+pub(crate) async fn contained_with(
     mut child: JudgedCommand,
     policy: Policy,
+    nested: NestedChanges,
     context: &ToolContext,
 ) -> Result<ContainedRun, ToolError> {
     let root = context.workspace()?.root().to_path_buf();
     let processes = bound(&mut child, &root, context);
     let run = context.artifacts.as_ref().and_then(|artifacts| artifacts.path().parent());
-    let open = context.grant.as_ref().map(|grant| grant.steering.clone()).unwrap_or_default();
-    let guard = (!policy.readonly).then(|| Guard::begin(&root, &policy.protected, open));
+    let guard =
+        (!policy.readonly).then(|| Guard::begin(&root, &policy.protected, policy.opened.clone(), nested));
     let sandbox = contain(&mut child, policy, context).await?;
     let deadline = child.deadline;
     let outcome = child.run(&context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;

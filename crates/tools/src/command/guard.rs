@@ -6,8 +6,10 @@
 //!
 //! Names are looked for in the upper part of the tree: an `AGENTS.md` of a directory steers like that of the workspace.
 //!
-//! Limits: a file above [`MAX_FILE_BYTES`] is reported and not restored. The person may change one of these files in the same
-//! moment; that looks the same and is undone too, with a copy kept beside the report.
+//! Limits: a file above [`MAX_FILE_BYTES`] is reported and not restored. In a tree that is larger than what is looked at, a nested
+//! file that seems new is reported and stays, because it may have been there before. The person may change one of these files in the
+//! same moment; that looks the same and is undone too, with a copy kept beside the report. So does a `git checkout` of an agent's
+//! command that brings another `AGENTS.md`: such a branch is checked out by the git tools.
 
 use marvin_base::atomic;
 use marvin_gate::steering;
@@ -30,15 +32,28 @@ const MAX_DIRECTORIES: usize = 400;
 /// Directories of dependencies and builds, which hold repositories of their own.
 const REGENERATED: [&str; 7] = [".git", "node_modules", "target", ".venv", "venv", "build", "dist"];
 
+/// What happens to changes of nested steering files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NestedChanges {
+    /// Undone: a command of an agent made them.
+    Undone,
+    /// Reported: git made them, or a hook of the project that git ran.
+    Reported,
+    /// Part of the work: the shell brings in what was verified.
+    Kept,
+}
+
 /// The protected files of a workspace as they were.
 #[derive(Debug)]
 pub(super) struct Guard {
     root: PathBuf,
-    places: Vec<PathBuf>,
-    /// Files that the person opened for this command.
+    /// Protected places, whether they exist or not.
+    listed: Vec<PathBuf>,
+    /// Files and directories that the person opened for this command.
     open: Vec<PathBuf>,
+    changes: NestedChanges,
     files: BTreeMap<PathBuf, FileSnapshot>,
-    repositories: BTreeSet<PathBuf>,
+    nested: NestedPlaces,
 }
 
 /// What the upper part of a workspace's tree holds.
@@ -48,6 +63,19 @@ struct NestedPlaces {
     repositories: BTreeSet<PathBuf>,
     /// Steering files, and directories that hold nothing else.
     steering: BTreeSet<PathBuf>,
+    /// Directories that were looked into.
+    directories: BTreeSet<PathBuf>,
+    /// Whether the tree has more than what was looked at.
+    is_cut: bool,
+}
+
+/// A directory to look into.
+struct Waiting {
+    path: PathBuf,
+    /// Its names below the workspace.
+    parts: Vec<String>,
+    /// Whether one of the names may begin the path of a steering file.
+    may_steer: bool,
 }
 
 #[derive(Debug)]
@@ -74,36 +102,41 @@ struct Mark {
 
 impl Guard {
     /// Records the protected files of a workspace, whether they exist or not.
-    pub(super) fn begin(root: &Path, places: &[PathBuf], open: Vec<PathBuf>) -> Self {
-        let mut places: Vec<PathBuf> =
+    pub(super) fn begin(root: &Path, places: &[PathBuf], open: Vec<PathBuf>, changes: NestedChanges) -> Self {
+        let mut listed: Vec<PathBuf> =
             places.iter().filter(|place| !is_record(root, place)).cloned().collect();
-        places.extend(OWN_SETTINGS.map(|name| root.join(".marvin").join(name)));
-        let nested = NestedPlaces::find(root);
-        places.extend(nested.steering);
-        let files = list(&places, &open)
+        listed.extend(OWN_SETTINGS.map(|name| root.join(".marvin").join(name)));
+        let nested = NestedPlaces::find_unless(root, changes);
+        let files = list(listed.iter().chain(&nested.steering), &open)
             .into_iter()
             .map(|(path, facts)| (path.clone(), save(&path, &facts)))
             .collect();
-        Guard { root: root.to_path_buf(), places, open, files, repositories: nested.repositories }
+        Guard { root: root.to_path_buf(), listed, open, changes, files, nested }
     }
 
-    /// Undoes every change and returns the paths, relative to the workspace. New files are moved to `quarantine`.
+    /// Undoes changes and returns the paths, relative to the workspace. New files are moved to `quarantine`.
     pub(super) fn finish(&self, quarantine: Option<&Path>) -> Vec<String> {
-        let nested = NestedPlaces::find(&self.root);
-        let new: Vec<&PathBuf> = nested.repositories.difference(&self.repositories).collect();
-        // What came with a repository is reported with it.
-        let is_foreign =
-            |place: &Path| new.iter().filter_map(|git| git.parent()).any(|own| place.starts_with(own));
-        let mut places = self.places.clone();
-        places.extend(nested.steering.iter().filter(|place| !is_foreign(place)).cloned());
-        let now = list(&places, &self.open);
+        let nested = NestedPlaces::find_unless(&self.root, self.changes);
+        let new: Vec<&PathBuf> = nested.repositories.difference(&self.nested.repositories).collect();
+        // What came with a repository is reported with it. A `.git` in a directory that was there before brought nothing.
+        let foreign: Vec<&Path> = new
+            .iter()
+            .filter_map(|git| git.parent())
+            .filter(|own| !self.nested.directories.contains(*own))
+            .collect();
+        let is_foreign = |place: &&PathBuf| foreign.iter().any(|own| place.starts_with(own));
+        let steering = nested.steering.iter().filter(|place| !is_foreign(place));
+        let now = list(self.listed.iter().chain(&self.nested.steering).chain(steering), &self.open);
+        let is_complete = !self.nested.is_cut && !nested.is_cut;
         let mut tampered = Vec::new();
         for (path, facts) in &now {
             if self.files.get(path).is_some_and(|saved| saved.is_same(path, facts)) {
                 continue;
             }
             tampered.push(self.shown(path));
-            remove(path, quarantine);
+            if self.undoes(path) && (is_complete || self.is_known(path)) {
+                remove(path, quarantine);
+            }
         }
         for (path, saved) in &self.files {
             match now.get(path) {
@@ -113,7 +146,9 @@ impl Guard {
                     if found.is_none() {
                         tampered.push(self.shown(path));
                     }
-                    restore(path, saved);
+                    if self.undoes(path) {
+                        restore(path, saved);
+                    }
                 }
             }
         }
@@ -122,6 +157,20 @@ impl Guard {
         tampered.sort();
         tampered.dedup();
         tampered
+    }
+
+    /// Whether a change of this file is undone.
+    fn undoes(&self, path: &Path) -> bool {
+        self.changes == NestedChanges::Undone || self.is_listed(path)
+    }
+
+    /// Whether it is certain what was at this path before.
+    fn is_known(&self, path: &Path) -> bool {
+        self.files.contains_key(path) || self.is_listed(path)
+    }
+
+    fn is_listed(&self, path: &Path) -> bool {
+        self.listed.iter().any(|place| path.starts_with(place))
     }
 
     fn shown(&self, path: &Path) -> String {
@@ -161,56 +210,85 @@ fn is_record(root: &Path, place: &Path) -> bool {
 }
 
 impl NestedPlaces {
+    /// What the tree holds; nothing where its changes are kept.
+    fn find_unless(root: &Path, changes: NestedChanges) -> Self {
+        if changes == NestedChanges::Kept { NestedPlaces::default() } else { NestedPlaces::find(root) }
+    }
+
     fn find(root: &Path) -> Self {
         let mut found = NestedPlaces::default();
-        let mut waiting = VecDeque::from([Vec::new()]);
-        let mut left = MAX_DIRECTORIES;
-        while let Some(parts) = waiting.pop_front().filter(|_| left > 0) {
-            left -= 1;
-            let directory = root.join(parts.iter().collect::<PathBuf>());
-            for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten().take(MAX_ENTRIES) {
-                let Ok(name) = entry.file_name().into_string() else { continue };
-                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                let inner: Vec<String> = parts.iter().cloned().chain([name]).collect();
-                waiting.extend(found.note(entry.path(), inner, is_directory));
+        let top = Waiting { path: root.to_path_buf(), parts: Vec::new(), may_steer: false };
+        let mut waiting = VecDeque::from([top]);
+        while let Some(directory) = waiting.pop_front() {
+            if found.directories.len() >= MAX_DIRECTORIES {
+                found.is_cut = true;
+                break;
             }
+            for (number, entry) in
+                std::fs::read_dir(&directory.path).into_iter().flatten().flatten().enumerate()
+            {
+                if number >= MAX_ENTRIES {
+                    found.is_cut = true;
+                    break;
+                }
+                waiting.extend(found.note(&directory, &entry));
+            }
+            found.directories.insert(directory.path);
         }
         found
     }
 
-    /// Notes an entry, and returns its parts if it is a directory to look into.
-    fn note(&mut self, path: PathBuf, parts: Vec<String>, is_directory: bool) -> Option<Vec<String>> {
-        let name = parts.last().map(String::as_str).unwrap_or_default();
+    /// Notes an entry, and returns it if it is a directory to look into.
+    fn note(&mut self, directory: &Waiting, entry: &std::fs::DirEntry) -> Option<Waiting> {
+        let name = entry.file_name().into_string().ok()?;
         if name == ".git" {
-            if parts.len() > 1 {
-                self.repositories.insert(path);
+            if !directory.parts.is_empty() {
+                self.repositories.insert(entry.path());
             }
             return None;
         }
-        if is_directory && (REGENERATED.contains(&name) || [".marvin", ".tickets"].contains(&name)) {
+        let kind = entry.file_type().ok()?;
+        if kind.is_dir()
+            && (REGENERATED.contains(&name.as_str()) || [".marvin", ".tickets"].contains(&name.as_str()))
+        {
             return None;
         }
-        let mut names: Vec<&str> = parts.iter().map(String::as_str).collect();
-        // Of a directory only what lies in it counts.
-        names.extend(is_directory.then_some("x"));
-        if steering::find(&names).is_some() {
-            self.steering.insert(path);
+        let may_steer = directory.may_steer || steering::may_begin_path(&name);
+        if may_steer {
+            let mut names: Vec<&str> =
+                directory.parts.iter().map(String::as_str).chain([name.as_str()]).collect();
+            let is_file = !kind.is_dir() && steering::find(&names).is_some();
+            // Of a directory, also one behind a link, only what lies in it counts.
+            names.push("x");
+            if is_file || !kind.is_file() && steering::find(&names).is_some() {
+                self.steering.insert(entry.path());
+                return None;
+            }
+        }
+        if !kind.is_dir() || directory.parts.len() >= MAX_DEPTH {
             return None;
         }
-        (is_directory && parts.len() <= MAX_DEPTH).then_some(parts)
+        let parts = directory.parts.iter().cloned().chain([name]).collect();
+        Some(Waiting { path: entry.path(), parts, may_steer })
     }
 }
 
 /// Every file and link of the protected places that is not open, with its metadata.
-fn list(places: &[PathBuf], open: &[PathBuf]) -> BTreeMap<PathBuf, std::fs::Metadata> {
+fn list<'a>(
+    places: impl Iterator<Item = &'a PathBuf>,
+    open: &[PathBuf],
+) -> BTreeMap<PathBuf, std::fs::Metadata> {
     let mut found = BTreeMap::new();
-    let mut waiting: Vec<(PathBuf, usize)> = places.iter().map(|place| (place.clone(), 0)).collect();
+    let mut waiting: Vec<(PathBuf, usize)> = places.map(|place| (place.clone(), 0)).collect();
     while let Some((place, depth)) = waiting.pop() {
+        if open.iter().any(|own| place.starts_with(own)) {
+            continue;
+        }
         let Ok(facts) = place.symlink_metadata() else { continue };
         if facts.is_dir() && depth < MAX_DEPTH {
             let entries = std::fs::read_dir(&place).into_iter().flatten().flatten().take(MAX_ENTRIES);
             waiting.extend(entries.map(|entry| (entry.path(), depth + 1)));
-        } else if !facts.is_dir() && !open.contains(&place) {
+        } else if !facts.is_dir() {
             found.insert(place, facts);
         }
     }
@@ -277,12 +355,12 @@ mod tests {
         let places = [".git/config", ".git/hooks", ".git/commondir", ".marvin", ".envrc"]
             .map(|place| root.join(place));
 
-        let guard = Guard::begin(&root, &places, Vec::new());
+        let guard = Guard::begin(&root, &places, Vec::new(), NestedChanges::Undone);
         std::fs::write(root.join("a"), "a").unwrap();
         std::fs::write(root.join(".git/index"), "i").unwrap();
         assert_eq!(guard.finish(Some(&quarantine)), Vec::<String>::new());
 
-        let guard = Guard::begin(&root, &places, Vec::new());
+        let guard = Guard::begin(&root, &places, Vec::new(), NestedChanges::Undone);
         std::fs::write(root.join(".git/config"), "[evil]\n").unwrap();
         std::fs::write(root.join(".git/hooks/post-commit"), "x").unwrap();
         std::fs::write(root.join(".git/commondir"), "..").unwrap();
@@ -307,7 +385,10 @@ mod tests {
             assert!(!root.join(gone).exists(), "{gone}");
         }
         assert_eq!(std::fs::read_dir(&quarantine).unwrap().count(), 5);
-        assert_eq!(Guard::begin(&root, &places, Vec::new()).finish(None), Vec::<String>::new());
+        assert_eq!(
+            Guard::begin(&root, &places, Vec::new(), NestedChanges::Undone).finish(None),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
@@ -317,7 +398,7 @@ mod tests {
         std::fs::create_dir_all(root.join("sub/deep")).unwrap();
         std::fs::write(root.join("sub/AGENTS.md"), "own").unwrap();
         let open = root.join("CLAUDE.md");
-        let guard = Guard::begin(root, &[], vec![open.clone()]);
+        let guard = Guard::begin(root, &[], vec![open.clone()], NestedChanges::Undone);
         std::fs::create_dir_all(root.join("sub/deep/.claude/skills/a")).unwrap();
         std::fs::create_dir_all(root.join("clone/.git")).unwrap();
         let written = [
@@ -339,6 +420,83 @@ mod tests {
     }
 
     #[test]
+    fn a_git_file_in_a_directory_that_was_there_hides_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        std::fs::create_dir_all(root.join("src")).unwrap();
+        std::fs::create_dir_all(root.join("prepared")).unwrap();
+        let guard = Guard::begin(root, &[], Vec::new(), NestedChanges::Undone);
+        std::fs::write(root.join("src/.git"), "").unwrap();
+        std::fs::write(root.join("src/AGENTS.md"), "obey").unwrap();
+        std::os::unix::fs::symlink("../prepared", root.join("src/.claude")).unwrap();
+        assert_eq!(guard.finish(None), ["src/.claude", "src/.git", "src/AGENTS.md"]);
+        assert!(!root.join("src/AGENTS.md").exists());
+        assert!(root.join("src/.claude").symlink_metadata().is_err());
+    }
+
+    #[test]
+    fn what_may_have_been_there_before_is_not_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        for number in 0..=MAX_DIRECTORIES {
+            std::fs::create_dir(root.join(format!("d{number:03}"))).unwrap();
+            std::fs::write(root.join(format!("d{number:03}/AGENTS.md")), "own").unwrap();
+        }
+        let guard = Guard::begin(root, &[], Vec::new(), NestedChanges::Undone);
+        let seen: Vec<PathBuf> =
+            guard.nested.directories.iter().filter(|seen| *seen != root).take(9).cloned().collect();
+        seen.iter().for_each(|own| std::fs::remove_dir_all(own).unwrap());
+        // The second look reaches directories that the first one did not.
+        guard.finish(None);
+        for number in 0..=MAX_DIRECTORIES {
+            assert!(root.join(format!("d{number:03}/AGENTS.md")).exists(), "{number}");
+        }
+    }
+
+    #[test]
+    fn what_git_and_the_shell_bring_in_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        std::fs::create_dir_all(root.join("sub")).unwrap();
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        let own = [root.join(".git/config")];
+        std::fs::write(&own[0], "[core]\n").unwrap();
+        for (changes, expected) in [
+            (NestedChanges::Reported, vec![".git/config", "AGENTS.md", "sub/AGENTS.md"]),
+            (NestedChanges::Kept, vec![".git/config"]),
+        ] {
+            std::fs::write(root.join("AGENTS.md"), "old").unwrap();
+            std::fs::remove_file(root.join("sub/AGENTS.md")).ok();
+            let guard = Guard::begin(root, &own, Vec::new(), changes);
+            std::fs::write(root.join("AGENTS.md"), "new").unwrap();
+            std::fs::write(root.join("sub/AGENTS.md"), "new").unwrap();
+            std::fs::write(&own[0], "[evil]\n").unwrap();
+            assert_eq!(guard.finish(None), expected);
+            assert_eq!(std::fs::read_to_string(root.join("AGENTS.md")).unwrap(), "new");
+            assert!(root.join("sub/AGENTS.md").exists());
+            assert_eq!(std::fs::read_to_string(&own[0]).unwrap(), "[core]\n");
+        }
+    }
+
+    #[test]
+    fn an_opened_place_is_open_with_what_lies_in_it_and_nothing_beside_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        for own in [".github/workflows", ".husky"] {
+            std::fs::create_dir_all(root.join(own)).unwrap();
+        }
+        std::fs::write(root.join(".husky/pre-commit"), "true").unwrap();
+        let listed = [root.join(".github/workflows"), root.join(".husky")];
+        let open = vec![root.join(".github/workflows/ci.yml"), root.join(".husky")];
+        let guard = Guard::begin(root, &listed, open, NestedChanges::Undone);
+        std::fs::write(root.join(".github/workflows/ci.yml"), "on: push").unwrap();
+        std::fs::write(root.join(".github/workflows/evil.yml"), "on: push").unwrap();
+        std::fs::remove_dir_all(root.join(".husky")).unwrap();
+        assert_eq!(guard.finish(None), [".github/workflows/evil.yml"]);
+        assert!(root.join(".github/workflows/ci.yml").exists() && !root.join(".husky").exists());
+    }
+
+    #[test]
     fn worktrees_of_other_processes_come_and_go() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
@@ -348,7 +506,7 @@ mod tests {
             std::fs::write(own(name).join("commondir"), "../..\n").unwrap();
         }
         let places = ["again", "gone", "robbed"].map(|name| own(name).join("commondir"));
-        let guard = Guard::begin(root, &places, Vec::new());
+        let guard = Guard::begin(root, &places, Vec::new(), NestedChanges::Undone);
         std::fs::remove_dir_all(own("gone")).unwrap();
         std::fs::remove_dir_all(own("again")).unwrap();
         std::fs::create_dir(own("again")).unwrap();
@@ -370,7 +528,7 @@ mod tests {
         let places = [".git/config", ".git/hooks"].map(|place| root.join(place));
         let started = marvin_testing::CpuTimer::start();
         for _ in 0..20 {
-            assert!(Guard::begin(root, &places, Vec::new()).finish(None).is_empty());
+            assert!(Guard::begin(root, &places, Vec::new(), NestedChanges::Undone).finish(None).is_empty());
         }
         // Below a millisecond each, but tests are built without optimisation.
         assert!(started.elapsed() < std::time::Duration::from_millis(800), "{:?}", started.elapsed());

@@ -11,7 +11,8 @@ mod run;
 mod sandbox_hint;
 mod testing;
 
-pub(crate) use contained::{ContainedRun, PrivateTempDir, contain, contained, level_notice};
+pub(crate) use contained::{ContainedRun, PrivateTempDir, contain, contained, contained_with, level_notice};
+pub(crate) use guard::NestedChanges;
 pub use host::{HostedApplication, host};
 pub use install::{Ecosystem, InstallPackages, Manager};
 pub use run::{LineOutcome, OutputFiles, RunCommand, run_kept, run_line};

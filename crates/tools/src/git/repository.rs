@@ -1,6 +1,6 @@
 //! The workspace's own repository, and the calls of git on it.
 
-use crate::command::{ContainedRun, PrivateTempDir, contained};
+use crate::command::{ContainedRun, NestedChanges, PrivateTempDir, contained, contained_with};
 use crate::context::ToolContext;
 use crate::result::ToolError;
 use crate::tool::run_blocking;
@@ -110,7 +110,7 @@ impl Repository {
         context: &ToolContext,
     ) -> Result<ContainedRun, ToolError> {
         let private = PrivateTempDir::new()?;
-        self.run_change(words, input, more, private.policy(context)?, context).await
+        self.run_change(words, input, more, private.policy(context)?, NestedChanges::Reported, context).await
     }
 
     /// Runs git for the shell itself, which brings in changes that were verified: files that steer agents, too.
@@ -124,7 +124,7 @@ impl Repository {
         let mut policy = private.policy(context)?;
         // Git's own files name programs and stay as they are.
         policy.protected.retain(|path| path.components().any(|part| part.as_os_str() == ".git"));
-        self.run_change(words, Vec::new(), more, policy, context).await
+        self.run_change(words, Vec::new(), more, policy, NestedChanges::Kept, context).await
     }
 
     async fn run_change(
@@ -133,6 +133,7 @@ impl Repository {
         input: Vec<u8>,
         more: &[(&str, &str)],
         mut policy: Policy,
+        nested: NestedChanges,
         context: &ToolContext,
     ) -> Result<ContainedRun, ToolError> {
         if self.directories.common.as_path() != self.root.join(".git") {
@@ -161,7 +162,7 @@ impl Repository {
         child.input = input;
         child.deadline = CHANGE_TIMEOUT;
         child.arguments.extend(words.iter().map(Into::into));
-        let done = contained(child, policy, context).await;
+        let done = contained_with(child, policy, nested, context).await;
         drop(lock);
         done
     }

@@ -248,7 +248,10 @@ impl View {
         view.closed.extend(closed_system_files().iter().cloned());
         view.closed.extend(policy.closed.iter().cloned());
         if !policy.readonly {
-            view.protected.extend(policy.protected.iter().cloned());
+            let is_closed = |place: &&PathBuf| {
+                !policy.opened.iter().any(|open| open.starts_with(place) || place.starts_with(open))
+            };
+            view.protected.extend(policy.protected.iter().filter(is_closed).cloned());
         }
         view.tidy();
         view
