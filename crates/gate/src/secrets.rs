@@ -113,7 +113,16 @@ pub(crate) fn is_search_for_secrets(pattern: &str) -> bool {
     let finds = |names: &[&str]| names.iter().any(|name| crate::shell::pattern::matches(&lower, name));
     may_be_project_secret(pattern)
         || finds(&[".env", ".env.local", ".netrc", ".git-credentials", "id_rsa", "id_ed25519"])
-            && !finds(&["readme.md", "main.rs", "index.js", "package.json"])
+            && !finds(&[
+                "readme.md",
+                "main.rs",
+                "index.js",
+                "package.json",
+                "test_main.py",
+                "utils_test.go",
+                "content.txt",
+                "index.html",
+            ])
 }
 
 /// `.env`, `.env.local`, `.env-prod`, `prod.env`, `.env~`, and the swap file of an editor beside one.

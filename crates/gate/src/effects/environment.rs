@@ -204,11 +204,7 @@ pub(super) fn taint(name: &str, words: &[Word], directories: &[Word], grounds: G
 /// Does a program make up text by itself, of which a path may be joined: `awk 'BEGIN{print ".env"}'`, `seq -f /etc/x%.0s 1`?
 fn composes(name: &str, rest: &[Word]) -> bool {
     match name {
-        "awk" | "gawk" | "mawk" | "nawk" => rest.iter().any(|word| {
-            // Texts that only separate fields are not printed.
-            let text = word.shown().replace("FS=\"", "");
-            text.matches('"').count() > 1 && text.contains("print")
-        }),
+        "awk" | "gawk" | "mawk" | "nawk" => is_composed_by_awk(rest),
         "jq" | "gojq" | "jaq" | "yq" => {
             let is_bare = |word: &Word| {
                 let text = word.beginning();
@@ -217,16 +213,65 @@ fn composes(name: &str, rest: &[Word]) -> bool {
             };
             rest.iter().any(is_bare)
         }
-        "seq" => {
-            rest.iter().any(|word| word.beginning().starts_with("-f") || word.beginning().starts_with("--f"))
-        }
+        "seq" => rest
+            .iter()
+            .any(|word| ["-f", "--f", "-s", "--s"].iter().any(|flag| word.beginning().starts_with(flag))),
         "paste" => rest.iter().any(|word| word.beginning().contains('d')),
-        "date" => rest.iter().any(|word| {
+        "date" | "gdate" => rest.iter().any(|word| {
             let format = word.beginning();
-            format.starts_with("+.") || format.starts_with("+/") || format.contains("%%")
+            format.strip_prefix('+').is_some_and(is_composed_by_date)
         }),
         _ => false,
     }
+}
+
+/// Texts that separate what is printed, and are no part of a path.
+const SEPARATORS: [&str; 11] = ["", " ", ",", ":", ";", "|", "-", "_", "=", "\\t", "\\n"];
+
+/// `awk 'BEGIN{print ".env"}'`, `awk -v a=.e -v b=nv 'BEGIN{print a b}'`.
+fn is_composed_by_awk(rest: &[Word]) -> bool {
+    let prints = |text: &str| text.contains("print");
+    let has_text = |text: &str| {
+        let parts: Vec<&str> = text.split('"').collect();
+        // Every second part stands between quotes.
+        let quoted = parts.chunks(2).filter_map(|pair| match pair {
+            [before, part] => Some((*before, *part)),
+            _ => None,
+        });
+        quoted.into_iter().any(|(before, part)| {
+            !SEPARATORS.contains(&part) && !(part.chars().count() == 1 && sets_input_separator(before))
+        }) || ["ARGV", "ENVIRON"].iter().any(|own| text.contains(own))
+    };
+    let mut is_value = false;
+    let mut has_values = false;
+    for word in rest {
+        let text = word.shown();
+        let value = if is_value {
+            Some(text.as_str())
+        } else {
+            text.strip_prefix("-v").filter(|value| !value.is_empty())
+        };
+        has_values |= value
+            .and_then(|value| value.split_once('='))
+            .is_some_and(|(_, value)| !value.chars().all(|char| char.is_ascii_digit()));
+        is_value = text == "-v" || text == "--assign";
+    }
+    rest.iter().map(Word::shown).any(|text| prints(&text) && (has_values || has_text(&text)))
+}
+
+/// `FS=`, which separates fields of the input; `OFS=` would be printed.
+fn sets_input_separator(code: &str) -> bool {
+    code.trim_end()
+        .strip_suffix("FS=")
+        .is_some_and(|before| !before.ends_with(|char: char| char.is_ascii_alphanumeric() || char == '_'))
+}
+
+/// A format of `date` with words of its own: one at the beginning of a word may be a path.
+fn is_composed_by_date(format: &str) -> bool {
+    ["%%", "%n", "%t"].iter().any(|part| format.contains(part))
+        || format.split(char::is_whitespace).any(|part| {
+            part.starts_with(['.', '/', '~']) || !part.is_empty() && !part.contains('%') && format != part
+        })
 }
 
 /// Does a program print what files say? Names of files and of commits are not that.

@@ -1,10 +1,13 @@
-//! What the words of a command give away, and what they bring in: values of variables, text of files, other directories.
+//! Words that give something away, or bring something in: values of variables, text of files, other directories.
 
 use super::facts::Class;
 use super::look::Look;
 use super::place::Place;
 use super::words;
 use crate::shell::{Piece, Taint, UnknownReason, Word};
+
+/// Bytes of a word of short flags.
+const MAX_FLAG_GROUP: usize = 5;
 
 /// `echo $TOKEN`, `cat <<< "$TOKEN"`, `ls "$TOKEN"`: what is printed, also as an error, is told to the model.
 pub(super) fn shows_variable(look: &mut Look<'_>, base: &str, class: Option<Class>) {
@@ -25,8 +28,13 @@ pub(super) fn shows_variable(look: &mut Look<'_>, base: &str, class: Option<Clas
 
 /// `python3 -c 'print(sys.argv)' $TOKEN`: code on the line has one reason to be given a key.
 fn takes_inline_code(look: &Look<'_>, base: &str) -> bool {
-    let is_code =
-        |word: &Word| ["-c", "-e", "-p", "-E", "-r", "--eval", "--print"].iter().any(|flag| word.is(flag));
+    let is_code = |word: &Word| {
+        let text = word.beginning();
+        // `perl -le`, `python3 -Bc`
+        let is_group = text.starts_with('-') && !text.starts_with("--") && text.len() <= MAX_FLAG_GROUP;
+        is_group && text.contains(['c', 'e', 'E', 'p', 'r'])
+            || ["--eval", "--print"].iter().any(|flag| text.starts_with(flag))
+    };
     words::PROJECT_RUNNERS.matches(base.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.'))
         && look.rest().iter().any(is_code)
 }
@@ -57,22 +65,30 @@ pub(super) fn foreign_words(look: &mut Look<'_>, base: &str, class: Option<Class
 
 /// `npm view x-$(whoami)`: the name that is looked up tells the registry what a command found out.
 pub(super) fn told_to_registry(look: &mut Look<'_>, base: &str) {
-    let has = |wanted: &str| look.rest().iter().any(|word| word.is(wanted));
+    let verb = verb(look.rest());
+    let is_verb = |wanted: &[&str]| verb.is_some_and(|verb| wanted.iter().any(|wanted| verb.is(wanted)));
     let looks_up = match base {
-        "npm" | "pnpm" | "yarn" | "bun" => {
-            ["view", "info", "show", "search", "v"].iter().any(|verb| has(verb))
-        }
-        "cargo" | "gem" | "composer" | "brew" | "apt" => {
-            ["info", "search", "show"].iter().any(|verb| has(verb))
-        }
-        "pip" | "pip3" => has("index"),
-        "go" => has("list") && has("-m"),
+        "npm" | "pnpm" | "yarn" | "bun" => is_verb(&["view", "info", "show", "search", "v"]),
+        "cargo" | "gem" | "composer" | "brew" | "apt" => is_verb(&["info", "search", "show"]),
+        "pip" | "pip3" => is_verb(&["index"]),
+        "go" => is_verb(&["list"]) && look.rest().iter().any(|word| word.is("-m")),
         _ => false,
     };
     let is_output = |piece: &Piece| matches!(piece, Piece::Unknown { why: UnknownReason::Output, .. });
     if looks_up && look.rest().iter().any(|word| word.pieces.iter().any(is_output)) {
         look.ask("send", "it tells a registry what a command printed");
     }
+}
+
+/// The subcommand: the first word that is neither an option nor, perhaps, the value of one.
+fn verb(words: &[Word]) -> Option<&Word> {
+    let is_option = |word: &Word| word.beginning().starts_with('-');
+    let at = words.iter().position(|word| !is_option(word))?;
+    let first = words.get(at)?;
+    let before = at.checked_sub(1).and_then(|before| words.get(before));
+    // `npm --prefix . view x`
+    let may_be_value = before.is_some_and(|word| is_option(word) && !word.beginning().contains('='));
+    if may_be_value { words.get(at + 1).filter(|word| !is_option(word)).or(Some(first)) } else { Some(first) }
 }
 
 /// `cd ~/other && make`: as with `make -C ~/other`, code and settings of another project are taken.

@@ -75,6 +75,12 @@ impl Look<'_> {
                 self.act_at(act, Place::ProjectSecret, &shown);
             }
         }
+        // `.envrc` steers and may hold keys; `.$x` may be it.
+        if act == Act::Read
+            && (self.holds_keys(word, place) || place == Place::Workspace && begins_dot_file(word))
+        {
+            self.act_at(act, Place::ProjectSecret, &word.shown());
+        }
         if act == Act::Read && word.globs() && place == Place::Home {
             let shown = word.shown();
             if shell::base_name(&shown).starts_with('.') {
@@ -90,6 +96,11 @@ impl Look<'_> {
                 self.act_at(act, Place::Secret, &word.shown());
             }
         }
+    }
+
+    /// Whether a file that steers may also hold the project's secrets.
+    fn holds_keys(&self, word: &Word, place: Place) -> bool {
+        place == Place::Instructions && secrets::is_project_secret(shell::base_name(&word.shown()))
     }
 
     /// Notes an act at a place that is known already.
@@ -217,4 +228,10 @@ impl Look<'_> {
         self.segment.input.as_ref().is_some_and(|stream| stream.taint.has(taint))
             || self.segment.words.iter().any(|word| word.taint().has(taint))
     }
+}
+
+/// `.$x` and `./.$x`: the name of a hidden file, of which only the dot is known.
+fn begins_dot_file(word: &Word) -> bool {
+    let begun = word.beginning();
+    word.text().is_none() && begun.rsplit('/').next() == Some(".")
 }

@@ -162,10 +162,6 @@ impl Place {
         {
             return Place::Secret;
         }
-        // `.en$x`
-        if !whole && !begun.is_empty() && ".env".starts_with(begun) && text.starts_with(grounds.workspace) {
-            return Place::ProjectSecret;
-        }
         // A pattern stands for what lies in the directory before it; `/*` is all of `/`.
         let (text, below) = match text.find(['*', '?', '[']).filter(|_| globs) {
             Some(at) => {
@@ -198,6 +194,12 @@ impl Place {
         }
         let last = original.rsplit('/').next().unwrap_or_default();
         match (below, place) {
+            // `.en$x`
+            (PathTail::Same, Place::Inside | Place::Regenerable)
+                if !whole && !begun.is_empty() && ".env".starts_with(begun) =>
+            {
+                Place::ProjectSecret
+            }
             (PathTail::Same, place) => place,
             (PathTail::Some, Place::Workspace | Place::Inside) if secrets::may_be_project_secret(last) => {
                 Place::ProjectSecret
@@ -320,10 +322,6 @@ impl Place {
             Some(".marvin") if parts.len() == 1 => return Place::Record,
             Some(".marvin") if crate::path::is_record(&parts) => return Place::Record,
             _ => {}
-        }
-        // It steers too, but reading it is worse than reading what steers.
-        if name == ".envrc" {
-            return Place::ProjectSecret;
         }
         // What tools of the project run or obey by themselves.
         if crate::path::is_instruction(&parts) || crate::steering::find(&parts).is_some() {

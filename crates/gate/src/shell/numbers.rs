@@ -4,7 +4,7 @@ use super::evaluated::is_numeric;
 use super::value::{Stream, Word};
 
 /// Commands that print numbers, word by word: `*` is any word that is certain, `*…` any number of them.
-const PRINTERS: [&str; 30] = [
+const PRINTERS: [&str; 27] = [
     "nproc",
     "nproc --all",
     "arch -n",
@@ -12,9 +12,6 @@ const PRINTERS: [&str; 30] = [
     "id -g",
     "id -u *",
     "id -g *",
-    "pgrep *…",
-    "pidof *…",
-    "seq *…",
     "tput cols",
     "tput lines",
     "getconf *",
@@ -53,6 +50,9 @@ pub(super) fn are_printed(name: &str, words: &[Word], input: Option<&Stream>) ->
         "date" | "gdate" => {
             return rest.last().is_some_and(|word| word.text().is_some_and(|text| is_numeric_date(&text)));
         }
+        // Not with texts between the numbers, or around them.
+        "seq" => return rest.iter().all(|word| is_numeric(word) || word.is("-w")),
+        "pgrep" | "pidof" => return rest.iter().all(is_process_filter),
         "expr" => return rest.iter().all(|word| is_numeric(word) || is_operator(word)),
         "wc" => return is_count(rest),
         "grep" | "egrep" | "fgrep" | "rg" => return is_grep_count(rest) || is_grep_digits(rest),
@@ -110,6 +110,13 @@ fn is_numeric_date(format: &str) -> bool {
                 && part
                     .starts_with(['s', 'N', 'd', 'm', 'Y', 'y', 'H', 'I', 'M', 'S', 'j', 'u', 'w', 'V', 'U'])
         })
+}
+
+/// A name, or an option of `pgrep` and `pidof` that changes which numbers are printed, and nothing else.
+fn is_process_filter(word: &Word) -> bool {
+    let filters =
+        ["-f", "-x", "-n", "-o", "-s", "-u", "-U", "-P", "-i", "-v", "-xf", "-fx", "-fn", "-nf", "-fo"];
+    word.text().is_some_and(|text| !text.starts_with('-') || filters.contains(&&*text))
 }
 
 fn is_operator(word: &Word) -> bool {

@@ -54,6 +54,7 @@ impl Shell<'_> {
                     IoFileRedirectTarget::ProcessSubstitution(kind, inner) => self.process(kind, inner),
                 };
                 self.other_target(&target);
+                self.apply_options(std::slice::from_ref(&target));
                 let kind = match kind {
                     IoFileRedirectKind::Read | IoFileRedirectKind::DuplicateInput => RedirectKind::Read,
                     IoFileRedirectKind::Append | IoFileRedirectKind::ReadAndWrite => RedirectKind::Append,
@@ -71,6 +72,7 @@ impl Shell<'_> {
             IoRedirect::OutputAndError(word, append) => {
                 let target = self.single(&word.value);
                 self.other_target(&target);
+                self.apply_options(std::slice::from_ref(&target));
                 written.push((target.clone(), *append));
                 let kind = if *append { RedirectKind::Append } else { RedirectKind::Write };
                 around.redirects.push(Redirect { kind, target });

@@ -15,6 +15,15 @@ fn s4_text_that_a_program_makes_up_is_not_a_name_of_the_project() {
             "cat $(seq -f /etc/shadow%.0s 1)",
             "cat $(paste -sd/ <<< $'etc\\nshadow')",
             "cat $(date +.%%env)",
+            "cat $(date '+a .env b')",
+            "cat $(seq -s ' .env ' 1 2)",
+            "cat $(awk 'BEGIN{FS=\".env\"; print FS}')",
+            "cat $(awk 'BEGIN{OFS=\"/\"; print \".\", \"x\"}')",
+            "cat $(awk 'BEGIN{print \".\" \"e\" \"n\" \"v\"}')",
+            "cat $(awk -v x=.e -v y=nv 'BEGIN{print x y}')",
+            "cat $(awk 'BEGIN{print ARGV[1] ARGV[2]}' .e nv)",
+            "let x=$(seq -f 'a[$(id)]' 1)",
+            "let x=$(pgrep -d 'a[$(id)]' bash)",
             "compgen -G '.e*' | xargs cat",
             "cat .en${-/hBc/v}",
             "cat .e$x",
@@ -29,6 +38,9 @@ fn s4_text_that_a_program_makes_up_is_not_a_name_of_the_project() {
             "wc -l $(git diff --name-only | awk '{print $1}')",
             "head $(ls | awk 'BEGIN {FS=\".\"} {print $1}')",
             "mkdir -p logs/$(date +%Y/%m/%d)",
+            "mkdir \"$(date '+%F %T')\"",
+            "x=$(seq 1 3); echo $((x + 1))",
+            "ls | awk '{print $1 \": \" $2}'",
             "find . -name '*.md' -exec head {} \\;",
             "shopt -s nocaseglob",
             "compgen -c | head",
@@ -76,6 +88,15 @@ fn s4_values_of_secrets_are_not_printed_by_detours() {
             "echo $SEED_PHRASE",
             "echo $STRIPE_SK",
             "cat .envrc",
+            "cat .$x",
+            "cat sub/.e$x",
+            "git mv build.sh .envrc",
+            "git stash -- .envrc",
+            "echo x > .envrc",
+            "bash -O nocaseglob -c 'cat .ENV*'",
+            "shopt -s dotglob; cat < *nv",
+            "perl -le 'print @ARGV' $NPM_TOKEN",
+            "python3 -Bc 'import sys;print(sys.argv)' $NPM_TOKEN",
             "cat .secrets",
             "cat token.txt",
             "npm view $(whoami)",
@@ -91,9 +112,16 @@ fn s4_values_of_secrets_are_not_printed_by_detours() {
             "set -x; X=1; [[ $X == 1 ]]",
             "printenv HOME",
             "npm view react version",
+            "cargo test search -- $(pwd)",
+            "find . -name '*_*' -exec wc -l {} +",
             "go test $(go list ./...)",
             "python3 -c 'print(1)'",
             "cat tokens.rs",
         ],
     );
+}
+
+#[test]
+fn a_name_in_part_is_no_better_than_its_directory() {
+    all(Decision::Deny, &["rm -rf .$x", "echo x > .git/.$x", "rm -rf .marvin/.$x"]);
 }

@@ -398,8 +398,8 @@ impl Shell<'_> {
                 break;
             }
             if matches!(&*flag, "--rcfile" | "--init-file" | "-o" | "+o" | "-O" | "+O") {
-                if rest.get(index + 1).is_some_and(|word| word.is("dotglob")) {
-                    self.doubt("patterns that find hidden files");
+                if rest.get(index + 1).is_some_and(|word| word.is("dotglob") || word.is("nocaseglob")) {
+                    self.doubt("patterns that find more files than usual");
                 }
                 index += 2;
                 continue;
