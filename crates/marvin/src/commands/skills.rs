@@ -2,7 +2,7 @@
 
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
-use crate::project::{context, current_directory, find_project, home_directory};
+use crate::project::{current_directory, project_context};
 use crate::runtime::{cancel_on_signal, runtime};
 use crate::{deciding, output};
 use clap::{Args, Subcommand};
@@ -10,9 +10,7 @@ use marvin_agent::ProjectContext;
 use marvin_agent::skills::{
     self, KnownSkill, Origin, RefusedSkill, SKILL_FILE, SkillEvent, Skills, read_directory,
 };
-use marvin_base::environment::Environment;
 use marvin_base::files::{Links, read_text};
-use marvin_base::layout::Layout;
 use marvin_base::printable::count;
 use marvin_base::{Exit, truncate};
 use marvin_lab::skills::proof::{SkillProof, prove};
@@ -115,22 +113,8 @@ pub(crate) fn run(command: SkillsCommand) -> Result<Exit, Failure> {
     }
 }
 
-/// The project that is named, else the one around the current directory, else the git repository around it, where that has
-/// skills for other programs.
 fn open(project: &ProjectArguments) -> Result<ProjectContext, Failure> {
-    let found = match find_project(project.working_dir.as_deref())? {
-        Some(found) => Some(found),
-        None => find_repository_with_skills(&current_directory()?),
-    };
-    context(found.as_deref(), true, Vec::new())
-}
-
-fn find_repository_with_skills(here: &Path) -> Option<PathBuf> {
-    let home = home_directory();
-    let mut around = here.ancestors().take_while(|path| *path != home && path.parent().is_some());
-    let root = around.find(|path| path.join(".git").exists())?;
-    let places = Layout::new(&Environment::of_process(), Some(root)).client_skills()?;
-    places.iter().any(|place| place.is_dir()).then(|| root.to_path_buf())
+    project_context(project.working_dir.as_deref(), true, Vec::new())
 }
 
 fn state(known: &KnownSkill) -> &'static str {

@@ -83,20 +83,6 @@ fn other_programs_keep_their_skills() {
 }
 
 #[test]
-fn skills_of_the_repository_are_found_below_its_root() {
-    let world = World::new();
-    world.write(".claude/skills/theirs/SKILL.md", &text("theirs", "Theirs."));
-    let listed = |below: &str| {
-        let below = world.project().join(below);
-        std::fs::create_dir_all(&below).unwrap();
-        world.marvin(["list-skills", "--json"]).directory(&below).run().exits(0).json()
-    };
-    assert_eq!(find(&listed("src/a"), "skills", "theirs"), &Value::Null, "this is not a repository");
-    marvin_testing::git(&world.project(), &["init", "--quiet"]);
-    assert_eq!(find(&listed("src/b"), "skills", "theirs")["origin"], "claude");
-}
-
-#[test]
 fn tests_without_a_known_runner_need_their_line() {
     let world = World::new();
     put(&world, "deploy", "Push it.");
