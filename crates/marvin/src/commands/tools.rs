@@ -11,6 +11,7 @@ use marvin_agent::tool_caller::record_call;
 use marvin_base::Exit;
 use marvin_base::person::Person;
 use marvin_base::settings::table;
+use marvin_base::truncate;
 use marvin_gate::{Access, Verdict};
 use marvin_model::{Arguments, ToolCall};
 use marvin_tools::service::{
@@ -180,11 +181,8 @@ fn no_tool(name: &str, error: ToolError) -> Failure {
 fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Result<Exit, Failure> {
     let arguments = Arguments::from_text(args);
     if let Arguments::Unreadable(_) = arguments {
-        return Err(Failure::usage(format!(
-            "--args is not a JSON object: {}",
-            marvin_base::truncate::line(args, 80)
-        ))
-        .hint(r#"--args '{"path":"a.txt"}'"#));
+        return Err(Failure::usage(format!("--args is not a JSON object: {}", truncate::line(args, 80)))
+            .hint(r#"--args '{"path":"a.txt"}'"#));
     }
     let context = project::context(working_dir, true, Vec::new())?;
     agent_toolbox(&context, &Access::Full).find(name).map_err(|error| no_tool(name, error))?;
