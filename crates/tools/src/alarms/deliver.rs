@@ -366,7 +366,7 @@ pub(super) fn texts(ring: &Ring) -> (String, String) {
     (format!("{kind}: {}", clean(&ring.title)), format!("{}{late}", clean(&ring.message)))
 }
 
-/// One line about a ring that got to nobody when it rang.
+/// One line about a ring that was not shown anywhere when it rang.
 #[must_use]
 pub(super) fn missed_line(ring: &Ring) -> String {
     let rang = ring.rang.to_zoned(jiff::tz::TimeZone::system());

@@ -18,7 +18,7 @@ pub struct RingWatcher {
     store: AlarmStore,
     /// Number of the last ring that was shown.
     shown: u64,
-    /// Earlier rings that got to nobody: no Marvin was open, and there was no desktop and no topic.
+    /// Earlier rings that were not shown: without an open Marvin, a desktop or a topic.
     missed: Vec<u64>,
     /// Facts of the files when they were read last.
     stamps: Option<Vec<Option<FileStamp>>>,
@@ -26,7 +26,7 @@ pub struct RingWatcher {
 }
 
 impl RingWatcher {
-    /// Shows what rings from now on, and what got to nobody before.
+    /// Shows what rings from now on, and what was not shown before.
     ///
     /// # Errors
     /// When the state cannot be read.
@@ -130,7 +130,7 @@ mod tests {
 
     /// Regression: what rang while no Marvin was open, on a machine without a desktop, was never shown.
     #[test]
-    fn what_got_to_nobody_is_shown_by_the_next_marvin_once() {
+    fn rings_that_were_not_shown_are_shown_by_the_next_marvin_once() {
         let directory = tempfile::tempdir().unwrap();
         let environment = Environment::from_iter([("HOME", directory.path().to_str().unwrap())]);
         let layout = Layout::new(&environment, None);

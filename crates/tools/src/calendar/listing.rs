@@ -57,7 +57,7 @@ impl From<&Occurrence> for EventRow {
 /// What takes place in the next days.
 ///
 /// # Errors
-/// When the calendar cannot be read, or these are no or too many days.
+/// When the calendar cannot be read, or the number of days is out of bounds.
 pub fn upcoming(file: &CalendarFile, days: i64, now: Timestamp) -> Result<Vec<Occurrence>, CalendarError> {
     if !(1..=MAX_DAYS).contains(&days) {
         return Err(CalendarError::Days { days, most: MAX_DAYS });
