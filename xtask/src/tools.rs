@@ -194,7 +194,9 @@ pub(crate) fn release() -> anyhow::Result<PathBuf> {
 /// Builds a package as it is shipped, or in the profile that `MARVIN_BENCH_PROFILE` names, and returns the path of its binary.
 pub(crate) fn build_release(package: &str) -> anyhow::Result<PathBuf> {
     let profile = std::env::var("MARVIN_BENCH_PROFILE").unwrap_or_else(|_| "dist".to_string());
-    run(cargo().args(["build", "--locked", "--profile", &profile, "--package", package]))?;
+    // Together with the program, whose features libraries then have: by itself the package would need most of them again.
+    let packages = ["--package", "marvin", "--package", package];
+    run(cargo().args(["build", "--locked", "--profile", &profile]).args(packages))?;
     Ok(target().join(profile).join(package))
 }
 
