@@ -3,19 +3,22 @@
 //! In Python this is seen while the tests run (`python/guard.py`). Elsewhere nothing outside the process can tell the runner's
 //! lines from others, so files that the work added or changed are searched for both together.
 //!
-//! Limit: texts that are joined while the program runs are not found.
+//! Limits: texts that are joined while the program runs are not found. A tree with more source files than [`MAX_FILES`] cannot be
+//! checked, and is a finding.
 
 use super::source::is_test_file;
 use std::path::{Path, PathBuf};
 
-/// Files that are looked at.
-const MAX_FILES: usize = 4_000;
+/// Source files that are looked at.
+const MAX_FILES: usize = 40_000;
 /// Bytes of a file that are looked at.
 const MAX_FILE_BYTES: u64 = 512 * 1024;
-/// Directories of dependencies and builds, which are compared by their own fingerprints.
-const SKIPPED: [&str; 6] = [".git", "node_modules", "target", "vendor", ".venv", "venv"];
+/// Directories of dependencies, which are compared by their own fingerprints, wherever they lie.
+const DEPENDENCIES: [&str; 2] = [".git", "node_modules"];
+/// Further ones of dependencies and builds, in the root alone: elsewhere they may be modules of the project.
+const ROOT_DEPENDENCIES: [&str; 4] = ["target", "vendor", ".venv", "venv"];
 
-/// What ends a process in a language, and the texts by which its runners say that tests passed.
+/// What ends a process in a language, and the texts by which parsers of its runners' output tell that tests passed.
 struct Language {
     endings: &'static [&'static str],
     exits: &'static [&'static str],
@@ -31,12 +34,12 @@ const LANGUAGES: [Language; 3] = [
     Language {
         endings: &["go"],
         exits: &["os.Exit", "syscall.Exit"],
-        summaries: &["--- PASS", "\"Action\""],
+        summaries: &["--- PASS:", "\"Action\":\"pass\"", "\\\"Action\\\":\\\"pass\\\""],
     },
     Language {
         endings: &["js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx"],
         exits: &["process.exit", "process.reallyExit"],
-        summaries: &["# pass", "Tests: ", "TAP version", "✔"],
+        summaries: &["# pass ", "ℹ pass ", "Tests:       ", "TAP version"],
     },
 ];
 
@@ -47,30 +50,37 @@ pub(super) fn find(root: &Path, baseline: &Path) -> Option<String> {
     while let Some(directory) = waiting.pop() {
         for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
             let path = entry.path();
-            let name = entry.file_name();
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && !SKIPPED.iter().any(|skipped| name == *skipped) => {
-                    waiting.push(path)
+            let is_skipped = |names: &[&str]| names.iter().any(|name| entry.file_name() == *name);
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if !is_skipped(&DEPENDENCIES) && (directory != root || !is_skipped(&ROOT_DEPENDENCIES)) {
+                    waiting.push(path);
                 }
-                Ok(kind) if kind.is_file() => {
-                    left = left.checked_sub(1)?;
-                    if let Some(sentence) = speaks_for_runner(root, baseline, &path) {
-                        return Some(sentence);
-                    }
-                }
-                _ => {}
+                continue;
+            }
+            // Through links too: what is imported by another name runs all the same.
+            let Some(language) = language(&path).filter(|_| path.is_file()) else { continue };
+            left -= 1;
+            if left == 0 {
+                return Some(format!("it has more than {MAX_FILES} source files, so they cannot be checked"));
+            }
+            if let Some(sentence) = speaks_for_runner(root, baseline, &path, language) {
+                return Some(sentence);
             }
         }
     }
     None
 }
 
-fn speaks_for_runner(root: &Path, baseline: &Path, path: &Path) -> Option<String> {
+fn language(path: &Path) -> Option<&'static Language> {
     let ending = path.extension()?.to_str()?;
-    let language = LANGUAGES.iter().find(|language| language.endings.contains(&ending))?;
+    LANGUAGES.iter().find(|language| language.endings.contains(&ending))
+}
+
+fn speaks_for_runner(root: &Path, baseline: &Path, path: &Path, language: &Language) -> Option<String> {
     let inside: PathBuf = path.strip_prefix(root).ok()?.to_path_buf();
-    // Tests are part of the oracle.
-    if is_test_file(&inside) || path.metadata().ok()?.len() > MAX_FILE_BYTES {
+    // Tests that were there are part of the oracle.
+    let is_oracle = is_test_file(&inside) && baseline.join(&inside).exists();
+    if is_oracle || path.metadata().ok()?.len() > MAX_FILE_BYTES {
         return None;
     }
     let text = std::fs::read_to_string(path).ok()?;
@@ -109,5 +119,27 @@ mod tests {
         std::fs::remove_file(root.join("src/lib.rs")).unwrap();
         put(&root, "calc.js", "console.log('# pass 2'); process.exit(0);");
         assert!(find(&root, &baseline).unwrap().contains("calc.js"));
+        std::fs::remove_file(root.join("calc.js")).unwrap();
+        for hidden in ["src/vendor/forge.rs", "src/target/mod.rs", "tests/new_test.rs"] {
+            put(&root, hidden, forged);
+            assert!(find(&root, &baseline).unwrap().contains(hidden), "{hidden}");
+            std::fs::remove_file(root.join(hidden)).unwrap();
+        }
+        put(&baseline, "tests/own.rs", "");
+        put(&root, "tests/own.rs", forged);
+        put(&root, "node_modules/tap/index.js", "console.log('# pass 2'); process.exit(0);");
+        assert_eq!(find(&root, &baseline), None, "sealed tests and dependencies are compared elsewhere");
+    }
+
+    #[test]
+    fn ordinary_programs_do_not_speak_for_a_runner() {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, baseline) = (directory.path().join("now"), directory.path().join("before"));
+        std::fs::create_dir_all(&root).unwrap();
+        let tool = "console.log('✔ done'); console.log(`Tests: ${n}`); process.exit(1);";
+        std::fs::write(root.join("cli.js"), tool).unwrap();
+        let event = "type Event struct { Action string `json:\"Action\"` }\nfunc main() { os.Exit(1) }";
+        std::fs::write(root.join("main.go"), event).unwrap();
+        assert_eq!(find(&root, &baseline), None);
     }
 }

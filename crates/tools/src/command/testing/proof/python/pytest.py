@@ -6,23 +6,28 @@ MODULES = ["_pytest.junitxml", "_pytest.main", "_pytest.nodes", "_pytest.python"
 MODULES += ["unittest.case", "unittest.result"]
 
 
-class Watch:
+def start(functions, changed, refuse):
     before = after = None
 
-    # Plugins of the project change the runner when they are loaded, which is before this.
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self):
-        self.before = functions(MODULES)
+    class Watch:
+        # Plugins of the project change the runner when they are loaded, which is before this.
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_collection(self):
+            nonlocal before
+            before = functions(MODULES)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self):
-        self.after = changed(self.before, MODULES) if self.before is not None else None
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_sessionfinish(self):
+            nonlocal after
+            after = changed(before) if before is not None else None
+
+    main = pytest.main
+    sys.path.insert(0, os.getcwd())
+    sys.argv[0] = "pytest"
+    code = main(plugins=[Watch()])
+    if after:
+        refuse("changed its runner: " + after)
+    sys.exit(code)
 
 
-end, watch, main = keep_process(), Watch(), pytest.main
-sys.path.insert(0, os.getcwd())
-sys.argv[0] = "pytest"
-code = main(plugins=[watch])
-if watch.after:
-    refuse(end, watch.after)
-sys.exit(code)
+start(*guard())
