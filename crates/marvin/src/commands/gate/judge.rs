@@ -96,7 +96,9 @@ pub(super) fn run(arguments: &JudgeArguments) -> Result<Exit, Failure> {
 }
 
 fn judge(request: JudgeRequest, scene: &Scene) -> serde_json::Result<String> {
-    let Verdict { decision, rule, reason, .. } = scene.layers.judge(&request.command, scene.place()).verdict;
+    let place = scene.place();
+    let look = scene.layers.look(&request.command, place);
+    let Verdict { decision, rule, reason, .. } = scene.layers.rule(&request.command, place, look).verdict;
     let verdict = decision.word();
     serde_json::to_string(&Judgement { id: request.id, verdict, rule: &rule, reason: &reason })
 }
