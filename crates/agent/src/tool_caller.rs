@@ -35,7 +35,10 @@ pub async fn record_call(
     cancel: CancellationToken,
 ) -> Result<ToolCallResult, SessionError> {
     let caller = ToolCaller::new(project, RunKind::Tool, Box::new(|_| {}));
-    let caller = ToolCaller { approver, ..caller };
+    let caller = match approver {
+        Some(approver) => caller.asking(approver),
+        None => caller,
+    };
     let access = Access::from_settings(&project.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
     toolbox.add(Arc::new(LoadSkill(project.skills.clone())));

@@ -216,6 +216,9 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
     })
 }
 
+/// Bytes of what was approved that its record shows.
+const MAX_SUBJECT_BYTES: usize = 400;
+
 /// Asks the person who typed the command, in the terminal.
 struct TerminalApprover(Person);
 
@@ -243,7 +246,8 @@ impl Approver for TerminalApprover {
         if !is_yes {
             return ApprovalAnswer::No("the person said no".into());
         }
-        match self.0.record("tools call", &question.tool) {
+        let subject = truncate::line(&format!("{} {}", question.tool, question.what), MAX_SUBJECT_BYTES);
+        match self.0.record("tools call", &subject) {
             Ok(()) => ApprovalAnswer::Yes,
             Err(error) => ApprovalAnswer::No(format!("nothing was decided: {error}")),
         }
