@@ -42,8 +42,8 @@ const INSTRUCTIONS: &str = "Marvin judges commands and proves work. Before a com
 const MAX_NOTIFIED_CLIENTS: usize = 64;
 /// Progress steps of one call that wait to be sent; further ones are dropped.
 const MAX_QUEUED_STEPS: usize = 64;
-/// Methods with parameters that this server answers.
-const METHODS: [&str; 5] = ["tools/list", "tools/call", "prompts/list", "prompts/get", "logging/setLevel"];
+/// Methods with parameters that this server answers in every revision of the protocol: `logging/setLevel` is gone from the newest.
+const METHODS: [&str; 4] = ["tools/list", "tools/call", "prompts/list", "prompts/get"];
 /// Prefix of events that clients are notified of.
 const NOTIFIED_EVENTS: &str = "servitor.";
 
