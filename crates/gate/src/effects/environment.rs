@@ -225,7 +225,7 @@ fn composes(name: &str, rest: &[Word]) -> bool {
     }
 }
 
-/// Texts that separate what is printed, and are no part of a path.
+/// Texts that separate what is printed, and cannot be part of a path.
 const SEPARATORS: [&str; 11] = ["", " ", ",", ":", ";", "|", "-", "_", "=", "\\t", "\\n"];
 
 /// `awk 'BEGIN{print ".env"}'`, `awk -v a=.e -v b=nv 'BEGIN{print a b}'`.

@@ -70,7 +70,7 @@ struct NestedPlaces {
 }
 
 /// A directory to look into.
-struct Waiting {
+struct PendingDirectory {
     path: PathBuf,
     /// Its names below the workspace.
     parts: Vec<String>,
@@ -217,7 +217,7 @@ impl NestedPlaces {
 
     fn find(root: &Path) -> Self {
         let mut found = NestedPlaces::default();
-        let top = Waiting { path: root.to_path_buf(), parts: Vec::new(), may_steer: false };
+        let top = PendingDirectory { path: root.to_path_buf(), parts: Vec::new(), may_steer: false };
         let mut waiting = VecDeque::from([top]);
         while let Some(directory) = waiting.pop_front() {
             if found.directories.len() >= MAX_DIRECTORIES {
@@ -239,7 +239,7 @@ impl NestedPlaces {
     }
 
     /// Notes an entry, and returns it if it is a directory to look into.
-    fn note(&mut self, directory: &Waiting, entry: &std::fs::DirEntry) -> Option<Waiting> {
+    fn note(&mut self, directory: &PendingDirectory, entry: &std::fs::DirEntry) -> Option<PendingDirectory> {
         let name = entry.file_name().into_string().ok()?;
         if name == ".git" {
             if !directory.parts.is_empty() {
@@ -269,7 +269,7 @@ impl NestedPlaces {
             return None;
         }
         let parts = directory.parts.iter().cloned().chain([name]).collect();
-        Some(Waiting { path: entry.path(), parts, may_steer })
+        Some(PendingDirectory { path: entry.path(), parts, may_steer })
     }
 }
 
