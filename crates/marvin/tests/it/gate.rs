@@ -116,18 +116,14 @@ fn judging_opens_no_file_that_a_command_names() {
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     std::os::unix::fs::symlink("/", world.project().join("link")).unwrap();
     let started = Instant::now();
-    let first: Vec<Value> = ["bash pipe", "cat pipe", "source ./pipe", "rm -rf link/", "cat < pipe"]
-        .iter()
-        .map(|line| explain(&world, line))
-        .collect();
+    let lines = ["bash pipe", "cat pipe", "source ./pipe", "cat < pipe"];
+    let first = lines.map(|line| explain(&world, line));
+    // Where a link leads is looked at, which opens nothing.
+    assert_eq!(explain(&world, "rm -rf link/")["verdict"], "deny");
     assert!(started.elapsed() < Duration::from_secs(60));
     std::fs::remove_file(&pipe).unwrap();
-    std::fs::remove_file(world.project().join("link")).unwrap();
-    let second: Vec<Value> = ["bash pipe", "cat pipe", "source ./pipe", "rm -rf link/", "cat < pipe"]
-        .iter()
-        .map(|line| explain(&world, line))
-        .collect();
-    assert_eq!(first, second, "the verdict does not depend on the files");
+    let second = lines.map(|line| explain(&world, line));
+    assert_eq!(first, second, "the verdict does not depend on what the files are");
     assert!(
         !world.project().join(".marvin").exists() && !world.state().exists(),
         "nothing is written either"
