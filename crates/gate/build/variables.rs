@@ -39,6 +39,7 @@ pub(crate) fn write(text: &mut Text) -> Result<(), Failure> {
             ("harmless", None, None) => "Harmless".to_string(),
             ("written", None, None) => "Written".to_string(),
             ("address", None, None) => "Address".to_string(),
+            ("tool", None, None) => "Tool".to_string(),
             ("steering", None, None) => "Steering".to_string(),
             ("options", Some(program), None) => format!("Options({program:?})"),
             ("only", None, Some(values)) => format!("Only({})", text.words(&values.list(), "like")?),

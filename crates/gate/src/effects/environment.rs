@@ -1,5 +1,7 @@
 //! Variables that change what programs do, and where the output of programs comes from.
 
+mod project;
+
 use super::argument_scan::{candidates, is_text};
 use super::facts::{self, Class};
 use super::look::Look;
@@ -12,10 +14,18 @@ use crate::shell::{self, Taint, Word};
 
 /// Judges the variables that are set for a command, or for all that follow.
 pub(super) fn judge(look: &mut Look<'_>) {
+    for (name, value) in &look.segment.inherited {
+        inherited(look, name, value);
+    }
     for (name, value) in &look.segment.environment {
+        expanded(look, name, value);
         match variables::classify(name) {
             Variable::Harmless => {}
-            Variable::Written => look.act(Act::Write, value),
+            Variable::Written => {
+                look.act(Act::Write, value);
+                emptied(look, name, value);
+            }
+            Variable::Tool if !shell::is_notable(name) => tool(look, name, value),
             Variable::Options(program) => options::judge_text(look, program, value),
             Variable::Only(patterns) => only(look, name, value, patterns),
             Variable::Address if network::is_local(&value.beginning()) || value.is("") => {}
@@ -24,9 +34,53 @@ pub(super) fn judge(look: &mut Look<'_>) {
             }
             Variable::Steering if shell::is_command_variable(name) => command(look, name, value),
             Variable::Steering => notable(look, name, value),
-            Variable::Unknown if shell::is_notable(name) => notable(look, name, value),
-            Variable::Unknown => unknown(look, name),
+            Variable::Unknown | Variable::Tool if shell::is_notable(name) => notable(look, name, value),
+            Variable::Unknown | Variable::Tool => unknown(look, name, value),
         }
+    }
+}
+
+/// Judges a variable that an earlier command of the line exported. What changes any program was judged there.
+fn inherited(look: &mut Look<'_>, name: &str, value: &Word) {
+    expanded(look, name, value);
+    match variables::classify(name) {
+        Variable::Written => emptied(look, name, value),
+        Variable::Tool | Variable::Unknown
+            if shell::is_notable(name) || !matches!(meaning(look), Some((_, Meaning::Project))) => {}
+        Variable::Tool => project::tool(look, name, value),
+        Variable::Unknown => project::value(look, name, value),
+        _ => {}
+    }
+}
+
+/// A variable that chooses a program or a library; it means nothing to what only prints its words.
+fn tool(look: &mut Look<'_>, name: &str, value: &Word) {
+    if meaning(look).is_some_and(|(_, meaning)| meaning != Meaning::Nothing) {
+        project::tool(look, name, value);
+    }
+}
+
+/// `FOO='$(shell …)' make`.
+fn expanded(look: &mut Look<'_>, name: &str, value: &Word) {
+    let program = look.segment.words.first().and_then(Word::text);
+    if program.is_some_and(|program| matches!(shell::base_name(&program), "make" | "gmake" | "bmake")) {
+        project::expanded_by_make(look, name, value);
+    }
+}
+
+/// `CARGO_TARGET_DIR=src cargo clean`, `COVERAGE_FILE=src/a.py coverage erase`: what the variable names is deleted.
+fn emptied(look: &mut Look<'_>, name: &str, value: &Word) {
+    let Some(program) = look.segment.words.first().and_then(Word::text) else { return };
+    let has = |verb: &str| look.rest().iter().any(|word| word.is(verb));
+    let is_data = shell::base_name(&value.beginning()).starts_with(".coverage");
+    let deletes = match (shell::base_name(&program), name) {
+        ("cargo", "CARGO_TARGET_DIR" | "CARGO_BUILD_TARGET_DIR") => has("clean"),
+        ("coverage", "COVERAGE_FILE") => has("erase") && !is_data,
+        (_, "COVERAGE_FILE") => has("coverage") && has("erase") && !is_data,
+        _ => false,
+    };
+    if deletes {
+        look.act(Act::DeleteTree, value);
     }
 }
 
@@ -34,7 +88,7 @@ pub(super) fn judge(look: &mut Look<'_>) {
 fn only(look: &mut Look<'_>, name: &str, value: &Word, patterns: WordList) {
     let known = value.text().is_some_and(|text| {
         let mut words = text.split_ascii_whitespace();
-        words.all(|word| patterns.matches(word))
+        (!text.trim().is_empty() || patterns.matches("")) && words.all(|word| patterns.matches(word))
     });
     if !known {
         look.ask(
@@ -45,22 +99,49 @@ fn only(look: &mut Look<'_>, name: &str, value: &Word, patterns: WordList) {
     }
 }
 
-/// A variable of which nothing is known: the project's own code may be given any, other programs may not.
-fn unknown(look: &mut Look<'_>, variable: &str) {
-    let Some(first) = look.segment.words.first() else { return };
-    let Some(program) = first.text() else { return };
+/// What a variable that no table lists means to a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// Nothing: it only prints its words, or starts another command.
+    Nothing,
+    /// A setting of the project's own code, or of what the program starts.
+    Project,
+    /// It is not known.
+    Unknown,
+}
+
+/// The program of the command, and what a variable that no table lists means to it.
+fn meaning(look: &Look<'_>) -> Option<(String, Meaning)> {
+    let first = look.segment.words.first()?;
+    let program = first.text()?;
     let base = shell::base_name(&program);
     let place = look.place(first);
     let own = program.contains('/') && matches!(place, Place::Inside | Place::Regenerable);
     let class = facts::find(base).map(|facts| facts.class);
     let inert = matches!(class, Some(Class::Ask | Class::Deny) | None);
-    if own || inert || runs_project(base) || is_text(base) || class == Some(Class::Build) {
-        return;
+    let builds = runs_project(base) || class == Some(Class::Build);
+    // What a launcher starts, or a shell with a script in its words, inherits the variable and is judged itself.
+    let starts = shell::is_launcher(base) || shell::is_shell(base) && look.starts;
+    let meaning = if is_text(base) || starts && !builds {
+        Meaning::Nothing
+    } else if own || inert || builds || shell::is_shell(base) {
+        Meaning::Project
+    } else {
+        Meaning::Unknown
+    };
+    Some((base.to_string(), meaning))
+}
+
+/// A variable of which nothing is known: the project's own code may be given settings, other programs may not.
+fn unknown(look: &mut Look<'_>, variable: &str, value: &Word) {
+    match meaning(look) {
+        Some((base, Meaning::Unknown)) => look.ask(
+            "environment.unknown",
+            format!("what the variable `{variable}` means to `{base}` is not known"),
+        ),
+        Some((_, Meaning::Project)) => project::value(look, variable, value),
+        _ => {}
     }
-    if shell::is_shell(base) || shell::is_launcher(base) {
-        return;
-    }
-    look.ask("environment.unknown", format!("what the variable `{variable}` means to `{base}` is not known"));
 }
 
 /// Programs that run the project's own code, beside those of the class `build`.

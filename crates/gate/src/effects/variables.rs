@@ -1,7 +1,7 @@
 //! Environment variables: which change nothing that matters, and which make programs run, load or reach something else.
 //!
-//! A variable in neither list is doubt for programs of the system. Programs that run the project's own code may be given any,
-//! because they are settings of that code (`DATABASE_URL=… npm test`).
+//! A variable in neither list is doubt for programs of the system. Programs that run the project's own code may be given any
+//! whose value is plain, because they are settings of that code (`DATABASE_URL=… npm test`).
 
 use super::words::{WordList, WordMatch};
 
@@ -18,6 +18,8 @@ pub(super) enum Variable {
     Only(WordList),
     /// Its value is an address that is talked to.
     Address,
+    /// Chooses a program, a library or options for what a build or a test starts.
+    Tool,
     /// Makes programs run, load or trust something else.
     Steering,
     /// Nothing is known of it.

@@ -54,7 +54,7 @@ pub(super) struct Form {
     pub(super) words: Vec<String>,
     /// Programs that start it and count.
     pub(super) through: Vec<String>,
-    /// Whether variables are set for it.
+    /// Whether variables are set for it, or exported before it.
     pub(super) environment: bool,
     /// Whether files are looked for by a pattern.
     pub(super) globs: bool,
@@ -113,7 +113,7 @@ fn form(segment: &Segment, grounds: Grounds<'_>) -> Form {
         directory: directory_class(segment, grounds),
         words: words.unwrap_or_default(),
         through,
-        environment: !segment.environment.is_empty(),
+        environment: !segment.environment.is_empty() || !segment.inherited.is_empty(),
         globs: segment.words.iter().any(Word::globs),
         elsewhere: segment.elsewhere,
     }
@@ -153,7 +153,7 @@ fn writes(segment: &Segment) -> impl Iterator<Item = &Word> {
 
 fn text(segment: &Segment, through: &[String]) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
-    for (name, value) in &segment.environment {
+    for (name, value) in segment.inherited.iter().chain(&segment.environment) {
         parts.push(format!("{name}={}", quoted(value)?));
     }
     parts.extend(through.iter().cloned());

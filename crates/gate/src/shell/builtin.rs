@@ -85,6 +85,7 @@ impl Shell<'_> {
                     self.emit(words, shown, around);
                 }
                 self.declare(rest);
+                self.exported(name, rest);
                 Some(Stream::unknown(Taint::NONE))
             }
             "complete" | "compgen" | "bind" => {
@@ -252,6 +253,7 @@ impl Shell<'_> {
         self.state.strict |= self.perhaps == 0 && options.any(ends);
         let traces = |word: &Word| word.is("xtrace") || is_flag_with(word, 'x');
         self.state.is_traced |= rest.iter().any(traces);
+        self.state.exports_all |= rest.iter().any(|word| word.is("allexport") || is_flag_with(word, 'a'));
         if let Some(at) = rest.iter().position(|word| word.is("--")) {
             self.state.positional = rest.get(at + 1..).unwrap_or_default().to_vec();
         } else if rest.first().is_some_and(|word| !word.beginning().starts_with(['-', '+'])) {
@@ -372,6 +374,19 @@ impl Shell<'_> {
                 }
                 self.assign(&name, vec![value], append);
             }
+        }
+    }
+
+    /// `export NAME`, `declare -x NAME=value`: later programs inherit the variable.
+    fn exported(&mut self, name: &str, words: &[Word]) {
+        let has = |letter: char| words.iter().any(|word| is_flag_with(word, letter));
+        if !(name == "export" && !has('n') || name != "export" && has('x')) {
+            return;
+        }
+        for word in words.iter().filter(|word| !word.beginning().starts_with(['-', '+'])) {
+            let text = word.beginning();
+            let variable = text.split_once('=').map_or(&*text, |(variable, _)| variable);
+            self.export(variable.trim_end_matches('+'));
         }
     }
 

@@ -34,6 +34,7 @@ mod wrappers;
 
 pub use assertion::{AssertionRefusal, check_assertion, check_test_command};
 pub use doubt::Doubt;
+pub(crate) use search_path::is_tool_path;
 pub use state::{Redirect, RedirectKind, Segment};
 pub use text::base_name;
 pub(crate) use text::normal;

@@ -39,6 +39,19 @@ const PROJECT_DIRECTORIES: [&str; 6] =
 const SYSTEM_DIRECTORIES: [&str; 8] =
     ["/usr/", "/bin", "/sbin", "/opt/", "/snap/", "/nix/", "/lib/", "/home/linuxbrew/"];
 
+/// Is this a path of the system's programs, or of a tool chain in the home directory?
+pub(crate) fn is_tool_path(path: &str, home: &str) -> bool {
+    let path = super::normal(path);
+    let below = |start: &&str| {
+        path == start.trim_end_matches('/') || path.starts_with(&format!("{}/", start.trim_end_matches('/')))
+    };
+    if SYSTEM_DIRECTORIES.iter().any(below) {
+        return true;
+    }
+    let own = path.strip_prefix(home).and_then(|rest| rest.strip_prefix('/'));
+    own.and_then(|rest| rest.split('/').next()).is_some_and(|first| TOOL_DIRECTORIES.contains(&first))
+}
+
 impl Shell<'_> {
     /// Doubts a directory of programs that any process may have filled.
     pub(super) fn check_search_path(&mut self, value: &Word) {
@@ -84,18 +97,8 @@ impl Shell<'_> {
     }
 
     fn is_usual_path(&self, path: &str) -> bool {
-        let path = super::normal(path);
-        let below = |start: &&str| {
-            path == start.trim_end_matches('/')
-                || path.starts_with(&format!("{}/", start.trim_end_matches('/')))
-        };
-        if SYSTEM_DIRECTORIES.iter().any(below) {
-            return true;
-        }
-        if PROJECT_DIRECTORIES.iter().any(|end| path.ends_with(&format!("/{end}"))) {
-            return !path.starts_with("/tmp/");
-        }
-        let own = path.strip_prefix(self.home).and_then(|rest| rest.strip_prefix('/'));
-        own.and_then(|rest| rest.split('/').next()).is_some_and(|first| TOOL_DIRECTORIES.contains(&first))
+        let normal = super::normal(path);
+        let is_project = PROJECT_DIRECTORIES.iter().any(|end| normal.ends_with(&format!("/{end}")));
+        is_tool_path(path, self.home) || is_project && !normal.starts_with("/tmp/")
     }
 }

@@ -5,11 +5,14 @@ use super::doubt::Doubt;
 use super::limits::{MAX_COMMANDS_PER_LINE, MAX_SCRIPT_DEPTH};
 use super::value::{Stream, Taint, Word};
 use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, BinaryOperator, FunctionBody, UnaryOperator};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Different values of a variable that are followed.
 const MAX_VARIABLE_VALUES: usize = 8;
+
+/// Exported variables that are followed.
+const MAX_EXPORTED_VARIABLES: usize = 128;
 
 /// A variable: what it may hold. More than one choice where a branch may or may not have been taken.
 #[derive(Debug, Clone, Default)]
@@ -59,6 +62,12 @@ pub(super) struct ShellState {
     pub(super) last_word: Word,
     /// What `[[ … =~ … ]]` was given, which `BASH_REMATCH` has parts of.
     pub(super) matched: Taint,
+    /// Variables that the programs of the line inherit (`export`).
+    pub(super) exported: Rc<BTreeSet<String>>,
+    /// Whether every variable that is set is exported (`set -a`).
+    pub(super) exports_all: bool,
+    /// Variables that stand before the command that is being walked.
+    pub(super) prefixed: Rc<Vec<(String, Word)>>,
 }
 
 /// A redirection.
@@ -88,6 +97,8 @@ pub struct Segment {
     pub words: Vec<Word>,
     /// Variables set for it alone.
     pub environment: Vec<(String, Word)>,
+    /// Variables that it inherits from the rest of the line.
+    pub inherited: Vec<(String, Word)>,
     /// Its redirections.
     pub redirects: Vec<Redirect>,
     /// Its standard input, if that is from this line.
@@ -248,6 +259,9 @@ impl<'a> Shell<'a> {
         }
         let integer = old.as_ref().is_some_and(|variable| variable.integer);
         let associative = old.as_ref().is_some_and(|variable| variable.associative);
+        if self.state.exports_all {
+            self.export(name);
+        }
         for value in &values {
             self.check_value(value);
             if integer || super::evaluated::is_integer_variable(name) {
@@ -284,6 +298,27 @@ impl<'a> Shell<'a> {
         }
         Rc::make_mut(&mut self.state.variables)
             .insert(name.to_string(), Variable { choices, reference, integer, associative });
+    }
+
+    /// Has later programs inherit a variable.
+    pub(super) fn export(&mut self, name: &str) {
+        if self.state.exported.len() >= MAX_EXPORTED_VARIABLES {
+            self.doubt("more exported variables than can be followed");
+        } else if !self.state.exported.contains(name) {
+            Rc::make_mut(&mut self.state.exported).insert(name.to_string());
+        }
+    }
+
+    /// The variables that a program of the line inherits, with every value that they may have.
+    pub(super) fn inherited(&self) -> Vec<(String, Word)> {
+        let values = |name: &String| {
+            let choices =
+                self.state.variables.get(name).map_or(&[][..], |variable| variable.choices.as_slice());
+            let firsts = choices.iter().filter_map(|choice| choice.first().cloned());
+            firsts.map(|value| (name.clone(), value)).collect::<Vec<_>>()
+        };
+        let exported = self.state.exported.iter().flat_map(values);
+        exported.chain(self.state.prefixed.iter().cloned()).collect()
     }
 
     /// Sets a variable to each of some values in turn (`for`).

@@ -107,7 +107,8 @@ fn is_harmless_command(segment: &Segment, grounds: Grounds<'_>) -> bool {
     let words: Option<Vec<String>> =
         segment.words.iter().map(|word| word.text().map(std::borrow::Cow::into_owned)).collect();
     let Some(words) = words else { return false };
-    if !segment.environment.is_empty() || !segment.through.is_empty() || segment.elsewhere {
+    let has_variables = !segment.environment.is_empty() || !segment.inherited.is_empty();
+    if has_variables || !segment.through.is_empty() || segment.elsewhere {
         return false;
     }
     let directory = Path::new(&*directory);

@@ -3,6 +3,7 @@
 mod allow;
 mod ask;
 mod deny;
+mod environment;
 mod foreign_words;
 mod verbs_and_values;
 
@@ -32,6 +33,13 @@ fn all(expected: Decision, lines: &[&str]) {
         lines.len(),
         wrong.join("\n")
     );
+}
+
+#[track_caller]
+fn none_is_allowed(lines: &[&str]) {
+    let wrong: Vec<&&str> =
+        lines.iter().filter(|line| judged(line).verdict.decision == Decision::Allow).collect();
+    assert!(wrong.is_empty(), "allowed: {wrong:#?}");
 }
 
 #[test]

@@ -26,6 +26,7 @@ use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
 use runners::InnerCommand;
 pub(crate) use special::finds_project_secrets;
 use std::borrow::Cow;
+use std::rc::Rc;
 pub(in crate::shell) use table::Special;
 
 /// Shells: what they are given as text is a script.
@@ -35,6 +36,23 @@ pub(in crate::shell) const SHELLS: [&str; 13] =
 impl Shell<'_> {
     /// Walks a command without running it: functions, builtins and wrappers are entered, everything else is noted.
     pub(in crate::shell) fn call(
+        &mut self,
+        words: Vec<Word>,
+        environment: Vec<(String, Word)>,
+        around: &InheritedIo,
+    ) -> Stream {
+        if environment.is_empty() {
+            return self.walk_call(words, environment, around);
+        }
+        // What the command starts (`xargs`, a function, a shell) inherits them too.
+        let before = self.state.prefixed.clone();
+        Rc::make_mut(&mut self.state.prefixed).extend(environment.iter().cloned());
+        let output = self.walk_call(words, environment, around);
+        self.state.prefixed = before;
+        output
+    }
+
+    fn walk_call(
         &mut self,
         words: Vec<Word>,
         environment: Vec<(String, Word)>,
@@ -144,14 +162,19 @@ impl Shell<'_> {
         around: &InheritedIo,
     ) {
         let text = around.input.as_ref().and_then(|stream| stream.text.as_ref()).map_or(0, String::len);
-        let size = words.iter().map(Word::size).sum::<usize>() + text;
+        let mut inherited = self.inherited();
+        inherited.retain(|own| !environment.contains(own));
+        let values = inherited.iter().map(|(_, value)| value);
+        let size = words.iter().chain(values).map(Word::size).sum::<usize>() + text;
         self.apply_options(&words);
         let fits = self.charge(64 + size);
         let input = if fits { around.input.clone() } else { None };
         let words = if fits { words } else { words.into_iter().take(1).collect() };
+        let inherited = if fits { inherited } else { Vec::new() };
         self.segments.push(Segment {
             words,
             environment,
+            inherited,
             redirects: around.redirects.clone(),
             input,
             directories: self.state.directories.clone(),
