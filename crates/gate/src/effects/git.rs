@@ -141,6 +141,23 @@ impl<'a> Subcommand<'a> {
         false
     }
 
+    /// A flag that takes back `--dry-run`, `--check` or the like, on which the verb is judged.
+    fn broken_promise(&self) -> Option<String> {
+        const PROMISES: [&str; 5] =
+            ["--no-dry-run", "--no-check", "--no-numstat", "--no-cached", "--no-list"];
+        const OF_APPLY: [&str; 2] = ["--no-stat", "--no-summary"];
+        if words::GIT_LOOKS.matches(self.verb) {
+            return None;
+        }
+        let of_apply = OF_APPLY.iter().filter(|_| self.verb == "apply");
+        let names: Vec<&str> = PROMISES.iter().chain(of_apply).copied().collect();
+        let is_negated = |text: &String| {
+            text.len() > "--no-".len() && names.iter().any(|name| name.starts_with(text.as_str()))
+        };
+        let flags = self.rest.iter().take_while(|word| !word.is("--"));
+        flags.map(|word| word.beginning().into_owned()).find(is_negated)
+    }
+
     fn is_forced(&self) -> bool {
         self.has(&["-f", "--force"])
     }
@@ -161,6 +178,9 @@ impl<'a> Subcommand<'a> {
 }
 
 fn judge_subcommand(look: &mut Look<'_>, sub: &Subcommand<'_>) {
+    if let Some(flag) = sub.broken_promise() {
+        look.ask("git.negated", format!("`{flag}` takes back what an earlier flag of it promises"));
+    }
     match sub.verb {
         verb if words::GIT_LOOKS.matches(verb) => looks(look, sub),
         "rm" if !sub.has(&["--cached"]) => remove(look, sub),
@@ -176,7 +196,9 @@ fn judge_subcommand(look: &mut Look<'_>, sub: &Subcommand<'_>) {
             }
         }
         "clean" => {
-            let dry = sub.has(&["-n", "--dry-run"]);
+            // A pattern to exclude may look like the flag.
+            let excludes = sub.rest.iter().any(|word| word.is("--exclude"));
+            let dry = !excludes && (sub.has_letter('n', "e") || sub.has(&["--dry-run"]));
             if !dry && sub.is_forced() {
                 look.deny("git.lost", "it deletes files that are in no commit");
             } else if !dry {
@@ -451,8 +473,12 @@ fn plumbing(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         sub.rest.iter().any(|word| word.beginning().starts_with('-') && word.beginning().contains(letter))
     };
     match sub.verb {
-        "reflog" if sub.starts_with(&["expire", "delete"]) => look.catastrophe("git.recovery", recovery),
-        "reflog" => {}
+        "reflog" if sub.starts_with(&["expire", "delete", "drop"]) => {
+            look.catastrophe("git.recovery", recovery);
+        }
+        "reflog" if sub.operands.is_empty() || sub.starts_with(&["show", "list", "exists"]) => {}
+        // `git reflog HEAD` shows that of a reference.
+        "reflog" if sub.first().is_some_and(|name| is_reference(&name)) => {}
         "prune" if sub.has(&["-n", "--dry-run"]) => {}
         "prune" => look.catastrophe("git.recovery", recovery),
         "gc" if sub
@@ -472,6 +498,11 @@ fn plumbing(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         "symbolic-ref" if sub.operands.len() < 2 && !sub.has(&["-d", "--delete"]) => {}
         _ => look.ask("git.plumbing", "it changes references or objects directly"),
     }
+}
+
+/// Is this certainly the name of a reference, not a subcommand?
+fn is_reference(name: &str) -> bool {
+    name.contains(['/', '@']) || matches!(name, "HEAD" | "main" | "master" | "stash")
 }
 
 /// Stashing takes files away. What steers agents is often in no commit, so it goes with all that is untracked.
@@ -504,9 +535,8 @@ fn push(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         look.deny("git.remote-lost", "it overwrites or deletes what others have");
         return;
     }
-    let to_url = operands
-        .first()
-        .is_some_and(|word| word.beginning().contains("://") || word.beginning().contains('@'));
+    let to_url = operands.iter().any(|word| word.beginning().contains("://"))
+        || operands.first().is_some_and(|word| word.beginning().contains('@'));
     if to_url {
         look.deny("send.repository", "it sends the repository to an address of its own choice");
         return;

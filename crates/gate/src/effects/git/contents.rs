@@ -12,6 +12,8 @@ use crate::shell::{Word, base_name, pattern};
 pub(super) fn secrets(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     let prints = match sub.verb {
         "log" | "whatchanged" | "reflog" | "stash" => sub.has(&["-p", "-u", "--patch", "-L", "-G", "-S"]),
+        // It keeps a copy in the repository.
+        "hash-object" => sub.has(&["-w"]),
         verb => words::GIT_PRINTS_CONTENT.matches(verb),
     };
     if !prints {
@@ -28,6 +30,12 @@ pub(super) fn secrets(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     if sub.verb == "cat-file" && sub.rest.iter().any(|word| word.beginning().starts_with("--batch")) {
         let text = look.segment.input.as_ref().and_then(|stream| stream.text.clone()).unwrap_or_default();
         names.extend(text.split_whitespace().take(256).map(str::to_string));
+    }
+    if sub.verb == "hash-object" && sub.has(&["--stdin-paths"]) {
+        match look.segment.input.as_ref().and_then(|stream| stream.text.clone()) {
+            Some(text) => names.extend(text.lines().take(256).map(str::to_string)),
+            None => look.ask("git.stored", "which files it keeps in the repository is not known"),
+        }
     }
     for name in names {
         if let Some(path) = secret_path(&name) {

@@ -11,9 +11,12 @@ pub(super) fn config(look: &mut Look<'_>, sub: &Subcommand<'_>) {
             || sub.starts_with(&["list", "get"]);
     if reads {
         let key = sub.operands.last().map(|word| word.shown().to_ascii_lowercase()).unwrap_or_default();
-        let is_list =
-            |word: &Word| ["--list", "-l", "--get-regexp", "--get-urlmatch"].iter().any(|flag| word.is(flag));
-        let lists = sub.rest.iter().any(is_list) || sub.starts_with(&["list"]);
+        let is_list = |word: &Word| {
+            let text = word.beginning();
+            word.is("-l") || ["--l", "--get-r", "--get-u"].iter().any(|flag| text.starts_with(flag))
+        };
+        let matches_more = sub.starts_with(&["get"]) && sub.has(&["--regexp", "--url"]);
+        let lists = sub.rest.iter().any(is_list) || sub.starts_with(&["list"]) || matches_more;
         if lists && !sub.has(&["--name-only"]) || words::GIT_CREDENTIAL_SETTINGS.matches(&key) {
             look.ask("secret", "values of git's settings may be credentials");
         }
@@ -28,7 +31,8 @@ pub(super) fn config(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         {
             return look.ask("secret", "values of git's settings may be credentials");
         }
-        [_] if sub.rest.len() == 1 => return,
+        // A key has a dot; `git config edit` opens an editor.
+        [name] if sub.rest.len() == 1 && name.contains('.') => return,
         _ => (String::new(), String::new()),
     };
     if name == "core.hookspath" && !value.starts_with('.') {

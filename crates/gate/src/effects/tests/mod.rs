@@ -5,6 +5,7 @@ mod ask;
 mod deny;
 mod environment;
 mod foreign_words;
+mod git_flags;
 mod verbs_and_values;
 
 use super::*;

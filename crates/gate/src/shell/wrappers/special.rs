@@ -385,6 +385,8 @@ impl Shell<'_> {
             };
             let next = || value.clone().unwrap_or_else(next);
             match &*text {
+                // It notes the commit that is picked.
+                "-x" if words.get(1).is_some_and(|verb| verb.is("cherry-pick")) => {}
                 "-c" | "--config" => {
                     let setting = next();
                     if let Some((key, value)) = setting.split_once('=') {
