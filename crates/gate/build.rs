@@ -227,6 +227,7 @@ fn inherit(row: &mut OptionRow) {
             sub.grammar.clone_from(&row.grammar);
         }
         sub.negates |= row.negates;
+        sub.unabbreviated |= row.unabbreviated;
         inherit(sub);
     }
 }
@@ -298,14 +299,16 @@ impl Signatures<'_> {
         let subs = self.text.lines(subs.iter().map(|(phrase, at)| (phrase.as_str(), at.to_string())));
         writeln!(
             self.code,
-            "    Signature {{ grammar: Grammar::{grammar}, rest: Rest::{rest}, numeric: {}, response: {}, bundled: {}, negates: {}, leading: {}, loose: {}, passes: {:?}, options: {exact}, prefixes: {starts}, subs: {subs} }},",
+            "    Signature {{ grammar: Grammar::{grammar}, rest: Rest::{rest}, numeric: {}, response: {}, bundled: {}, negates: {}, leading: {}, loose: {}, unabbreviated: {}, passes: {:?}, behind: {:?}, options: {exact}, prefixes: {starts}, subs: {subs} }},",
             any(|row| row.numeric),
             any(|row| row.response),
             any(|row| row.bundled),
             any(|row| row.negates),
             any(|row| row.leading),
             any(|row| row.loose),
+            any(|row| row.unabbreviated),
             row.passes,
+            pick(|row| &row.behind),
         )?;
         self.count += 1;
         Ok(self.count - 1)
@@ -350,6 +353,11 @@ fn collect(row: &OptionRow, options: &mut BTreeMap<String, String>) -> Result<()
         let patterns: Vec<&str> = patterns.split_whitespace().collect();
         for name in names.split_whitespace() {
             put(name.to_string(), format!("={}", patterns.join(" ")))?;
+        }
+    }
+    for (names, program) in &row.inner {
+        for name in names.split_whitespace() {
+            put(name.to_string(), format!("@{program}"))?;
         }
     }
     options.append(&mut own);

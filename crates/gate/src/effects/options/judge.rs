@@ -35,6 +35,12 @@ fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[
         effect(look, base, option);
     }
     rest(look, base, signature, &parsed);
+    toolchain(look, base, words);
+    if let Some((program, words)) = parsed.behind
+        && depth < MAX_PASSES
+    {
+        judge_words(look, program, facts::find(program), words, depth + 1);
+    }
     // `npx eslint …`, `pnpm exec jest …`, `yarn tsc …`: a program whose options are known.
     if let Some((program, words)) = parsed.passed
         && let Some(name) = program.text()
@@ -78,6 +84,19 @@ fn module<'a>(base: &str, words: &'a [Word]) -> Option<(String, &'a [Word])> {
     let at = words.iter().take(6).position(|word| word.is("-m"))?;
     let name = words.get(at + 1)?.text()?.into_owned();
     find_signature(&name).map(|_| (name, words.get(at + 2..).unwrap_or_default()))
+}
+
+/// `cargo +/home/person/x build`: a toolchain by its path is a program of its own choice.
+fn toolchain(look: &mut Look<'_>, base: &str, words: &[Word]) {
+    let takes_toolchain =
+        matches!(base, "cargo" | "rustc" | "rustdoc" | "rustfmt" | "clippy-driver" | "rust-gdb");
+    let Some(word) = words.first().filter(|word| takes_toolchain && word.beginning().starts_with('+')) else {
+        return;
+    };
+    let is_name = |text: &str| text.chars().all(|char| char.is_ascii_alphanumeric() || "+.-_".contains(char));
+    if !word.text().is_some_and(|text| is_name(&text)) {
+        look.ask("option.load", format!("`{base} {}` runs a toolchain that its path names", word.shown()));
+    }
 }
 
 /// Does the option act on what its value names?
@@ -127,6 +146,11 @@ fn effect(look: &mut Look<'_>, base: &str, option: &ParsedOption<'_>) {
         }
         Effect::Ask | Effect::AskValue => {
             look.ask("flag", format!("option `{name}` of `{base}` makes it do more than usual"));
+        }
+        Effect::Inner(program) => {
+            if let Some(value) = value {
+                judge_text(look, program, value);
+            }
         }
         Effect::Only(patterns) => {
             let text = value.and_then(Word::text);

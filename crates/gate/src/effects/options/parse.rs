@@ -22,6 +22,8 @@ pub(super) struct ParsedArguments<'a> {
     pub(super) unknown: Vec<String>,
     /// The script or program that it starts, and the words that belong to it.
     pub(super) passed: Option<(&'a Word, &'a [Word])>,
+    /// The program whose options stand behind `--`, and the words there.
+    pub(super) behind: Option<(&'static str, &'a [Word])>,
 }
 
 /// Most options that one command is looked at for.
@@ -73,6 +75,9 @@ impl Scope {
         {
             return Some((name.to_string(), Effect::Flag));
         }
+        if self.own.unabbreviated {
+            return None;
+        }
         let mut fits = self
             .lists()
             .flat_map(|list| list.options.iter())
@@ -101,6 +106,8 @@ pub(super) fn parse<'a>(program: &'static Signature, words: &'a [Word]) -> Parse
         }
         let text = word.beginning();
         if word.is("--") {
+            let program = scope.own.behind;
+            parsed.behind = words.get(index..).filter(|_| !program.is_empty()).map(|words| (program, words));
             break;
         }
         let bundle = index == 1 && program.bundled && !text.starts_with('-') && !text.is_empty();

@@ -28,6 +28,10 @@ pub(super) struct OptionRow {
     pub(super) passes: Option<u8>,
     /// Which options take a value is known from the manual only: a value that looks like an option is read as one too.
     pub(super) loose: bool,
+    /// Long options have no abbreviations; where this is not said, unique beginnings are read as `getopt_long` does.
+    pub(super) unabbreviated: bool,
+    /// The words behind `--` are options of this program.
+    pub(super) behind: String,
     /// Harmless, without a value.
     pub(super) flags: String,
     /// Harmless, with a value.
@@ -52,6 +56,8 @@ pub(super) struct OptionRow {
     pub(super) asks_value: String,
     /// Options whose value is harmless only when it matches one of these patterns.
     pub(super) only: BTreeMap<String, String>,
+    /// Options whose value holds options of another program of the table.
+    pub(super) inner: BTreeMap<String, String>,
     /// Lines that are allowed, and lines that are not. A test judges them.
     pub(super) allow: Vec<String>,
     /// Lines that are asked about or denied.

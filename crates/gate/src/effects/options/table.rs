@@ -29,6 +29,8 @@ pub(super) enum Effect {
     AskValue,
     /// Harmless where the value matches one of these patterns, separated by blanks; otherwise a person is asked.
     Only(&'static str),
+    /// Its value holds options of this program.
+    Inner(&'static str),
 }
 
 impl Effect {
@@ -46,7 +48,10 @@ impl Effect {
             "send" => Effect::Send,
             "ask" => Effect::Ask,
             "ask-value" => Effect::AskValue,
-            patterns => Effect::Only(patterns.strip_prefix('=')?),
+            other => match other.strip_prefix('@') {
+                Some(program) => Effect::Inner(program),
+                None => Effect::Only(other.strip_prefix('=')?),
+            },
         })
     }
 
@@ -89,7 +94,10 @@ pub(super) struct Signature {
     pub(super) negates: bool,
     pub(super) leading: bool,
     pub(super) loose: bool,
+    pub(super) unabbreviated: bool,
     pub(super) passes: Option<u8>,
+    /// The program whose options stand behind `--`; empty where they are operands.
+    pub(super) behind: &'static str,
     pub(super) options: WordList,
     pub(super) prefixes: WordList,
     pub(super) subs: WordList,

@@ -2,6 +2,7 @@
 
 mod allow;
 mod ask;
+mod builds;
 mod deny;
 mod environment;
 mod foreign_words;
