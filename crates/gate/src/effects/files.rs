@@ -285,6 +285,7 @@ fn find(look: &mut Look<'_>) {
             words.iter().any(|word| word.text().is_some_and(|text| words::NARROWING_TESTS.matches(&text)));
         for start in &starts {
             match look.place(start) {
+                Place::Workspace | Place::Inside | Place::Regenerable if finds_made_files(&words) => {}
                 Place::Workspace | Place::Inside if narrowed => {
                     look.ask("find.delete", "it deletes the files that it finds");
                 }
@@ -316,6 +317,32 @@ fn find(look: &mut Look<'_>) {
             look.act(Act::Read, target);
         }
     }
+}
+
+/// `find src -type f -name '*.pyc' -delete`: nothing but files that a build makes again.
+fn finds_made_files(words: &[Word]) -> bool {
+    let mut tests = words.iter().skip_while(|word| !word.beginning().starts_with(['-', '(', '!']));
+    let mut is_narrowed = false;
+    while let Some(test) = tests.next() {
+        let text = test.text();
+        let is_known = match text.as_deref() {
+            Some("-name") => {
+                let pattern = tests.next().and_then(Word::text);
+                let end = pattern.as_deref().and_then(|pattern| pattern.strip_prefix('*'));
+                is_narrowed = end.is_some_and(|end| words::BUILD_FILE_ENDINGS.words().any(|own| own == end));
+                is_narrowed
+            }
+            Some("-type") => tests.next().is_some_and(|kind| kind.is("f")),
+            Some("-maxdepth" | "-mindepth") => tests.next().is_some(),
+            Some("-print") => true,
+            Some("-delete") => is_narrowed,
+            _ => false,
+        };
+        if !is_known {
+            return false;
+        }
+    }
+    true
 }
 
 fn dd(look: &mut Look<'_>) {
