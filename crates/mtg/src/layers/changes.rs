@@ -153,7 +153,10 @@ pub(super) fn change_types(own: &mut Characteristics, change: &Change) {
                 own.subtypes.retain(|subtype| subtype.kind() != SubtypeKind::Creature);
             }
         }
-        Change::SetTypes(types) => own.types = types.iter().copied().collect(),
+        Change::SetTypes(types) => {
+            own.types = types.iter().copied().collect();
+            drop_subtypes(own);
+        }
         Change::AddSubtypes(subtypes) => {
             for subtype in subtypes {
                 if !own.subtypes.contains(subtype) {
@@ -182,6 +185,25 @@ pub(super) fn change_types(own: &mut Characteristics, change: &Change) {
         Change::AddSupertype(supertype) => own.supertypes.insert(*supertype),
         Change::RemoveSupertype(supertype) => own.supertypes.remove(*supertype),
         _ => {}
+    }
+}
+
+/// Subtypes of card types that an object lost go with them (205.1a), and mana abilities of land types.
+fn drop_subtypes(own: &mut Characteristics) {
+    let types = own.types;
+    let has_kind = |kind: SubtypeKind| match kind {
+        SubtypeKind::Artifact => types.contains(CardType::Artifact),
+        SubtypeKind::Battle => types.contains(CardType::Battle),
+        SubtypeKind::Creature => types.contains(CardType::Creature) || types.contains(CardType::Kindred),
+        SubtypeKind::Enchantment => types.contains(CardType::Enchantment),
+        SubtypeKind::Land => types.contains(CardType::Land),
+        SubtypeKind::Planeswalker => types.contains(CardType::Planeswalker),
+        SubtypeKind::Spell => types.contains(CardType::Instant) || types.contains(CardType::Sorcery),
+    };
+    own.subtypes.retain(|subtype| has_kind(subtype.kind()));
+    own.all_creature_types &= has_kind(SubtypeKind::Creature);
+    if !has_kind(SubtypeKind::Land) {
+        own.abilities.retain(|reference| !matches!(reference, AbilityRef::Land(_)));
     }
 }
 
