@@ -2,6 +2,7 @@
 
 use super::{Ability, Amount, Condition, Cost, Filter, Keyword, Selector, Zone};
 use crate::card::{CardType, Color, ColorSet, ManaCost, Subtype, Supertype};
+use crate::ids::FaceId;
 use serde::{Deserialize, Serialize};
 
 /// Continuous effect of a static ability.
@@ -74,6 +75,10 @@ pub enum Change {
     Restriction(Restriction),
     /// Only as an exception of a copy (702.128a).
     NoManaCost,
+    /// Only as an exception of a copy: it also has the ability that resolves.
+    KeepThisAbility,
+    /// Layer 1, only in effects that have begun: copiable values that are fixed (707.2c).
+    ShowFace(FaceId),
 }
 
 /// What an object cannot or must do.

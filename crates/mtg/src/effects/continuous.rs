@@ -256,7 +256,14 @@ impl MTGEngine {
         if affected.is_empty() {
             return;
         }
-        let fixed: Vec<Change> = changes.iter().map(|change| self.fix_change(change, context)).collect();
+        let mut fixed: Vec<Change> = Vec::with_capacity(changes.len());
+        for change in changes {
+            let change = match change {
+                Change::CopyOf { of, except } => self.fix_copy(of, except, context),
+                other => Some(self.fix_change(other, context)),
+            };
+            fixed.extend(change);
+        }
         let fixed = prepare_changes(fixed);
         let mut grants = smallvec::SmallVec::new();
         for (position, change) in (0u8..).zip(&fixed) {
@@ -280,6 +287,12 @@ impl MTGEngine {
         });
         self.touch();
         self.notice_control();
+    }
+
+    /// The copy with its values as they are now: what is copied may change or leave later (707.2c).
+    fn fix_copy(&mut self, of: &Selector, except: &[Change], context: &Context) -> Option<Change> {
+        let of = self.view().select(of, context).into_iter().find_map(Entity::object)?;
+        Some(Change::ShowFace(self.copied_face(of, except, context)))
     }
 
     /// The change with its amounts and players as constants.
@@ -313,25 +326,6 @@ impl MTGEngine {
             Change::AddChosenType => {
                 let subtype = view.object(context.source).chosen.subtype;
                 Change::AddSubtypes(subtype.into_iter().collect())
-            }
-            Change::CopyOf { of, except } => {
-                // The object is fixed by its face: its copiable values do not change afterwards.
-                let of = view.select(of, context).first().copied();
-                let face =
-                    of.and_then(Entity::object).and_then(|id| view.face(id)).map(|face| face.face.clone());
-                match face {
-                    Some(_) => Change::CopyOf {
-                        of: Selector::All {
-                            zone: Zone::Battlefield,
-                            filter: Filter::Named(
-                                of.and_then(Entity::object)
-                                    .map_or_else(String::new, |id| view.name(id).to_string()),
-                            ),
-                        },
-                        except: except.clone(),
-                    },
-                    None => change.clone(),
-                }
             }
             other => other.clone(),
         }

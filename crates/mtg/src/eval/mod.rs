@@ -77,11 +77,19 @@ impl<'a> View<'a> {
         object
     }
 
+    /// The face whose copiable values the object has, or had when it left (707.2).
+    #[must_use]
+    pub fn face_id(&self, id: ObjectId) -> FaceId {
+        if let Some(own) = self.projection.get(self.state, id) {
+            return own.face;
+        }
+        let snapshot = self.state.snapshot(id).filter(|_| self.state.object(id).is_gone());
+        snapshot.map_or_else(|| self.object(id).shown_face(), |snapshot| snapshot.characteristics.face)
+    }
+
     #[must_use]
     pub fn face(&self, id: ObjectId) -> Option<&'a PreparedFace> {
-        let face =
-            self.projection.get(self.state, id).map_or_else(|| self.object(id).shown_face(), |own| own.face);
-        self.state.faces.get(face)
+        self.state.faces.get(self.face_id(id))
     }
 
     #[must_use]

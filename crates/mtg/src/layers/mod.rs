@@ -89,7 +89,11 @@ const RESTRICTIONS: u8 = 8;
 /// Layer in which a change applies.
 fn layer_of(change: &Change) -> u8 {
     match change {
-        Change::CopyOf { .. } | Change::SetName(_) | Change::NoManaCost => 1,
+        Change::CopyOf { .. }
+        | Change::ShowFace(_)
+        | Change::SetName(_)
+        | Change::NoManaCost
+        | Change::KeepThisAbility => 1,
         Change::Control(_) => 2,
         Change::AddTypes(_)
         | Change::RemoveTypes(_)
@@ -128,7 +132,9 @@ pub(crate) fn project(state: &GameState) -> Projection {
     let mut builder = Builder::new(state);
     builder.collect();
     // Layers 1 to 6 of the rules, then 7b, 7c, 7d; 7a is part of `define_sizes`.
-    for layer in [1, 2, 3, 4, 5] {
+    builder.apply_layer(1);
+    builder.collect_copied();
+    for layer in [2, 3, 4, 5] {
         builder.apply_layer(layer);
     }
     builder.define_sizes();
@@ -197,9 +203,33 @@ impl<'a> Builder<'a> {
         self.effects.sort_by_key(|effect| effect.timestamp);
     }
 
+    /// Static abilities of what became a copy in layer 1 replace those that it had (613.2a).
+    fn collect_copied(&mut self) {
+        let copies: Vec<(ObjectId, FaceId)> = self
+            .projection
+            .ids
+            .iter()
+            .zip(&self.projection.own)
+            .filter(|(id, own)| own.face != self.state.object(**id).shown_face())
+            .map(|(id, own)| (*id, own.face))
+            .collect();
+        if copies.is_empty() {
+            return;
+        }
+        for (id, face) in copies {
+            self.effects
+                .retain(|effect| !matches!(effect.origin, Origin::Static(source, _, _) if source == id));
+            self.collect_face(id, face, Zone::Battlefield);
+        }
+        self.effects.sort_by_key(|effect| effect.timestamp);
+    }
+
     fn collect_static(&mut self, id: ObjectId, zone: Zone) {
+        self.collect_face(id, self.state.object(id).shown_face(), zone);
+    }
+
+    fn collect_face(&mut self, id: ObjectId, face_id: FaceId, zone: Zone) {
         let object = self.state.object(id);
-        let face_id = object.shown_face();
         let Some(face) = self.state.faces.get(face_id) else { return };
         if zone == Zone::Battlefield && !face.base.has_class(AbilityClass::Static) {
             return;
