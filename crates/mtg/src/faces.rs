@@ -4,10 +4,10 @@
 //! its characteristics outside the battlefield are computed. Objects refer to it by index.
 
 use crate::ability::{
-    Ability, ActivatedAbility, Body, Change, Cost, Effect, Instruction, Keyword, KeywordAbility, ManaOutput,
-    Selector,
+    Ability, ActivatedAbility, Body, Change, Cost, Effect, Filter, Instruction, Keyword, KeywordAbility,
+    ManaOutput, Selector,
 };
-use crate::card::{CardFace, ManaKind, Subtype, SubtypeKind};
+use crate::card::{CardFace, Color, ManaKind, Subtype, SubtypeKind};
 use crate::characteristics::Characteristics;
 use crate::ids::{AbilityRef, FaceId, PlayerId};
 use crate::keywords::{expand_keyword, expand_keyword_ability};
@@ -199,4 +199,15 @@ static LAND_ABILITIES: LazyLock<Vec<Ability>> = LazyLock::new(|| {
 #[must_use]
 pub(crate) fn land_ability(color: u8) -> Option<&'static Ability> {
     LAND_ABILITIES.get(usize::from(color))
+}
+
+static PROTECTIONS: LazyLock<Vec<Ability>> = LazyLock::new(|| {
+    let protection = |color: &Color| KeywordAbility::Protection(Filter::Color(*color));
+    Color::ALL.iter().map(|color| Ability::KeywordAbility(Box::new(protection(color)))).collect()
+});
+
+/// Protection from a colour, by its place.
+#[must_use]
+pub(crate) fn protection_ability(color: u8) -> Option<&'static Ability> {
+    PROTECTIONS.get(usize::from(color))
 }

@@ -94,4 +94,6 @@ pub enum AbilityRef {
     Land(u8),
     /// Ability behind a keyword that an effect grants.
     Keyword(Keyword, u8),
+    /// Protection from a colour that was chosen, by its place.
+    Protection(u8),
 }

@@ -11,7 +11,7 @@ use crate::ability::{
 use crate::card::{CardType, Subtype, SubtypeKind, Supertype, TypeSet};
 use crate::characteristics::Characteristics;
 use crate::context::{Context, EventKind};
-use crate::faces::{PreparedFace, land_ability};
+use crate::faces::{PreparedFace, land_ability, protection_ability};
 use crate::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
 use crate::keywords::expand_keyword;
 use crate::layers::Projection;
@@ -568,6 +568,7 @@ pub(crate) fn find_ability(state: &GameState, reference: AbilityRef) -> Option<&
         AbilityRef::Loose(index) => state.abilities.get(usize::from(index)),
         AbilityRef::Land(color) => land_ability(color),
         AbilityRef::Keyword(keyword, index) => expand_keyword(keyword).get(usize::from(index)),
+        AbilityRef::Protection(color) => protection_ability(color),
     }
 }
 

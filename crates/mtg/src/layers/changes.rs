@@ -120,9 +120,7 @@ impl Builder<'_> {
             Change::LoseAllAbilities => own.clear_abilities(),
             Change::ProtectionFromChosenColor => {
                 own.classes |= AbilityClass::Protection.bit();
-                if let (Some(_), Some(reference)) = (color, grant) {
-                    own.abilities.push(reference);
-                }
+                own.abilities.extend(color.map(|color| AbilityRef::Protection(color as u8)));
             }
             Change::Restriction(restriction) => {
                 if let Some(flag) = rule_flag(restriction) {
