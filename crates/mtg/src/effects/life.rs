@@ -1,7 +1,7 @@
 //! Damage, life and mana.
 
 use super::EffectResult;
-use crate::ability::{Effect, Instruction, ManaOutput, ManaUse};
+use crate::ability::{Effect, Filter, Instruction, ManaOutput, ManaUse, Selector};
 use crate::card::ManaKind;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{Choosable, Decision, DecisionKind};
@@ -14,8 +14,14 @@ impl MTGEngine {
     pub(super) fn execute_life(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         match effect {
             Effect::DealDamage { source, amount, to } => {
-                let to = self.pick_selector(to, context)?;
                 let sources = self.view().select(source, context);
+                // "Each other creature" is each but the one that deals the damage.
+                let to = match sources.as_slice() {
+                    [Entity::Object(id)] if mentions_other(to) => {
+                        self.pick_selector(to, &Context { source: *id, ..context.clone() })?
+                    }
+                    _ => self.pick_selector(to, context)?,
+                };
                 let mut events = Vec::new();
                 for source in sources.iter().filter_map(|entity| entity.object()) {
                     for target in &to {
@@ -211,5 +217,14 @@ impl MTGEngine {
             Entity::Player(player) => player,
             Entity::Object(id) => self.view().controller(id),
         }
+    }
+}
+
+/// Whether a selector means all objects but one.
+fn mentions_other(selector: &Selector) -> bool {
+    match selector {
+        Selector::All { filter: Filter::All(parts), .. } => parts.contains(&Filter::Other),
+        Selector::Union(parts) => parts.iter().any(mentions_other),
+        _ => false,
     }
 }

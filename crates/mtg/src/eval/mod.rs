@@ -255,7 +255,10 @@ impl<'a> View<'a> {
                 comparison.holds(self.mana_value(id), self.amount(amount, context))
             }
             Filter::This => id == context.source,
-            Filter::Other => id != context.source,
+            // The card that the source became is not "another card" (400.7e).
+            Filter::Other => {
+                id != context.source && self.state.moved_card(context.source).is_none_or(|card| card.id != id)
+            }
             Filter::Is(selector) => self.select(selector, context).contains(&Entity::Object(id)),
             Filter::Historic => {
                 let own = own();
@@ -458,13 +461,12 @@ impl<'a> View<'a> {
             Selector::Paid => context.paid.iter().copied().map(Entity::Object).collect(),
             Selector::Controller(of) => self.map_players(of, context, View::controller),
             Selector::Owner(of) => self.map_players(of, context, |view, id| view.object(id).owner),
-            Selector::All { zone, filter } => self
-                .state
-                .zone_objects(*zone)
-                .into_iter()
-                .filter(|id| self.object_matches(filter, *id, context))
-                .map(Entity::Object)
-                .collect(),
+            Selector::All { zone, filter } => {
+                let spared = self.spared_objects(filter, context);
+                let found = self.state.zone_objects(*zone).into_iter();
+                let found = found.filter(|id| self.object_matches(filter, *id, context)).map(Entity::Object);
+                found.filter(|entity| !spared.contains(entity)).collect()
+            }
             Selector::TopOfLibrary { who, count } => {
                 let count = usize::try_from(self.amount(count, context)).unwrap_or(0);
                 let players = self.select(who, context);
@@ -494,6 +496,19 @@ impl<'a> View<'a> {
             Selector::Choice { from, .. } | Selector::Random { from, .. } => self.select(from, context),
             Selector::Extreme { from, by, greatest } => self.select_extreme(from, by, *greatest, context),
         }
+    }
+
+    /// What "each other creature" leaves out besides the source: the targets of a spell, the creature
+    /// to which an Aura or Equipment is attached.
+    fn spared_objects(&self, filter: &Filter, context: &Context) -> Entities {
+        if !matches!(filter, Filter::All(parts) if parts.contains(&Filter::Other)) {
+            return Entities::new();
+        }
+        let source = self.state.object(context.source);
+        if source.zone == Zone::Stack && source.kind != ObjectKind::Ability {
+            return context.targets.iter().flat_map(|choice| choice.entities.iter().copied()).collect();
+        }
+        source.attached_to.into_iter().collect()
     }
 
     fn select_extreme(&self, from: &Selector, by: &Amount, greatest: bool, context: &Context) -> Entities {
