@@ -1,6 +1,6 @@
 //! Costs: which objects pay them, and paying them (118, 601.2f to 601.2h).
 
-use crate::ability::{Amount, Cost, CostPart, CounterKind, Filter, Zone};
+use crate::ability::{Amount, Cost, CostPart, CounterKind, Filter, PlayerRule, Zone};
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{CostProblem, Refusal, RefusalReason};
 use crate::engine::MTGEngine;
@@ -95,7 +95,7 @@ impl MTGEngine {
             }
             CostPart::PayLife(amount) => {
                 let amount = number(amount);
-                if self.state.player(player).life < amount {
+                if amount > 0 && self.payable_life(player) < amount {
                     return Err(refuse(CostProblem::Life));
                 }
                 PaidPart::Life(amount)
@@ -236,6 +236,12 @@ impl MTGEngine {
             }
             _ => return Ok(None),
         }))
+    }
+
+    /// Life that a player can pay (119.4): none if the player cannot lose life (119.8).
+    pub(crate) fn payable_life(&self, player: PlayerId) -> i32 {
+        let is_fixed = self.has_rule(player, |rule| *rule == PlayerRule::CantLoseLife);
+        if is_fixed { 0 } else { self.state.player(player).life }
     }
 
     fn plan_loyalty(&self, this: ObjectId, change: i32) -> Result<PaidPart, Refusal> {

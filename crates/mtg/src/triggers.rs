@@ -89,7 +89,8 @@ impl MTGEngine {
         }
         for reference in own.abilities.clone() {
             let Some(Ability::Triggered(ability)) = self.ability(reference) else { continue };
-            if ability.zone.is_some_and(|zone| zone != Zone::Battlefield) {
+            // Triggered mana abilities do not use the stack (605.4a); see `mana`.
+            if ability.zone.is_some_and(|zone| zone != Zone::Battlefield) || ability.is_mana_ability() {
                 continue;
             }
             let present = self.state.is_on_battlefield(id) || self.state.object(id).zone == Zone::Command;

@@ -264,6 +264,22 @@ impl ActivatedAbility {
     }
 }
 
+impl TriggeredAbility {
+    /// Whether the ability is a triggered mana ability (605.1b): no target, triggers when a permanent is
+    /// tapped for mana, adds mana and does nothing else.
+    #[must_use]
+    pub fn is_mana_ability(&self) -> bool {
+        let is_tapping = |event: &EventPattern| matches!(event, EventPattern::TappedForMana { .. });
+        let adds_mana = |instruction: &Instruction| matches!(instruction.effect, Effect::AddMana { .. });
+        !self.events.is_empty()
+            && self.events.iter().all(is_tapping)
+            && self.body.targets.is_empty()
+            && self.body.modes.is_none()
+            && !self.body.effects.is_empty()
+            && self.body.effects.iter().all(adds_mana)
+    }
+}
+
 /// Triggered ability (603).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TriggeredAbility {

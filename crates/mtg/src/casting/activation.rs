@@ -1,7 +1,7 @@
 //! Activated abilities: announcement and cost (602).
 
 use super::{CastPlan, check_modes};
-use crate::ability::{Ability, ActivatedAbility, CostChangeAmount, PlayerRule, Zone};
+use crate::ability::{Ability, ActivatedAbility, CostChangeAmount, CostPart, PlayerRule, Zone};
 use crate::action::ActivateAction;
 use crate::characteristics::{AbilityClass, RuleFlag};
 use crate::context::{Context, EventKind, EventRecord};
@@ -9,7 +9,7 @@ use crate::costs::CostPlan;
 use crate::decision::{Refusal, RefusalReason};
 use crate::engine::MTGEngine;
 use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
-use crate::mana::{Helpers, ManaNeed, ManaPurpose, ManaSource};
+use crate::mana::{Helpers, ManaNeed, ManaPurpose, ManaSource, spare_helpers};
 use crate::state::{ObjectKind, StackItem};
 use crate::targets::target_specs;
 
@@ -75,15 +75,19 @@ impl MTGEngine {
         self.plan_parts(&ability.cost, &context, &action.payment.objects, &mut cost.parts)?;
         // A permanent that taps itself for the cost cannot also be tapped for mana.
         let busy = |source: &&ManaSource| source.id == action.source;
-        let taps = ability.cost.parts.iter().any(|part| {
-            matches!(part, crate::ability::CostPart::Tap | crate::ability::CostPart::SacrificeThis)
-        });
+        let taps =
+            ability.cost.parts.iter().any(|part| matches!(part, CostPart::Tap | CostPart::SacrificeThis));
         let tapped = super::cost::tapped_objects(&cost);
         let mut free: Vec<ManaSource> = sources
             .iter()
             .filter(|source| !(tapped.contains(&source.id) || taps && busy(source)))
             .cloned()
             .collect();
+        spare_helpers(&mut free, &tapped);
+        if ability.is_mana_ability() {
+            // Its own mana does not pay for it.
+            free.retain(|source| source.id != action.source || !source.converts());
+        }
         // A land that becomes a creature is to attack: its own mana is the last to be used.
         for source in free.iter_mut().filter(|source| source.id == action.source) {
             source.rank = OWN_SOURCE_RANK;
@@ -179,6 +183,7 @@ impl MTGEngine {
     pub(super) fn carry_out_activation(&mut self, player: PlayerId, action: &ActivateAction, plan: CastPlan) {
         let Some(Ability::Activated(ability)) = self.ability(action.ability) else { return };
         let is_mana = ability.is_mana_ability();
+        let taps = ability.cost.parts.contains(&CostPart::Tap);
         let effects = ability.body.effects.clone();
         let face = self.view().object(action.source).shown_face();
         let paid = self.pay(player, &plan.cost);
@@ -188,9 +193,12 @@ impl MTGEngine {
         if is_mana {
             // Mana abilities do not use the stack (605.3b).
             context.accepted = false;
-            let record = EventRecord::new(EventKind::TappedForMana).subject(action.source).player(player);
-            let before = self.shared_projection();
-            self.collect_triggers(&before, &[record]);
+            if taps {
+                let record = EventRecord::new(EventKind::TappedForMana).subject(action.source).player(player);
+                let before = self.shared_projection();
+                self.collect_triggers(&before, std::slice::from_ref(&record));
+                self.run_added_mana(&record);
+            }
             self.add_mana_now(&effects, &context, action.mana);
             // The next operation of a queue is its last.
             let queue = effects

@@ -10,7 +10,7 @@ use crate::decision::{Refusal, RefusalReason};
 use crate::engine::MTGEngine;
 use crate::faces::{find_keyword_ability, has_printed_keyword};
 use crate::ids::{Entity, ObjectId, PlayerId};
-use crate::mana::{Helpers, ManaNeed, ManaPurpose, ManaSource};
+use crate::mana::{Helpers, ManaNeed, ManaPurpose, ManaSource, spare_helpers};
 use std::borrow::Cow;
 
 impl MTGEngine {
@@ -71,12 +71,18 @@ impl MTGEngine {
         self.change_cost(player, cast.card, face, &mut need, &context);
         let mut helpers = self.helpers(player, cast, face);
         // What is tapped for another part of the cost is not tapped for mana or convoke.
-        let busy = tapped_objects(&plan);
+        let mut busy = tapped_objects(&plan);
         helpers.convoke.retain(|id| !busy.contains(id));
+        if helpers.is_named {
+            busy.extend(helpers.convoke.iter().copied());
+        }
         let free: Cow<'_, [ManaSource]> = if busy.is_empty() {
             Cow::Borrowed(sources)
         } else {
-            Cow::Owned(sources.iter().filter(|source| !busy.contains(&source.id)).cloned().collect())
+            let mut free: Vec<ManaSource> =
+                sources.iter().filter(|source| !busy.contains(&source.id)).cloned().collect();
+            spare_helpers(&mut free, &busy);
+            Cow::Owned(free)
         };
         let planned = self.planned_sources(&free, &cast.payment)?;
         plan.mana = self
@@ -108,7 +114,7 @@ impl MTGEngine {
         if has_printed_keyword(face, Keyword::Delve) {
             cards.extend(self.state.player(player).graveyard.iter().copied().filter(|id| *id != cast.card));
         }
-        Helpers { convoke: taps, delve: cards }
+        Helpers { convoke: taps, delve: cards, is_named: cast.payment.convoke.is_some() }
     }
 
     /// Increases, then reductions (601.2f).

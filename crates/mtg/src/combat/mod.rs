@@ -15,7 +15,7 @@ use crate::decision::{Answer, Decision, DecisionKind, Refusal, RefusalReason};
 use crate::engine::{Flow, MTGEngine};
 use crate::ids::{Entity, ObjectId, PlayerId};
 use crate::layers::find_restriction;
-use crate::mana::{Helpers, ManaNeed, ManaPurpose};
+use crate::mana::{Helpers, ManaNeed, ManaPurpose, spare_helpers};
 use crate::state::{Attacker, ObjectFlag};
 use crate::task::Task;
 use smallvec::SmallVec;
@@ -184,11 +184,10 @@ impl MTGEngine {
         if need.is_free() {
             return Ok(None);
         }
-        let sources: Vec<_> = self
-            .mana_sources(player)
-            .into_iter()
-            .filter(|source| !attack.iter().any(|(id, _)| *id == source.id))
-            .collect();
+        let attackers: Vec<ObjectId> = attack.iter().map(|(id, _)| *id).collect();
+        let mut sources = self.mana_sources(player);
+        sources.retain(|source| !attackers.contains(&source.id));
+        spare_helpers(&mut sources, &attackers);
         let plan = self.plan_mana(player, &need, &sources, &Helpers::default(), ManaPurpose::Other);
         plan.map(Some).ok_or_else(|| Refusal::new("508.1j", RefusalReason::CannotPayMana))
     }

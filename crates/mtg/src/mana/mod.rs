@@ -3,19 +3,19 @@
 //! The payer is a matching between symbols and units of mana: mana in the pool, untapped sources, and
 //! for convoke and delve creatures and cards. It finds a payment whenever there is one, so the list
 //! of legal actions and the payment itself use it and never disagree. Sources that add several mana
-//! are tried only when single ones do not suffice. Mana abilities that cost mana are left to the
-//! player, who can activate them by hand.
+//! are tried only when single ones do not suffice, and after them those whose ability costs mana or taps
+//! other permanents. What triggered mana abilities add to the mana of a permanent is part of what it adds.
+//! Mana abilities that sacrifice, discard or exile something else are left to the player, who can
+//! activate them by hand.
 
 mod payment;
 mod solver;
+mod sources;
 
-use crate::ability::{
-    Ability, ActivatedAbility, Amount, Cost, CostPart, Effect, Filter, ManaOutput, ManaUse,
-};
+use crate::ability::{Ability, Amount, Cost, Effect, Filter, ManaOutput, ManaUse};
 use crate::action::Payment;
-use crate::card::{CardType, Color, ManaCost, ManaKind, ManaSymbol};
+use crate::card::{Color, ManaCost, ManaKind, ManaSymbol};
 use crate::casting::cost::spell_filter;
-use crate::characteristics::{AbilityClass, RuleFlag};
 use crate::context::Context;
 use crate::decision::{Refusal, RefusalReason};
 use crate::engine::MTGEngine;
@@ -48,6 +48,8 @@ pub(crate) struct Helpers {
     /// Creatures for convoke, artifacts for improvise.
     pub convoke: Vec<ObjectId>,
     pub delve: Vec<ObjectId>,
+    /// The player named the creatures: they are tapped before lands.
+    pub is_named: bool,
 }
 
 /// Mana that one activation adds.
@@ -61,8 +63,20 @@ pub(crate) struct ManaOption {
     pub list: SmallVec<[ManaKind; 2]>,
     /// Has a cost or a drawback other than tapping.
     pub costly: bool,
+    /// Mana that the ability costs, `X` excluded.
+    pub input: SmallVec<[ManaSymbol; 2]>,
+    /// Untapped permanents of which the ability taps some, and how many.
+    pub helpers: SmallVec<[ObjectId; 4]>,
+    pub helper_count: usize,
     /// What the mana may be spent on; `None` is anything.
     pub only: Option<Box<ManaUse>>,
+}
+
+impl ManaOption {
+    /// Whether the ability costs mana or taps other permanents.
+    pub(crate) fn converts(&self) -> bool {
+        !self.input.is_empty() || self.helper_count > 0
+    }
 }
 
 /// Untapped permanent that can add mana now.
@@ -76,6 +90,23 @@ pub(crate) struct ManaSource {
     pub wanted: ManaDemand,
 }
 
+impl ManaSource {
+    pub(crate) fn converts(&self) -> bool {
+        self.options.iter().any(ManaOption::converts)
+    }
+}
+
+/// Permanents that pay another part of a cost are not tapped for mana abilities of others.
+pub(crate) fn spare_helpers(sources: &mut Vec<ManaSource>, busy: &[ObjectId]) {
+    for source in sources.iter_mut() {
+        for option in &mut source.options {
+            option.helpers.retain(|id| !busy.contains(id));
+        }
+        source.options.retain(|option| option.helpers.len() >= option.helper_count);
+    }
+    sources.retain(|source| !source.options.is_empty());
+}
+
 /// How many cards in a player's hand need mana of each kind.
 pub(crate) type ManaDemand = [u8; 6];
 
@@ -86,8 +117,8 @@ enum Supply {
     /// Restricted mana in the pool, by its place.
     Restricted(usize),
     Source(usize),
-    /// Part of what a source with several mana adds: source, option, kind.
-    Several(usize, usize, ManaKind),
+    /// Part of what an active source adds: its place among the active ones, kind.
+    Several(usize, ManaKind),
     Creature(ObjectId),
     Card(ObjectId),
 }
@@ -96,10 +127,19 @@ enum Supply {
 struct Unit {
     supply: Supply,
     mask: u8,
-    generic: bool,
     rank: u16,
     /// Cards in hand that need it; fewer are used first among equals.
     wanted: u8,
+    /// Mana abilities that are activated before there is this mana.
+    stage: usize,
+    /// Whether it can pay for a mana ability: it is mana, and not only for certain uses.
+    is_free: bool,
+}
+
+impl Unit {
+    fn new(supply: Supply, mask: u8, rank: u16) -> Self {
+        Self { supply, mask, rank, wanted: 0, stage: 0, is_free: false }
+    }
 }
 
 /// One mana of this ability.
@@ -119,6 +159,8 @@ pub(crate) struct ManaPlan {
     pub from_restricted: Vec<usize>,
     pub convoke: Vec<ObjectId>,
     pub delve: Vec<ObjectId>,
+    /// Permanents that mana abilities of others tap.
+    pub helpers: Vec<ObjectId>,
     pub life: i32,
     /// Mana that stays in the pool.
     pub surplus: [u16; 6],
@@ -224,104 +266,6 @@ fn symbol_mask(symbol: ManaSymbol) -> u8 {
 }
 
 impl MTGEngine {
-    /// Sources of mana that a player can use now.
-    pub(crate) fn mana_sources(&self, player: PlayerId) -> Vec<ManaSource> {
-        let mut sources = Vec::new();
-        let view = self.view();
-        let wanted = self.wanted_mana(player);
-        for id in &self.state.battlefield {
-            let own = view.characteristics(*id);
-            if own.controller != player || !own.has_class(AbilityClass::Mana) {
-                continue;
-            }
-            let mut options: SmallVec<[ManaOption; 2]> = SmallVec::new();
-            for reference in &own.abilities {
-                let Some(Ability::Activated(ability)) = self.ability(*reference) else { continue };
-                if ability.is_mana_ability()
-                    && ability.cost.mana.is_empty()
-                    && self.can_activate_mana(*id, *reference, ability, player)
-                {
-                    options.extend(self.mana_option(*id, *reference, ability));
-                }
-            }
-            if !options.is_empty() {
-                let rank = u8::from(own.is_creature()) * 2 + u8::from(!own.is(CardType::Land));
-                sources.push(ManaSource { id: *id, options, rank, wanted });
-            }
-        }
-        sources
-    }
-
-    /// The kinds of mana that the cards in hand need, so that a payment leaves them.
-    fn wanted_mana(&self, player: PlayerId) -> ManaDemand {
-        let mut wanted = ManaDemand::default();
-        for card in &self.state.player(player).hand {
-            let cost = self.state.faces.get(self.state.object(*card).face);
-            let Some(cost) = cost.and_then(|face| face.face.mana_cost.as_ref()) else { continue };
-            let mask = cost.symbols.iter().fold(0, |mask, symbol| mask | symbol_mask(*symbol));
-            for (index, count) in wanted.iter_mut().enumerate() {
-                *count += u8::from(mask & (1 << index) != 0);
-            }
-        }
-        wanted
-    }
-
-    /// Whether a mana ability without a mana cost can be activated now.
-    pub(crate) fn can_activate_mana(
-        &self,
-        id: ObjectId,
-        reference: AbilityRef,
-        ability: &ActivatedAbility,
-        player: PlayerId,
-    ) -> bool {
-        let object = self.state.object(id);
-        let own = self.view().characteristics(id);
-        if own.has_rule(RuleFlag::CantActivate) || self.bars_activation(player, id) {
-            return false;
-        }
-        let context = Context::new(id, player);
-        let payable = ability.cost.parts.iter().all(|part| match part {
-            CostPart::Tap => !object.tapped && !self.is_summoning_sick(id),
-            CostPart::SacrificeThis => true,
-            CostPart::PayLife(amount) => {
-                self.state.player(player).life >= self.view().amount(amount, &context)
-            }
-            CostPart::RemoveCounters { kind, count } => {
-                object.counter(*kind) >= self.view().amount(count, &context)
-            }
-            _ => false,
-        });
-        let used = object.uses.iter().find(|used| used.0 == reference).map_or(0, |used| used.1);
-        payable
-            && ability.per_turn.is_none_or(|limit| used < limit)
-            && ability.condition.as_ref().is_none_or(|condition| self.view().condition(condition, &context))
-    }
-
-    fn mana_option(
-        &self,
-        id: ObjectId,
-        reference: AbilityRef,
-        ability: &ActivatedAbility,
-    ) -> Option<ManaOption> {
-        let context = self.context_of(id);
-        let simple =
-            ability.cost.parts.iter().all(|part| *part == CostPart::Tap) && ability.body.effects.len() == 1;
-        let (output, only) =
-            ability.body.effects.iter().find_map(|instruction| match &instruction.effect {
-                Effect::AddMana { mana, only, .. } => Some((mana, only)),
-                _ => None,
-            })?;
-        let (mask, amount, list) = self.mana_output(output, &context);
-        (mask != 0 && amount > 0).then_some(ManaOption {
-            ability: reference,
-            mask,
-            amount,
-            list,
-            costly: !simple,
-            only: only.clone().map(Box::new),
-        })
-    }
-
     /// Whether restricted mana of a player may be spent on something.
     fn may_spend(&self, player: PlayerId, only: &ManaUse, purpose: ManaPurpose) -> bool {
         let (filter, id) = match purpose {
@@ -420,46 +364,7 @@ impl MTGEngine {
             return Some(ManaPlan::default());
         }
         let sources = &*self.usable_sources(player, sources, purpose);
-        let own = self.state.player(player);
-        let mut units: Vec<Unit> = Vec::new();
-        for (place, mana) in own.restricted_mana.iter().enumerate() {
-            if self.may_spend(player, &mana.only, purpose) {
-                let supply = Supply::Restricted(place);
-                units.push(Unit { supply, mask: bit(mana.kind), generic: true, rank: 0, wanted: 0 });
-            }
-        }
-        for kind in ManaKind::ALL {
-            let amount = own.mana.get(kind.index()).copied().unwrap_or(0);
-            let unit =
-                Unit { supply: Supply::Pool(kind), mask: bit(kind), generic: true, rank: 0, wanted: 0 };
-            units.extend((0..amount).map(|_| unit));
-        }
-        let mut helpers: SmallVec<[(ObjectId, u8); 4]> = SmallVec::new();
-        for id in &payers.convoke {
-            let colors = self.view().characteristics(*id).colors;
-            let mask = colors.iter().fold(0, |mask, color| mask | color_bit(color));
-            // A permanent is tapped once: for its mana or for convoke.
-            if sources.iter().any(|source| source.id == *id) {
-                helpers.push((*id, mask));
-            } else {
-                units.push(Unit {
-                    supply: Supply::Creature(*id),
-                    mask,
-                    generic: true,
-                    rank: CREATURE_RANK,
-                    wanted: 0,
-                });
-            }
-        }
-        for id in &payers.delve {
-            units.push(Unit {
-                supply: Supply::Card(*id),
-                mask: 0,
-                generic: true,
-                rank: CREATURE_RANK + 1,
-                wanted: 0,
-            });
-        }
+        let (units, helpers) = self.units_without_sources(player, sources, payers, purpose);
         // More mana than sources could ever give is refused before anything is tried.
         let supply: usize = sources
             .iter()
@@ -469,14 +374,56 @@ impl MTGEngine {
             return None;
         }
         let any = self.has_rule(player, |rule| *rule == crate::ability::PlayerRule::SpendManaAsAnyColor);
-        for costly in [false, true] {
+        let can_convert = sources.iter().any(ManaSource::converts);
+        for (costly, converts) in [(false, false), (false, true), (true, false), (true, true)] {
+            if converts && !can_convert {
+                continue;
+            }
             let helpers = helpers.clone();
-            let mut solver = Solver { sources, need, costly, life: own.life, any, helpers };
+            let life = self.payable_life(player);
+            let mut solver = Solver { sources, need, costly, converts, life, any, helpers };
             if let Some(plan) = solver.with_several(&units, 0, &mut SmallVec::new()) {
                 return Some(plan);
             }
         }
         None
+    }
+
+    /// Mana in the pool, and creatures and cards that pay; sources that could also convoke are apart,
+    /// with the colours that they pay for: a permanent is tapped once.
+    fn units_without_sources(
+        &self,
+        player: PlayerId,
+        sources: &[ManaSource],
+        payers: &Helpers,
+        purpose: ManaPurpose,
+    ) -> (Vec<Unit>, SmallVec<[(ObjectId, u8); 4]>) {
+        let own = self.state.player(player);
+        let mut units: Vec<Unit> = Vec::new();
+        for (place, mana) in own.restricted_mana.iter().enumerate() {
+            if self.may_spend(player, &mana.only, purpose) {
+                units.push(Unit::new(Supply::Restricted(place), bit(mana.kind), 0));
+            }
+        }
+        for kind in ManaKind::ALL {
+            let amount = own.mana.get(kind.index()).copied().unwrap_or(0);
+            let unit = Unit { is_free: true, ..Unit::new(Supply::Pool(kind), bit(kind), 0) };
+            units.extend((0..amount).map(|_| unit));
+        }
+        let mut helpers: SmallVec<[(ObjectId, u8); 4]> = SmallVec::new();
+        for id in &payers.convoke {
+            let colors = self.view().characteristics(*id).colors;
+            let mask = colors.iter().fold(0, |mask, color| mask | color_bit(color));
+            if sources.iter().any(|source| source.id == *id) {
+                helpers.push((*id, mask));
+            } else {
+                let rank = if payers.is_named { 0 } else { CREATURE_RANK };
+                units.push(Unit::new(Supply::Creature(*id), mask, rank));
+            }
+        }
+        let cards = payers.delve.iter();
+        units.extend(cards.map(|id| Unit::new(Supply::Card(*id), 0, CREATURE_RANK + 1)));
+        (units, helpers)
     }
 
     /// The sources of an explicit plan, each with the one kind of mana it is to add; all sources
@@ -491,8 +438,11 @@ impl MTGEngine {
         let mut planned: Vec<ManaSource> = Vec::with_capacity(named.len());
         for (id, ability, position) in named {
             let source = sources.iter().find(|source| source.id == *id).ok_or_else(refusal)?;
-            let option = source.options.iter().find(|option| option.ability == *ability);
-            let mut option = option.ok_or_else(refusal)?.clone();
+            let mut options = source.options.iter().filter(|option| option.ability == *ability);
+            let first = options.next().ok_or_else(refusal)?;
+            // Where each choice of mana is an option of its own, the position is that of the option.
+            let place = usize::from(*position).checked_sub(1).filter(|_| !first.list.is_empty());
+            let mut option = place.and_then(|place| options.nth(place)).unwrap_or(first).clone();
             if option.list.is_empty() {
                 let mut kinds = ManaKind::ALL.into_iter().filter(|kind| option.mask & bit(*kind) != 0);
                 option.mask = bit(kinds.nth(usize::from(*position)).ok_or_else(refusal)?);

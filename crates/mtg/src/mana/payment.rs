@@ -6,7 +6,6 @@ use crate::card::ManaCost;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::engine::MTGEngine;
 use crate::ids::{AbilityRef, ObjectId, PlayerId};
-use smallvec::SmallVec;
 
 impl MTGEngine {
     /// Pays a cost that was found payable.
@@ -27,12 +26,10 @@ impl MTGEngine {
     /// Activates the mana abilities of a plan and spends the mana.
     pub(crate) fn pay_plan(&mut self, player: PlayerId, plan: &ManaPlan) {
         let mut records = Vec::new();
-        let mut seen: SmallVec<[ObjectId; 8]> = SmallVec::new();
+        for id in &plan.helpers {
+            self.set_tapped(*id, true, &mut records);
+        }
         for tap in &plan.taps {
-            if seen.contains(&tap.source) {
-                continue;
-            }
-            seen.push(tap.source);
             self.pay_mana_ability_cost(player, tap.source, tap.ability, &mut records);
         }
         for id in &plan.convoke {
@@ -97,10 +94,7 @@ impl MTGEngine {
                 }
                 CostPart::RemoveCounters { kind, count } => {
                     let count = self.view().amount(count, &context);
-                    if let Some(object) = self.state.object_mut(id) {
-                        object.add_counters(*kind, -count);
-                    }
-                    self.touch();
+                    self.remove_counters(id, Some(*kind), count);
                 }
                 CostPart::SacrificeThis => {
                     let moving = crate::event::MoveEvent::new(id, crate::ability::Zone::Graveyard)
