@@ -443,16 +443,17 @@ impl MTGEngine {
         self.state.stack.push(item);
         self.state.passes = 0;
         self.touch();
-        self.record_targeting(object);
+        self.record_targeting(object, &[]);
         Ok(())
     }
 
-    /// "Becomes the target" (603.2c): ward and the like see it.
-    pub(crate) fn record_targeting(&mut self, object: ObjectId) {
+    /// "Becomes the target" (603.2c): ward and the like see it, but not what was a target before.
+    pub(crate) fn record_targeting(&mut self, object: ObjectId, known: &[Entity]) {
         let Some(item) = self.state.stack.iter().find(|item| item.object == object) else { return };
         let player = item.context.controller;
         let targets = item.context.targets.iter().flat_map(|choice| choice.entities.iter().copied());
         let records: Vec<EventRecord> = targets
+            .filter(|target| !known.contains(target))
             .map(|target| EventRecord::new(EventKind::Target).subject(target).other(object).player(player))
             .collect();
         if !records.is_empty() {

@@ -222,6 +222,6 @@ impl MTGEngine {
         let record = EventRecord::new(EventKind::Activation).subject(action.source).player(player);
         let before = self.shared_projection();
         self.collect_triggers(&before, &[record]);
-        self.record_targeting(object);
+        self.record_targeting(object, &[]);
     }
 }

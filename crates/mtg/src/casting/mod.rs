@@ -433,7 +433,7 @@ impl MTGEngine {
         record.from = Some(from);
         let before = self.shared_projection();
         self.collect_triggers(&before, &[record]);
-        self.record_targeting(spell);
+        self.record_targeting(spell, &[]);
     }
 }
 

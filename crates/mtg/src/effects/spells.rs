@@ -33,9 +33,11 @@ impl MTGEngine {
                     return Ok(EffectResult::default());
                 };
                 let changed = self.choose_new_targets(&item, *must, false, context)?;
+                let known = targets_of(&item);
                 if let Some(place) = self.state.stack.iter_mut().find(|place| place.object == *id) {
                     place.context.targets = changed.context.targets;
                 }
+                self.record_targeting(*id, &known);
                 Ok(EffectResult::default())
             }
             Effect::CastNow { who, what, free, cost } => {
@@ -72,6 +74,7 @@ impl MTGEngine {
         printed
             || self.view().characteristics(id).has_rule(RuleFlag::CantBeCountered)
             || self.restricts_itself(id, &Restriction::CantBeCountered)
+            || self.is_changed_on_stack(id, &Change::Restriction(Restriction::CantBeCountered))
     }
 
     /// Whether a static ability of a spell restricts the spell while it is on the stack.
@@ -95,12 +98,17 @@ impl MTGEngine {
 
     /// Whether a static ability of a permanent gives a keyword to a spell on the stack.
     pub(crate) fn is_granted_on_stack(&self, spell: ObjectId, keyword: Keyword) -> bool {
+        self.is_changed_on_stack(spell, &Change::AddKeyword(keyword))
+    }
+
+    /// Whether a static ability of a permanent makes this change to a spell on the stack.
+    fn is_changed_on_stack(&self, spell: ObjectId, change: &Change) -> bool {
         let view = self.view();
         self.state.battlefield.iter().any(|id| {
             let context = Context::new(*id, view.controller(*id));
             view.characteristics(*id).abilities.iter().any(|reference| match self.ability(*reference) {
                 Some(Ability::Static(own)) => {
-                    own.changes.contains(&Change::AddKeyword(keyword))
+                    own.changes.contains(change)
                         && own.condition.as_ref().is_none_or(|holds| view.condition(holds, &context))
                         && view.select(&own.affected, &context).contains(&Entity::Object(spell))
                 }
@@ -196,6 +204,9 @@ impl MTGEngine {
             .collect();
         let before = self.shared_projection();
         self.collect_triggers(&before, &records);
+        for copy in made.iter().filter_map(|copy| copy.object()) {
+            self.record_targeting(copy, &[]);
+        }
         Ok(EffectResult::entities(made))
     }
 
@@ -217,31 +228,39 @@ impl MTGEngine {
         let as_other = Context { source: context.source, ..inner.clone() };
         for (slot, spec) in specs.iter().enumerate() {
             let Some(old) = item.context.targets.get(slot) else { continue };
-            let mut options: Vec<Entity> = old.entities.to_vec();
-            for target in self.legal_targets(spec, &inner) {
-                if !options.contains(&target) {
-                    options.push(target);
+            let mut legal = self.legal_targets(spec, &inner).into_vec();
+            if is_copy && !legal.contains(&original) && self.is_legal_target(spec, original, &as_other) {
+                legal.push(original);
+            }
+            let others = spec.distinct_from.iter();
+            let others = others.filter_map(|other| changed.context.targets.get(usize::from(*other)));
+            let taken: Vec<Entity> = others.flat_map(|choice| choice.entities.iter().copied()).collect();
+            legal.retain(|target| !taken.contains(target));
+            let mut chosen = old.entities.clone();
+            for position in 0..chosen.len() {
+                let Some(current) = chosen.get(position).copied() else { continue };
+                let mut options = vec![current];
+                options.extend(legal.iter().copied().filter(|target| !chosen.contains(target)));
+                if must && options.len() > 1 {
+                    options.remove(0);
+                }
+                let decision = Decision::new(context.controller, DecisionKind::NewTargets)
+                    .source(item.object)
+                    .entities(options);
+                let next = self.choose_entities(decision)?.first().copied();
+                if let (Some(place), Some(next)) = (chosen.get_mut(position), next) {
+                    *place = next;
                 }
             }
-            if is_copy && !options.contains(&original) && self.is_legal_target(spec, original, &as_other) {
-                options.push(original);
-            }
-            let count = old.entities.len();
-            if count != 1 {
-                continue;
-            }
-            if must && options.len() > 1 {
-                options.remove(0);
-            }
-            let decision = Decision::new(context.controller, DecisionKind::NewTargets)
-                .source(item.object)
-                .range(count, count)
-                .entities(options);
-            let chosen = self.choose_entities(decision)?;
             if let Some(place) = changed.context.targets.get_mut(slot) {
-                place.entities = chosen.into_iter().collect();
+                place.entities = chosen;
             }
         }
         Ok(changed)
     }
+}
+
+/// Everything that a spell or ability targets.
+fn targets_of(item: &StackItem) -> Vec<Entity> {
+    item.context.targets.iter().flat_map(|choice| choice.entities.iter().copied()).collect()
 }
