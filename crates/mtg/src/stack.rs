@@ -4,6 +4,7 @@ use crate::ability::{
     Ability, Body, Cost, Duration, Effect, EventPattern, Filter, Instruction, Keyword, Selector,
     TriggeredAbility, TurnStep, Zone,
 };
+use crate::action::CastAction;
 use crate::casting::spell_body;
 use crate::context::Context;
 use crate::decision::{DecisionKind, OptionLabel};
@@ -242,20 +243,33 @@ impl MTGEngine {
         if object.is_gone() || face.face.has_type(crate::card::CardType::Land) {
             return Ok(());
         }
-        let body = spell_body(&face.face).into_owned();
-        let mana = face.face.mana_cost.clone().filter(|_| !free).map(Cost::mana).unwrap_or_default();
-        let mut cost = other_cost.cloned().unwrap_or(mana);
-        for ability in &face.face.abilities {
-            // Additional costs are paid even if the mana cost is not (118.9d).
-            if let Ability::AdditionalCost(choices) = ability
-                && let Some(more) = choices.first()
-            {
-                cost.mana.symbols.extend(more.mana.symbols.iter().copied());
-                cost.parts.extend(more.parts.iter().cloned());
-            }
-        }
+        let face = face.face.clone();
+        let body = spell_body(&face).into_owned();
+        let mana = face.mana_cost.clone().filter(|_| !free).map(Cost::mana).unwrap_or_default();
+        let base = other_cost.cloned().unwrap_or(mana);
         let mut context = Context::new(card, player);
-        if self.plan_cost(&cost, &context, &[]).is_err() {
+        let mut cast = CastAction {
+            card,
+            way: match (free, other_cost) {
+                (true, _) => CastWay::Free,
+                (false, Some(_)) => CastWay::Madness,
+                (false, None) => CastWay::Normal,
+            },
+            modes: Vec::new(),
+            targets: Vec::new(),
+            x: 0,
+            kicked: 0,
+            buyback: false,
+            additional: 0,
+            payment: crate::action::Payment::default(),
+            ask: false,
+        };
+        // Additional costs and increases are paid even if the mana cost is not (118.9d).
+        let plan = |engine: &Self, cast: &CastAction, context: &Context| {
+            let sources = engine.mana_sources(player);
+            engine.plan_cast_cost(player, cast, &face, &base, context, &sources)
+        };
+        if self.check_cast_allowed(player, card, &face).is_err() || plan(&*self, &cast, &context).is_err() {
             return Ok(());
         }
         let labels = [OptionLabel::Accept, OptionLabel::Decline];
@@ -267,25 +281,17 @@ impl MTGEngine {
         if !self.choose_trigger_targets(&specs, &mut context, DecisionKind::TriggerTargets)? {
             return Ok(());
         }
-        let given = self.choose_payment(&cost, &context)?;
-        let Ok(plan) = self.plan_cost(&cost, &context, &given) else { return Ok(()) };
-        let cast = crate::action::CastAction {
-            card,
-            way: match (free, other_cost) {
-                (true, _) => CastWay::Free,
-                (false, Some(_)) => CastWay::Madness,
-                (false, None) => CastWay::Normal,
-            },
-            modes,
-            targets: context.targets.iter().cloned().collect(),
-            x: 0,
-            kicked: 0,
-            buyback: false,
-            additional: 0,
-            payment: crate::action::Payment::default(),
-            ask: false,
-        };
-        self.carry_out_cast(player, &cast, crate::casting::CastPlan { cost: plan, context });
+        let additional = face.abilities.iter().filter_map(|ability| match ability {
+            Ability::AdditionalCost(choices) => choices.first(),
+            _ => None,
+        });
+        let mut asked = base.clone();
+        asked.parts.extend(additional.flat_map(|cost| cost.parts.iter().cloned()));
+        cast.payment.objects = self.choose_payment(&asked, &context)?;
+        cast.modes = modes;
+        cast.targets = context.targets.iter().cloned().collect();
+        let Ok(cost) = plan(&*self, &cast, &context) else { return Ok(()) };
+        self.carry_out_cast(player, &cast, crate::casting::CastPlan { cost, context });
         Ok(())
     }
 

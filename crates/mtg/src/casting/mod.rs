@@ -258,6 +258,16 @@ impl MTGEngine {
         if !instant && !self.is_sorcery_time(player) {
             return Err(Refusal::new("307.1", RefusalReason::SorceryTiming));
         }
+        self.check_cast_allowed(player, card, face)
+    }
+
+    /// What forbids a spell at any time, also one that is cast during a resolution (601.3).
+    pub(crate) fn check_cast_allowed(
+        &self,
+        player: PlayerId,
+        card: ObjectId,
+        face: &CardFace,
+    ) -> Result<(), Refusal> {
         let context = Context::new(card, player);
         for ability in &face.abilities {
             if let Ability::CastRestriction(condition) = ability
