@@ -101,8 +101,10 @@ pub(crate) enum Event {
     Regenerate {
         object: ObjectId,
     },
+    /// More than one card only if a replacement effect says so.
     Draw {
         player: PlayerId,
+        amount: i32,
     },
     GainLife {
         player: PlayerId,
@@ -204,7 +206,11 @@ impl MTGEngine {
                 }
                 self.leave_combat(object);
             }
-            Event::Draw { player } => self.commit_draw(player, records),
+            Event::Draw { player, amount } => {
+                for _ in 0..amount {
+                    self.commit_draw(player, records);
+                }
+            }
             Event::GainLife { player, amount } => self.commit_gain(player, amount, records),
             Event::LoseLife { player, amount } => self.commit_loss(player, amount, records),
             Event::Counters { on, kind, amount } => self.commit_counters(on, kind, amount, records),
@@ -318,7 +324,7 @@ impl MTGEngine {
         let withers = poisons || own.has(Keyword::Wither);
         let hurt = match to {
             Entity::Player(player) => {
-                if !poisons {
+                if !poisons && !self.has_rule(player, |rule| *rule == PlayerRule::DamageAsInfect) {
                     self.commit_loss(player, amount, records);
                 }
                 self.count(player, TurnStatistic::DamageTaken, amount);

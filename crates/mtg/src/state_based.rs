@@ -76,7 +76,8 @@ impl MTGEngine {
         let mut lost = [None, None];
         for (player, place) in PlayerId::BOTH.into_iter().zip(&mut lost) {
             let own = self.state.player(player);
-            let reason = if own.life <= 0 {
+            let lives_on = || self.has_rule(player, |rule| *rule == PlayerRule::LivesWithoutLife);
+            let reason = if own.life <= 0 && !lives_on() {
                 Some(EndReason::Life)
             } else if own.counter(CounterKind::Poison) >= LETHAL_POISON {
                 Some(EndReason::Poison)

@@ -181,7 +181,7 @@ impl MTGEngine {
                 let first = self.state.turn == 1 && active == self.state.starting_player;
                 if !first {
                     self.state.step = step;
-                    self.apply(vec![Event::Draw { player: active }])?;
+                    self.apply(vec![Event::Draw { player: active, amount: 1 }])?;
                 }
             }
             TurnStep::DeclareAttackers => {

@@ -57,6 +57,11 @@ pub enum Amount {
     If(Box<Condition>, Box<Amount>, Box<Amount>),
     /// Spells that were cast this turn before the one of the event (702.40a).
     SpellsBefore,
+    /// Rounded down; 0 if the divisor is 0.
+    Divided {
+        of: Box<Amount>,
+        by: Box<Amount>,
+    },
 }
 
 /// What a player did during the current turn.

@@ -184,6 +184,10 @@ pub enum PlayerRule {
     HandRevealed,
     /// Whatever matches is restricted, also what enters later (611.2c).
     Restricts(Filter, Restriction),
+    /// The player does not lose for having 0 or less life.
+    LivesWithoutLife,
+    /// All damage is dealt to the player as though its source had infect.
+    DamageAsInfect,
 }
 
 /// Change of the cost of spells or abilities (601.2f).

@@ -215,7 +215,7 @@ pub(crate) fn spell_filter(filter: &Filter) -> Cow<'_, Filter> {
     }
 }
 
-pub(super) fn mentions_this(filter: &Filter) -> bool {
+pub(crate) fn mentions_this(filter: &Filter) -> bool {
     match filter {
         Filter::This => true,
         Filter::All(parts) => parts.iter().any(mentions_this),

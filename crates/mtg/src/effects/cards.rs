@@ -1,23 +1,32 @@
 //! Cards in hidden zones: drawing, discarding, searching, looking.
 
 use super::EffectResult;
-use crate::ability::{CounterKind, Destination, Effect, Filter, LibraryPosition, RestOfCards, Zone};
+use crate::ability::{
+    Ability, Amount, CounterKind, Destination, Effect, Filter, LibraryPosition, Replacement,
+    ReplacementPattern, RestOfCards, Selector, Zone,
+};
 use crate::card::CardType;
+use crate::characteristics::AbilityClass;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{Decision, DecisionKind, OptionLabel};
 use crate::engine::{Flow, MTGEngine};
 use crate::event::{Event, MoveCause, MoveEvent};
 use crate::ids::{Entity, ObjectId, PlayerId};
+use crate::task::Operation;
 
 impl MTGEngine {
     pub(super) fn execute_cards(&mut self, effect: &Effect, context: &Context) -> Flow<EffectResult> {
         match effect {
             Effect::Draw { who, amount } => {
-                let mut events = Vec::new();
+                let mut draws = Vec::new();
                 for player in self.players_of(who, context) {
                     let amount = self.amount_for(amount, player, context).clamp(0, 500);
-                    events.extend((0..amount).map(|_| Event::Draw { player }));
+                    draws.extend((0..amount).map(|_| player));
                 }
+                if draws.len() > 1 && self.replaces_draws() {
+                    return Ok(draw_one_by_one(&draws, context));
+                }
+                let events = draws.into_iter().map(|player| Event::Draw { player, amount: 1 }).collect();
                 let records = self.apply(events)?;
                 let drawn = records.iter().filter(|record| record.kind == EventKind::Draw);
                 Ok(EffectResult::entities(drawn.filter_map(|record| record.subject).collect()))
@@ -84,6 +93,21 @@ impl MTGEngine {
             }
             _ => self.execute_library(effect, context),
         }
+    }
+
+    /// Whether an effect could replace a draw: each draw is then looked at when it comes (121.2).
+    fn replaces_draws(&self) -> bool {
+        let is_draw =
+            |replacement: &Replacement| matches!(replacement.pattern, ReplacementPattern::Draw { .. });
+        let has_one = |id: &ObjectId| {
+            self.view().characteristics(*id).abilities.iter().any(|reference| {
+                matches!(self.ability(*reference), Some(Ability::Replacement(own)) if is_draw(own))
+            })
+        };
+        self.state.shields.iter().any(|shield| is_draw(&shield.replacement))
+            || self.state.command.iter().any(has_one)
+            || (self.projection().has_class(AbilityClass::Replacement)
+                && self.state.battlefield.iter().any(has_one))
     }
 
     /// Searching, shuffling and revealing.
@@ -373,4 +397,15 @@ impl MTGEngine {
         }
         moving
     }
+}
+
+/// Draws of single cards, in order; the next operation is the last.
+fn draw_one_by_one(draws: &[PlayerId], context: &Context) -> EffectResult {
+    let draw = Effect::Draw { who: Selector::Iterated, amount: Amount::Fixed(1) };
+    let mut next = vec![Operation::SetIterated(context.iterated)];
+    for player in draws.iter().rev() {
+        next.push(Operation::Run(Box::new(draw.clone().into())));
+        next.push(Operation::SetIterated(Some((*player).into())));
+    }
+    EffectResult::next(next)
 }

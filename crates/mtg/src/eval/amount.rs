@@ -49,6 +49,9 @@ impl View<'_> {
                 let value = self.amount(of, context);
                 if *round_up { (value + 1).div_euclid(2) } else { value.div_euclid(2) }
             }
+            Amount::Divided { of, by } => {
+                self.amount(of, context).checked_div_euclid(self.amount(by, context)).unwrap_or(0)
+            }
             Amount::Smallest(parts) => parts.iter().map(|part| self.amount(part, context)).min().unwrap_or(0),
             Amount::Greatest(parts) => parts.iter().map(|part| self.amount(part, context)).max().unwrap_or(0),
             Amount::ThisTurn(which, selector) => {

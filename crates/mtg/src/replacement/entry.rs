@@ -6,15 +6,49 @@ use crate::ability::{
     ReplacementPattern, Restriction, Selector, Zone,
 };
 use crate::card::{CardFace, CardType, Color, Subtype, SubtypeKind};
+use crate::casting::cost::mentions_this;
 use crate::characteristics::AbilityClass;
 use crate::context::Context;
 use crate::decision::{Choosable, Decision, DecisionKind, OptionLabel};
 use crate::engine::{Flow, MTGEngine};
 use crate::event::{Event, MoveEvent};
-use crate::ids::{Entity, FaceId, ObjectId, PlayerId};
+use crate::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
+use crate::layers::project;
 use crate::state::ObjectKind;
 
 impl MTGEngine {
+    /// Whether an object has no abilities of its own once it is on the battlefield: what takes them from
+    /// permanents like it counts already (614.12).
+    pub(super) fn loses_abilities_on_entry(&self, moving: &MoveEvent) -> bool {
+        let takes = |id: &ObjectId| {
+            self.view().characteristics(*id).abilities.iter().any(|reference| {
+                let Some(Ability::Static(own)) = self.ability(*reference) else { return false };
+                own.changes
+                    .iter()
+                    .any(|change| matches!(change, Change::LoseAllAbilities | Change::SetLandTypes(_)))
+            })
+        };
+        if moving.to != Zone::Battlefield
+            || !self.projection().has_class(AbilityClass::Static)
+            || !self.state.battlefield.iter().any(takes)
+        {
+            return false;
+        }
+        let mut trial = self.state.clone();
+        let timestamp = trial.next_timestamp();
+        let Some(object) = trial.object_mut(moving.object) else { return false };
+        object.zone = Zone::Battlefield;
+        object.controller = moving.controller.unwrap_or(object.owner);
+        object.copy_of = moving.copy_of.or(object.copy_of);
+        object.timestamp = timestamp;
+        trial.battlefield.push(moving.object);
+        let projection = project(&trial);
+        let own = projection.get(&trial, moving.object);
+        own.is_some_and(|own| {
+            !own.abilities.iter().any(|reference| matches!(reference, AbilityRef::Face(..)))
+        })
+    }
+
     /// What changes how an object enters.
     pub(super) fn apply_entry(
         &mut self,
@@ -170,9 +204,21 @@ impl MTGEngine {
         self.choose_host(moving, player, hosts)
     }
 
+    /// A copy of a planeswalker or Saga enters with the counters of what it copies (707.5).
+    pub(super) fn add_counters_of_copy(&self, moving: &mut MoveEvent) {
+        let Some(copied) = moving.copy_of.and_then(|face| self.state.faces.get(face)) else { return };
+        if let Some(loyalty) = copied.face.loyalty {
+            moving.counters.push((CounterKind::Loyalty, i32::try_from(loyalty).unwrap_or(0)));
+        }
+        let has_lore = moving.counters.iter().any(|entry| entry.0 == CounterKind::Lore);
+        if Subtype::find("Saga").is_some_and(|saga| copied.face.has_subtype(saga)) && !has_lore {
+            moving.counters.push((CounterKind::Lore, 1));
+        }
+    }
+
     /// Face with the copiable values of an object, with exceptions (707.9).
     pub(crate) fn copied_face(&mut self, of: ObjectId, except: &[Change], context: &Context) -> FaceId {
-        let face_id = self.view().object(of).shown_face();
+        let face_id = self.view().face_id(of);
         if except.is_empty() {
             return face_id;
         }
@@ -199,6 +245,10 @@ impl MTGEngine {
             Change::AddAbility(ability) => copy.abilities.push((**ability).clone()),
             Change::SetName(name) => copy.name.clone_from(name),
             Change::NoManaCost => copy.mana_cost = None,
+            Change::KeepThisAbility => {
+                let resolving = self.state.stack.last().and_then(|item| item.ability);
+                copy.abilities.extend(resolving.and_then(|reference| self.ability(reference)).cloned());
+            }
             _ => {}
         }
     }
@@ -254,10 +304,26 @@ impl MTGEngine {
         Ok(values)
     }
 
-    /// Whether an object that is about to enter cannot have counters, by an ability of its own.
+    /// Whether an object that is about to enter cannot have counters.
     pub(super) fn refuses_counters(&self, moving: &MoveEvent) -> bool {
         let face_id = moving.copy_of.unwrap_or_else(|| self.state.object(moving.object).shown_face());
         let refusal = Change::Restriction(Restriction::CantHaveCounters);
+        let player = moving.controller.unwrap_or(self.state.object(moving.object).owner);
+        // Abilities of other permanents affect it once it is there (614.12).
+        let is_refused = |id: &ObjectId| {
+            let context = self.context_of(*id);
+            self.view().characteristics(*id).abilities.iter().any(|reference| {
+                let Some(Ability::Static(own)) = self.ability(*reference) else { return false };
+                let Selector::All { zone: Zone::Battlefield, filter } = &own.affected else { return false };
+                own.changes.contains(&refusal)
+                    && own.condition.as_ref().is_none_or(|holds| self.view().condition(holds, &context))
+                    && self.will_match(filter, moving.object, player, &context)
+            })
+        };
+        if self.projection().has_class(AbilityClass::Static) && self.state.battlefield.iter().any(is_refused)
+        {
+            return true;
+        }
         self.state.faces.get(face_id).is_some_and(|face| {
             face.abilities.iter().any(|ability| match ability {
                 Ability::Static(own) => own.affected == Selector::This && own.changes.contains(&refusal),
@@ -365,9 +431,7 @@ impl MTGEngine {
     pub(super) fn can_pay_simple(&self, player: PlayerId, cost: &Cost, source: ObjectId) -> bool {
         let context = Context::new(source, player);
         let life = cost.parts.iter().all(|part| match part {
-            CostPart::PayLife(amount) => {
-                self.state.player(player).life >= self.view().amount(amount, &context)
-            }
+            CostPart::PayLife(amount) => self.payable_life(player) >= self.view().amount(amount, &context),
             CostPart::Reveal { filter, .. } => self
                 .state
                 .player(player)
@@ -377,5 +441,17 @@ impl MTGEngine {
             _ => false,
         });
         life && (cost.mana.is_empty() || self.can_pay_mana(player, &cost.mana, 0))
+    }
+}
+
+/// Whether a replacement effect concerns its own object, and not one of many like it: only then does it
+/// apply to how that object enters or moves (614.12).
+pub(super) fn is_about_itself(ability: &Ability) -> bool {
+    let Ability::Replacement(replacement) = ability else { return false };
+    match &replacement.pattern {
+        ReplacementPattern::Enters { what }
+        | ReplacementPattern::ZoneChange { what, .. }
+        | ReplacementPattern::Discard { what, .. } => mentions_this(what),
+        _ => false,
     }
 }

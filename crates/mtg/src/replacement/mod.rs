@@ -7,10 +7,10 @@
 mod entry;
 
 use crate::ability::{
-    Ability, Cost, CounterKind, Filter, Instruction, Keyword, Replacement, ReplacementAction,
+    Ability, Cost, CounterKind, Filter, Instruction, Keyword, PlayerRule, Replacement, ReplacementAction,
     ReplacementPattern, Zone,
 };
-use crate::card::Subtype;
+use crate::card::{CardType, Subtype};
 use crate::characteristics::AbilityClass;
 use crate::context::{Context, EventKind, EventRecord};
 use crate::decision::{Choosable, Decision, DecisionKind, OptionLabel};
@@ -18,6 +18,7 @@ use crate::engine::{Flow, MTGEngine};
 use crate::event::{Event, MoveCause, MoveEvent};
 use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
 use crate::task::{Frame, Operation};
+use entry::is_about_itself;
 use smallvec::SmallVec;
 
 /// Effect that can apply to an event.
@@ -105,7 +106,8 @@ impl MTGEngine {
         let own = self.view().characteristics(source);
         let poisons = own.has(Keyword::Infect);
         match to {
-            Entity::Player(_) => {
+            Entity::Player(player) => {
+                let poisons = poisons || self.has_rule(player, |rule| *rule == PlayerRule::DamageAsInfect);
                 let toxic = if combat { self.toxic(source) } else { 0 };
                 let amount = toxic + if poisons { amount } else { 0 };
                 if amount > 0 {
@@ -151,6 +153,7 @@ impl MTGEngine {
                 if !self.choose_host_of_copy(&mut moving)? {
                     return Ok(None);
                 }
+                self.add_counters_of_copy(&mut moving);
                 let controller = moving.controller.unwrap_or(self.state.object(moving.object).owner);
                 for entry in &mut moving.counters {
                     entry.1 = self.replaced_counters(moving.object, controller, entry.0, entry.1);
@@ -161,8 +164,18 @@ impl MTGEngine {
                 moving.counters.retain(|entry| entry.1 > 0);
                 Ok(Some(Event::Move(moving)))
             }
+            // What the damage was redirected to may be protected from its source.
+            Event::Damage { source, to, .. } if self.is_damage_prevented(source, to) => Ok(None),
             other => Ok(Some(other)),
         }
+    }
+
+    /// Whether damage can be dealt to something (120.1).
+    fn can_be_damaged(&self, to: Entity) -> bool {
+        let Entity::Object(id) = to else { return true };
+        let types = self.view().characteristics(id).types;
+        let damageable = [CardType::Creature, CardType::Planeswalker, CardType::Battle];
+        self.state.is_on_battlefield(id) && damageable.into_iter().any(|own| types.contains(own))
     }
 
     /// Rules that hold before replacement effects: what cannot happen, what an object enters with.
@@ -250,8 +263,10 @@ impl MTGEngine {
             let face_id = moving.copy_of.unwrap_or_else(|| self.state.object(moving.object).shown_face());
             if let Some(face) = self.state.faces.get(face_id)
                 && face.base.has_class(AbilityClass::Replacement)
+                && !self.loses_abilities_on_entry(moving)
             {
-                for index in 0..u8::try_from(face.abilities.len()).unwrap_or(u8::MAX) {
+                for (index, _) in (0u8..).zip(&face.abilities).filter(|(_, ability)| is_about_itself(ability))
+                {
                     self.consider(
                         moving.object,
                         AbilityRef::Face(face_id, index),
@@ -315,7 +330,8 @@ impl MTGEngine {
         let object = |filter: &Filter, id: ObjectId| view.object_matches(filter, id, context);
         let fits = match (&replacement.pattern, event) {
             (ReplacementPattern::Enters { what }, Event::Move(moving)) => {
-                moving.to == Zone::Battlefield && object(what, moving.object)
+                let controller = moving.controller.unwrap_or(self.state.object(moving.object).owner);
+                moving.to == Zone::Battlefield && self.will_match(what, moving.object, controller, context)
             }
             (ReplacementPattern::ZoneChange { what, from, to }, Event::Move(moving)) => {
                 let zone = self.state.object(moving.object).zone;
@@ -333,7 +349,7 @@ impl MTGEngine {
                     && object(source, *by)
                     && (*to == Filter::Any || view.matches(to, *hurt, context))
             }
-            (ReplacementPattern::Draw { who }, Event::Draw { player: drawing }) => player(who, *drawing),
+            (ReplacementPattern::Draw { who }, Event::Draw { player: drawing, .. }) => player(who, *drawing),
             (ReplacementPattern::GainLife { who }, Event::GainLife { player: gaining, .. }) => {
                 player(who, *gaining)
             }
@@ -382,7 +398,9 @@ impl MTGEngine {
             Event::GainLife { player, amount } | Event::LoseLife { player, amount } => {
                 EventRecord::new(EventKind::LifeGained).subject(*player).player(*player).amount(*amount)
             }
-            Event::Draw { player } => EventRecord::new(EventKind::Draw).player(*player),
+            Event::Draw { player, amount } => {
+                EventRecord::new(EventKind::Draw).player(*player).amount(*amount)
+            }
             Event::Counters { on, amount, .. } => {
                 EventRecord::new(EventKind::Counters).subject(*on).amount(*amount)
             }
@@ -406,7 +424,7 @@ impl MTGEngine {
             Event::Move(moving) => of(moving.object.into()),
             Event::Damage { to, .. } => of(*to),
             Event::Counters { on, .. } => of(*on),
-            Event::Draw { player }
+            Event::Draw { player, .. }
             | Event::GainLife { player, .. }
             | Event::LoseLife { player, .. }
             | Event::Tokens { player, .. } => *player,
@@ -503,7 +521,9 @@ impl MTGEngine {
                 Some(event)
             }
             (ReplacementAction::RedirectDamage(to), Event::Damage { source, to: old, amount, combat }) => {
-                let to = self.view().select(to, context).first().copied().unwrap_or(old);
+                let to = self.view().select(to, context).first().copied();
+                // Damage is not redirected to what cannot be dealt damage (614.9).
+                let to = to.filter(|to| self.can_be_damaged(*to)).unwrap_or(old);
                 Some(Event::Damage { source, to, amount, combat })
             }
             (ReplacementAction::PreventNext(_), Event::Damage { source, to, amount, combat }) => {
@@ -532,6 +552,7 @@ impl MTGEngine {
         | Event::GainLife { amount: value, .. }
         | Event::LoseLife { amount: value, .. }
         | Event::Counters { amount: value, .. }
+        | Event::Draw { amount: value, .. }
         | Event::Tokens { amount: value, .. }) = &mut event
         else {
             return Some(event);
