@@ -25,7 +25,8 @@ impl MTGEngine {
         for id in self.state.battlefield.clone() {
             self.check_permanent(id, &mut events, &mut loose, &mut pairs);
         }
-        let doomed = self.check_legends()?;
+        let mut doomed = self.check_legends()?;
+        doomed.extend(self.older_worlds());
         for id in doomed {
             let moving = MoveEvent::new(id, Zone::Graveyard).cause(MoveCause::StateBased);
             events.push(Event::Move(moving));
@@ -152,6 +153,16 @@ impl MTGEngine {
                 loose.push(id);
             }
         }
+    }
+
+    /// The world rule: only the newest world permanent stays (704.5k).
+    fn older_worlds(&self) -> Vec<ObjectId> {
+        let is_world = |id: &ObjectId| self.view().characteristics(*id).supertypes.contains(Supertype::World);
+        let age = |id: &ObjectId| self.state.object(*id).timestamp;
+        let mut worlds: Vec<ObjectId> = self.state.battlefield.iter().copied().filter(is_world).collect();
+        worlds.sort_by_key(age);
+        worlds.pop();
+        worlds
     }
 
     /// The legend rule: the controller keeps one of each name (704.5j).

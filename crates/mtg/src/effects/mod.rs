@@ -320,6 +320,10 @@ impl MTGEngine {
             }
             Effect::ExtraCombat { with_main } => {
                 use crate::ability::TurnStep;
+                if self.state.step == TurnStep::Main1 && self.state.extra_steps.is_empty() {
+                    // The combat phase that would have come next follows the extra phases (500.8).
+                    self.state.extra_steps.push(TurnStep::BeginCombat);
+                }
                 if *with_main {
                     self.state.extra_steps.push(TurnStep::Main2);
                 }

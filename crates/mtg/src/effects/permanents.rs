@@ -70,7 +70,9 @@ impl MTGEngine {
             }
             Effect::SacrificeObjects { what } => {
                 let what = self.pick_selector(what, context)?;
-                let objects: Vec<ObjectId> = what.into_iter().filter_map(Entity::object).collect();
+                let mut objects: Vec<ObjectId> = what.into_iter().filter_map(Entity::object).collect();
+                // A player sacrifices only what they control (701.21a).
+                objects.retain(|id| self.view().controller(*id) == context.controller);
                 self.sacrifice(&objects, context)
             }
             Effect::Tap { what } => self.change_all(what, context, |object| Event::Tap { object }),
