@@ -144,4 +144,6 @@ pub enum Condition {
     CityBlessing(Selector),
     /// Two of the objects have a card type in common.
     ShareCardType(Selector),
+    /// One of two kickers was paid, by its place.
+    KickedWith(u8),
 }

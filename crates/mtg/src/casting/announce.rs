@@ -10,6 +10,7 @@ use crate::ability::{
 };
 use crate::action::{Action, ActivateAction, CastAction, Payment};
 use crate::card::CardFace;
+use crate::casting::cost::kicker_costs;
 use crate::casting::spell_body;
 use crate::context::Context;
 use crate::decision::{Choosable, Decision, DecisionKind, Refusal, RefusalReason};
@@ -106,9 +107,6 @@ impl MTGEngine {
                     cost.parts.extend(chosen.into_iter().flat_map(|chosen| chosen.parts.iter().cloned()));
                 }
                 Ability::KeywordAbility(keyword) => match &**keyword {
-                    KeywordAbility::Kicker { cost: kicker, .. } => {
-                        (0..cast.kicked).for_each(|_| cost.parts.extend(kicker.parts.iter().cloned()));
-                    }
                     KeywordAbility::Buyback(buyback) if cast.buyback => {
                         cost.parts.extend(buyback.parts.iter().cloned());
                     }
@@ -116,6 +114,9 @@ impl MTGEngine {
                 },
                 _ => {}
             }
+        }
+        for kicker in kicker_costs(face, cast.kicked).unwrap_or_default() {
+            cost.parts.extend(kicker.parts.iter().cloned());
         }
         cost
     }

@@ -44,22 +44,16 @@ impl MTGEngine {
                     }
                 }
                 Ability::KeywordAbility(keyword) => match &**keyword {
-                    KeywordAbility::Kicker { cost, multi } => {
-                        if cast.kicked > 1 && !multi {
-                            return Err(Refusal::new("702.33d", RefusalReason::NoSuchWay));
-                        }
-                        (0..cast.kicked).for_each(|_| add(cost));
-                    }
                     KeywordAbility::Buyback(cost) if cast.buyback => add(cost),
                     _ => {}
                 },
                 _ => {}
             }
         }
+        kicker_costs(face, cast.kicked)?.into_iter().for_each(add);
         let has = |pick: &dyn Fn(&KeywordAbility) -> Option<()>| find_keyword_ability(face, pick).is_some();
-        let kicker = has(&|keyword| matches!(keyword, KeywordAbility::Kicker { .. }).then_some(()));
         let buyback = has(&|keyword| matches!(keyword, KeywordAbility::Buyback(_)).then_some(()));
-        if (cast.kicked > 0 && !kicker) || (cast.buyback && !buyback) {
+        if cast.buyback && !buyback {
             return Err(Refusal::new("601.2b", RefusalReason::NoSuchWay));
         }
         need.generic += self.generic_parts(&parts, context);
@@ -183,6 +177,41 @@ impl MTGEngine {
         }
         need.generic = need.generic.saturating_sub(less + affinity);
     }
+}
+
+/// Kicker costs that are paid. Of a card with two kickers each bit stands for one of them (702.33b).
+pub(super) fn kicker_costs(face: &CardFace, kicked: u8) -> Result<Vec<&Cost>, Refusal> {
+    let kickers: Vec<(&Cost, bool)> = face
+        .abilities
+        .iter()
+        .filter_map(|ability| match ability {
+            Ability::KeywordAbility(keyword) => match &**keyword {
+                KeywordAbility::Kicker { cost, multi } => Some((cost, *multi)),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    let is_possible = match kickers.as_slice() {
+        [] => kicked == 0,
+        [(_, multi)] => kicked < 2 || *multi,
+        several => u32::from(kicked) < 1 << several.len().min(7),
+    };
+    if !is_possible {
+        return Err(Refusal::new("702.33d", RefusalReason::NoSuchWay));
+    }
+    Ok(match kickers.as_slice() {
+        [(cost, _)] => vec![*cost; usize::from(kicked)],
+        several => {
+            let is_paid = |index: usize| u32::from(kicked) & (1 << index) != 0;
+            several
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| is_paid(*index))
+                .map(|(_, kicker)| kicker.0)
+                .collect()
+        }
+    })
 }
 
 /// Permanents that a cost taps.

@@ -175,6 +175,10 @@ impl View<'_> {
                     && self.state.step <= crate::ability::TurnStep::EndCombat
             }
             Condition::Kicked => context.kicked > 0 || self.object(context.source).cast.kicked > 0,
+            Condition::KickedWith(place) => {
+                let kicked = context.kicked | self.object(context.source).cast.kicked;
+                u32::from(kicked) & (1 << (*place).min(7)) != 0
+            }
             Condition::WasCast => self.object(context.source).cast.from.is_some(),
             Condition::CastFrom(zone) => self.object(context.source).cast.from == Some(*zone),
             Condition::ManaSpent(color) => {

@@ -25,7 +25,6 @@ use crate::characteristics::AbilityClass;
 use crate::context::{Context, TargetChoice};
 use crate::decision::DecisionKind;
 use crate::engine::MTGEngine;
-use crate::faces::find_keyword_ability;
 use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
 use crate::mana::ManaSource;
 use crate::state::CastWay;
@@ -132,13 +131,12 @@ impl MTGEngine {
                 continue;
             }
             let body = spell_body(&face.face);
-            let kicker = find_keyword_ability(&face.face, |keyword| match keyword {
-                KeywordAbility::Kicker { .. } => Some(1u8),
-                _ => None,
-            });
+            let is_kicker = |ability: &&Ability| matches!(ability, Ability::KeywordAbility(keyword) if matches!(**keyword, KeywordAbility::Kicker { .. }));
+            // Each of two kickers may be paid or not.
+            let ways_to_kick = 1u8 << face.face.abilities.iter().filter(is_kicker).count().min(2);
             let has_x = face.face.mana_cost.as_ref().is_some_and(|cost| cost.x_count() > 0);
             for modes in mode_choices(&body) {
-                for kicked in 0..=kicker.unwrap_or(0) {
+                for kicked in 0..ways_to_kick {
                     for payment in self.list_payments(player, card, &face.face) {
                         let base = CastAction { modes: modes.clone(), kicked, payment, ..plain.clone() };
                         self.list_cast_targets(player, &base, &body, has_x, sources, actions);
@@ -166,6 +164,14 @@ impl MTGEngine {
         (0..=most).map(|count| Payment { objects: named(count), ..Payment::default() }).collect()
     }
 
+    /// Whether a card changes its own cost, perhaps for its targets.
+    fn own_cost_changes(&self, card: ObjectId) -> bool {
+        let face = self.state.faces.get(self.state.object(card).face);
+        face.is_some_and(|face| {
+            face.face.abilities.iter().any(|ability| matches!(ability, Ability::CostChange(_)))
+        })
+    }
+
     fn list_cast_targets(
         &self,
         player: PlayerId,
@@ -176,6 +182,7 @@ impl MTGEngine {
         actions: &mut Vec<Action>,
     ) {
         let specs = target_specs(body, &base.modes);
+        let depends_on_targets = self.own_cost_changes(base.card);
         for x in 0..=(if has_x { MAX_LISTED_X } else { 0 }) {
             let mut context = Context::new(base.card, player);
             context.x = i32::try_from(x).unwrap_or(0);
@@ -183,11 +190,11 @@ impl MTGEngine {
             let mut any = false;
             for targets in self.target_combinations(&specs, &context) {
                 let cast = CastAction { targets, x, ..base.clone() };
-                // Whether the cost can be paid does not depend on the targets.
-                if any || self.plan_cast(player, &cast, sources).is_ok() {
+                // Whether the cost can be paid mostly does not depend on the targets.
+                if (any && !depends_on_targets) || self.plan_cast(player, &cast, sources).is_ok() {
                     any = true;
                     actions.push(Action::Cast(cast));
-                } else {
+                } else if !depends_on_targets {
                     break;
                 }
             }

@@ -3,8 +3,9 @@
 use super::super::ScenarioError;
 use super::super::format::{OneOrMany, ScriptAction};
 use super::{ScenarioRun, split_number};
-use crate::ability::{Ability, CostPart, Zone};
+use crate::ability::{Ability, CostPart, KeywordAbility, Zone};
 use crate::action::{Action, ActivateAction, CastAction, Payment};
+use crate::card::CardFace;
 use crate::casting::spell_body;
 use crate::context::{Context, TargetChoice};
 use crate::ids::{AbilityRef, Entity, ObjectId, PlayerId};
@@ -120,6 +121,7 @@ impl ScenarioRun {
         let kicked = match &action.kicked {
             Some(Value::Bool(kicked)) => u8::from(*kicked),
             Some(Value::Number(times)) => u8::try_from(times.as_u64().unwrap_or(0)).unwrap_or(0),
+            Some(Value::Array(costs)) => kicked_with(costs, &face.face),
             _ => 0,
         };
         let mut context = Context::new(card, player);
@@ -326,6 +328,19 @@ impl ScenarioRun {
             },
         }
     }
+}
+
+/// The kickers of a card with these costs, each as a bit.
+fn kicked_with(costs: &[Value], face: &CardFace) -> u8 {
+    let kickers = face.abilities.iter().filter_map(|ability| match ability {
+        Ability::KeywordAbility(keyword) => match &**keyword {
+            KeywordAbility::Kicker { cost, .. } => Some(cost.mana.to_string()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let is_paid = |kicker: &String| costs.iter().any(|cost| cost.as_str() == Some(kicker.as_str()));
+    (0u8..7).zip(kickers).filter(|(_, kicker)| is_paid(kicker)).fold(0, |bits, (place, _)| bits | 1 << place)
 }
 
 /// Modes by number from 1, or by words of their text.
