@@ -3,7 +3,7 @@
 //! The view is built from public zones, the player's own hand and counts of hidden ones; it has no
 //! ids of hidden cards, because an id would identify a card when it appears later.
 
-use crate::ability::{CounterKind, TurnStep, Zone};
+use crate::ability::{CounterKind, PlayerRule, TurnStep, Zone};
 use crate::card::{Color, ManaKind};
 use crate::decision::{Decision, DecisionKind};
 use crate::engine::MTGEngine;
@@ -40,6 +40,9 @@ pub struct VisiblePlayer {
     pub poison: i32,
     pub hand_size: usize,
     pub library_size: usize,
+    /// Name of the top card, if an effect shows it; no id, which would identify the card later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library_top: Option<String>,
     pub graveyard: Vec<VisibleCard>,
     pub available_mana: BTreeMap<char, u16>,
     pub lands_played_this_turn: i32,
@@ -128,7 +131,7 @@ impl MTGEngine {
                 .filter(|decision| decision.kind == DecisionKind::Priority)
                 .map(|decision| decision.player),
             life_totals: [first.life, second.life],
-            players: PlayerId::BOTH.iter().map(|seat| self.visible_player(*seat)).collect(),
+            players: PlayerId::BOTH.iter().map(|seat| self.visible_player(*seat, player)).collect(),
             hand: cards(&state.player(player).hand),
             battlefield: state.battlefield.iter().map(|id| self.visible_permanent(*id)).collect(),
             stack: self.visible_stack(),
@@ -155,7 +158,18 @@ impl MTGEngine {
         }
     }
 
-    fn visible_player(&self, seat: PlayerId) -> VisiblePlayer {
+    /// The top card of a library that a player sees: revealed to all, or to its owner to look at (401.5).
+    #[must_use]
+    pub fn shown_top_card(&self, seat: PlayerId, viewer: PlayerId) -> Option<ObjectId> {
+        let is_shown = self.has_rule(seat, |rule| match rule {
+            PlayerRule::SeeTopCard { revealed } => *revealed || seat == viewer,
+            PlayerRule::PlayFrom { zone: Zone::Library, .. } => seat == viewer,
+            _ => false,
+        });
+        self.state.player(seat).library.last().copied().filter(|_| is_shown)
+    }
+
+    fn visible_player(&self, seat: PlayerId, viewer: PlayerId) -> VisiblePlayer {
         let own = self.state.player(seat);
         let mana = ManaKind::ALL.into_iter().zip(own.mana).filter(|(_, amount)| *amount > 0);
         VisiblePlayer {
@@ -164,6 +178,7 @@ impl MTGEngine {
             poison: own.counter(CounterKind::Poison),
             hand_size: own.hand.len(),
             library_size: own.library.len(),
+            library_top: self.shown_top_card(seat, viewer).map(|id| self.view().name(id).to_string()),
             graveyard: own.graveyard.iter().map(|id| self.visible_card(*id)).collect(),
             available_mana: mana.map(|(kind, amount)| (kind.letter(), amount)).collect(),
             lands_played_this_turn: crate::eval::statistic(

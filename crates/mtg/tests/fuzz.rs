@@ -98,6 +98,8 @@ fn check_views(engine: &MTGEngine, random: &mut RandomStream) {
         let state = other.state_mut();
         let mut hidden: Vec<ObjectId> = state.player(player.opponent()).hand.clone();
         hidden.extend(state.zone_objects(Zone::Library));
+        let shown = PlayerId::BOTH.map(|seat| engine.shown_top_card(seat, player));
+        hidden.retain(|id| !shown.contains(&Some(*id)));
         let mut faces: Vec<FaceId> = hidden.iter().map(|id| state.object(*id).face).collect();
         random.shuffle(&mut faces);
         for (id, face) in hidden.iter().zip(faces) {
