@@ -52,7 +52,7 @@ fn a_malformed_scenario_fails_alone() {
 #[test]
 fn own_scenarios_pass() {
     let results = run_file(include_str!("scenarios.json"));
-    assert!(results.len() >= 270);
+    assert!(results.len() >= 720);
     assert_eq!(report(&results), 0);
 }
 
