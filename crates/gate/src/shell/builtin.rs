@@ -380,7 +380,8 @@ impl Shell<'_> {
     /// `export NAME`, `declare -x NAME=value`: later programs inherit the variable.
     fn exported(&mut self, name: &str, words: &[Word]) {
         let has = |letter: char| words.iter().any(|word| is_flag_with(word, letter));
-        if !(name == "export" && !has('n') || name != "export" && has('x')) {
+        let exports = if name == "export" { !has('n') } else { has('x') };
+        if !exports {
             return;
         }
         for word in words.iter().filter(|word| !word.beginning().starts_with(['-', '+'])) {
