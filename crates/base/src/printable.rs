@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 /// A number of things: `1 rule`, `2 rules`.
 #[must_use]
-pub fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+pub fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };
     format!("{number} {noun}{ending}")
 }

@@ -319,9 +319,11 @@ fn is_composed_by_awk(rest: &[Word]) -> bool {
             [before, part] => Some((*before, *part)),
             _ => None,
         });
-        quoted.into_iter().any(|(before, part)| {
-            !SEPARATORS.contains(&part) && !(part.chars().count() == 1 && sets_input_separator(before))
-        }) || ["ARGV", "ENVIRON"].iter().any(|own| text.contains(own))
+        let separates = |before: &str, part: &str| {
+            SEPARATORS.contains(&part) || part.chars().count() == 1 && sets_input_separator(before)
+        };
+        quoted.into_iter().any(|(before, part)| !separates(before, part))
+            || ["ARGV", "ENVIRON"].iter().any(|own| text.contains(own))
     };
     let mut is_value = false;
     let mut has_values = false;

@@ -7,7 +7,7 @@
 //! that is not known.
 
 use crate::shell::value::Word;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Where the command of a runner begins, behind its subcommand.
@@ -142,8 +142,8 @@ pub(super) enum InnerCommand<'w> {
 
 /// The rows of a program.
 fn runners(name: &str) -> impl Iterator<Item = &'static Runner> {
-    static BY_NAME: LazyLock<HashMap<&str, Vec<&Runner>>> = LazyLock::new(|| {
-        let mut rows: HashMap<&str, Vec<&Runner>> = HashMap::new();
+    static BY_NAME: LazyLock<BTreeMap<&str, Vec<&Runner>>> = LazyLock::new(|| {
+        let mut rows: BTreeMap<&str, Vec<&Runner>> = BTreeMap::new();
         for row in RUNNERS {
             for name in row.names.split_whitespace() {
                 rows.entry(name).or_default().push(row);
