@@ -51,6 +51,11 @@ use crate::verdict::{Decision, Verdict};
 use look::{JudgementContext, Look};
 use serde::Serialize;
 
+/// Whether a program reads credentials of the user by itself.
+pub(crate) fn uses_credentials(base: &str) -> bool {
+    words::CREDENTIAL_USERS.matches(base)
+}
+
 /// A judged command.
 #[derive(Debug, Clone, Serialize)]
 pub struct SegmentJudgement {

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn cargo_starts_nothing_of_its_words_choice() {
-    none_is_allowed(&[
+    none_allowed(&[
         "cargo rustc -- -Zcodegen-backend=./x.so",
         "cargo rustc -- -C link-arg=-B/home/person/evil",
         "cargo rustc -- @args",
@@ -35,7 +35,7 @@ fn cargo_starts_nothing_of_its_words_choice() {
 
 #[test]
 fn go_starts_nothing_of_its_words_choice() {
-    none_is_allowed(&[
+    none_allowed(&[
         "gotestsum -- -exec /tmp/evil ./...",
         "go build -gccgoflags=-fplugin=./x.so ./...",
         "go build -compiler gccgo ./...",

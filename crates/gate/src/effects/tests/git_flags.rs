@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn negated_flags_take_a_promise_back() {
-    none_is_allowed(&[
+    none_allowed(&[
         "git clean -nfdx --no-dry-run",
         "git clean -nfdx --no-dry",
         "git clean -fdx -e -n",
@@ -22,7 +22,7 @@ fn negated_flags_take_a_promise_back() {
 
 #[test]
 fn settings_are_not_listed_and_traces_stay_redacted() {
-    none_is_allowed(&[
+    none_allowed(&[
         "git config get --all --regexp --show-names '.*'",
         "git config get --regexp h",
         "git config get --url=https://github.com http",
@@ -40,7 +40,7 @@ fn settings_are_not_listed_and_traces_stay_redacted() {
 
 #[test]
 fn secrets_are_not_stored_or_shown() {
-    none_is_allowed(&[
+    none_allowed(&[
         "git hash-object -w .env",
         "echo .env | git hash-object -w --stdin-paths",
         "git hash-object -w --stdin-paths < list",
@@ -59,7 +59,7 @@ fn secrets_are_not_stored_or_shown() {
 
 #[test]
 fn checkouts_of_words_that_are_not_known_may_lose_edits() {
-    none_is_allowed(&[
+    none_allowed(&[
         "git diff --name-only | xargs git checkout",
         "find . -name '*.rs' -exec git checkout {} +",
         "git checkout $(git ls-files -m)",
@@ -76,7 +76,7 @@ fn checkouts_of_words_that_are_not_known_may_lose_edits() {
 
 #[test]
 fn references_are_moved_or_dropped_by_more_than_force() {
-    none_is_allowed(&[
+    none_allowed(&[
         "git reflog drop --all",
         "git reflog write refs/heads/x a b c",
         "git fetch --refmap='+refs/heads/*:refs/heads/*' origin main",

@@ -7,6 +7,7 @@ mod deny;
 mod environment;
 mod foreign_words;
 mod git_flags;
+mod launchers;
 mod verbs_and_values;
 
 use super::*;
@@ -37,11 +38,12 @@ fn all(expected: Decision, lines: &[&str]) {
     );
 }
 
+/// Lines of which none may be allowed.
 #[track_caller]
-fn none_is_allowed(lines: &[&str]) {
-    let wrong: Vec<&&str> =
+fn none_allowed(lines: &[&str]) {
+    let allowed: Vec<&&str> =
         lines.iter().filter(|line| judged(line).verdict.decision == Decision::Allow).collect();
-    assert!(wrong.is_empty(), "allowed: {wrong:#?}");
+    assert!(allowed.is_empty(), "{allowed:#?}");
 }
 
 #[test]

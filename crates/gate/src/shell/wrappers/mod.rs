@@ -8,6 +8,7 @@ mod per_item;
 mod runners;
 mod special;
 mod table;
+mod traced;
 
 #[cfg(test)]
 pub(in crate::shell) use runners::runner_subcommands;
@@ -274,6 +275,8 @@ impl Shell<'_> {
             return None;
         };
         if wrapper.each {
+            // Its flags may stand behind its first line too.
+            self.peel_behind(wrapper, &inner);
             self.emit(words.to_vec(), environment, around);
             return Some(self.run_lines(base, &options::lines(wrapper, &inner)));
         }

@@ -64,7 +64,22 @@ impl Shell<'_> {
         let inner = inner
             .get(usize::from(wrapper.is_machine() && names_machine(inner.first()))..)
             .unwrap_or_default();
+        if wrapper.is_tracer() {
+            self.traced(wrapper, words.get(..index).unwrap_or_default(), inner);
+        }
         (!inner.is_empty()).then(|| inner.to_vec())
+    }
+
+    /// The flags of a wrapper behind the first of its lines.
+    pub(in crate::shell) fn peel_behind(&mut self, wrapper: &Wrapper, words: &[Word]) {
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            if word.beginning().starts_with('-') {
+                let takes = word.text().is_some_and(|text| wrapper.takes_next(&text));
+                let next = if takes { words.next() } else { None };
+                self.wrapper_flag(wrapper, word, next);
+            }
+        }
     }
 
     /// A flag of a wrapper: the file that it writes, the directory that it enters, the command that it runs.

@@ -22,7 +22,7 @@ pub(in crate::shell) struct Wrapper {
     pub(in crate::shell) joins: bool,
     /// Whether every operand is a line of its own for a shell.
     pub(in crate::shell) each: bool,
-    /// Flags without a value. Where none are listed, any flag is taken for one.
+    /// Flags without a value; [`ANY`] stands for all that the other lists do not name.
     flags: &'static str,
     /// Flags whose value is a command.
     runs: &'static str,
@@ -38,6 +38,9 @@ pub(in crate::shell) struct Wrapper {
     /// Splits a word into words itself when it is told to (`env -S`).
     pub(in crate::shell) splits: bool,
 }
+
+/// For wrappers that are asked about whatever their flags are, or whose words are judged elsewhere.
+const ANY: &str = "*";
 
 /// The trace that a wrapper itself leaves in a judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +88,10 @@ const fn wrapper(names: &'static str, values: &'static str, before: usize) -> Wr
     }
 }
 
+const PERSONALITY_FLAGS: &str = "-v -3 -B -F -I -L -R -S -T -X -Z --verbose --3gb --4gb --32bit --fdpic-funcptrs \
+    --short-inode --addr-compat-layout --addr-no-randomize --whole-seconds --sticky-timeouts --read-implies-exec \
+    --mmap-page-zero --uname-2.6";
+
 const TIMEOUT: Wrapper = Wrapper {
     flags: "-v -p -f --foreground --preserve-status --verbose",
     footprint: Footprint::Transparent,
@@ -101,6 +108,7 @@ const TIME: Wrapper = Wrapper {
 const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         assigns: true,
+        flags: ANY,
         enters: "-D --chdir",
         doubts: "-R --chroot",
         ..wrapper(
@@ -128,8 +136,10 @@ const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper { flags: "-p", doubts: "--install --list --list-full", ..wrapper("busybox toybox", "", 0) },
     Wrapper { footprint: Footprint::Transparent, ..wrapper("nohup", "", 0) },
-    wrapper("eatmydata catchsegv unbuffer noglob nocorrect", "", 0),
-    wrapper("linux32 linux64 i386 x86_64 uname26 primusrun optirun prime-run gamemoderun mangohud", "", 0),
+    Wrapper { flags: "-p", ..wrapper("unbuffer", "", 0) },
+    wrapper("eatmydata catchsegv noglob nocorrect", "", 0),
+    Wrapper { flags: PERSONALITY_FLAGS, ..wrapper("linux32 linux64 i386 x86_64 uname26", "", 0) },
+    wrapper("primusrun optirun prime-run gamemoderun mangohud", "", 0),
     Wrapper { flags: "-c -l", footprint: Footprint::Plain, ..wrapper("exec", "-a", 0) },
     Wrapper {
         flags: "-0 -1 -2 -3 -4 -5 -6 -7 -8 -9",
@@ -158,17 +168,19 @@ const WRAPPERS: &[Wrapper] = &[
         footprint: Footprint::Plain,
         ..wrapper("chrt", "-T -P -D", 1)
     },
-    wrapper("setarch", "", 0),
+    Wrapper { flags: PERSONALITY_FLAGS, ..wrapper("setarch", "", 0) },
     TIME,
     Wrapper { names: "gtime", footprint: Footprint::Plain, ..TIME },
-    wrapper("faketime", "-f", 1),
-    wrapper("chroot", "--userspec --groups", 1),
+    Wrapper { flags: "-m --exclude-monotonic", ..wrapper("faketime", "-f", 1) },
+    Wrapper { flags: ANY, ..wrapper("chroot", "--userspec --groups", 1) },
     Wrapper {
+        flags: ANY,
         enters: "--wd",
         doubts: "-r --root",
         ..wrapper("nsenter", "-t -S -G --target --setuid --setgid", 0)
     },
     Wrapper {
+        flags: ANY,
         enters: "-w --wd",
         doubts: "-R --root",
         ..wrapper(
@@ -178,6 +190,7 @@ const WRAPPERS: &[Wrapper] = &[
         )
     },
     Wrapper {
+        flags: ANY,
         enters: "--working-directory",
         sets: "-E --setenv",
         doubts: "-p --property -M --machine -H --host",
@@ -188,7 +201,10 @@ const WRAPPERS: &[Wrapper] = &[
             0,
         )
     },
-    wrapper("systemd-inhibit", "--what --who --why --mode", 0),
+    Wrapper {
+        flags: "--list --no-pager --no-legend",
+        ..wrapper("systemd-inhibit", "--what --who --why --mode", 0)
+    },
     Wrapper {
         flags: "-f -ff -c -C -d -D -h -i -k -n -N -q -qq -r -t -tt -ttt -T -v -V -w -x -xx -y -yy -z -Z -A \
                 --follow-forks --summary-only --summary --quiet --stack-traces --timestamps --absolute-timestamps \
@@ -206,45 +222,131 @@ const WRAPPERS: &[Wrapper] = &[
         writes: "-o --output",
         ..wrapper("ltrace", "-a -A -D -e -F -l -n -o -p -s -u -w -x --output", 0)
     },
-    wrapper("gdb", "-ex -x -iex -p -c -d -s -e", 0),
+    Wrapper { flags: ANY, ..wrapper("gdb", "-ex -x -iex -p -c -d -s -e", 0) },
     Wrapper {
-        writes: "--log-file --xml-file",
-        doubts: "--db-command",
-        ..wrapper("valgrind", "--tool --log-file", 0)
+        flags: "-d -h -q -s -v --quiet --verbose --leak-check --leak-resolution --track-origins --show-leak-kinds \
+                --show-reachable --show-possibly-lost --errors-for-leak-kinds --leak-check-heuristics --undef-value-errors \
+                --partial-loads-ok --keep-stacktraces --freelist-vol --freelist-big-blocks --malloc-fill --free-fill \
+                --expensive-definedness-checks --error-exitcode --exit-on-first-error --error-limit --tool --trace-children \
+                --trace-children-skip --child-silent-after-fork --track-fds --time-stamp --num-callers --demangle \
+                --gen-suppressions --read-var-info --read-inline-info --run-libc-freeres --run-cxx-freeres --main-stacksize \
+                --max-stackframe --redzone-size --xtree-memory --smc-check --fair-sched --sanity-level --show-error-list \
+                --show-below-main --stats --xml --suppressions --fullpath-after --max-threads --alignment --unw-stack-scan-thresh \
+                --cache-sim --branch-sim --collect-jumps --collect-systime --collect-atstart --dump-instr --dump-line \
+                --separate-threads --toggle-collect --instr-atstart --zero-before --dump-before --dump-after --I1 --D1 --LL \
+                --heap --stacks --pages-as-heap --depth --time-unit --threshold --peak-inaccuracy --detailed-freq \
+                --max-snapshots --history-level --conflict-cache-size --check-stack-refs \
+                --free-is-write --ignore-thread-creation --first-race-only --exclusive-threshold --shared-threshold \
+                --segment-merging --trace-alloc --mode",
+        writes: "--log-file --xml-file --callgrind-out-file --massif-out-file --cachegrind-out-file --dhat-out-file \
+                 --xtree-leak-file --xtree-memory-file --bb-out-file --pc-out-file",
+        doubts: "--db-command --log-socket --xml-socket --debuginfo-server --extra-debuginfo-path --vgdb-prefix --vgdb \
+                 --default-suppressions --log-fd --xml-fd --allow-mismatched-debuginfo",
+        ..wrapper("valgrind", "", 0)
     },
-    Wrapper { writes: "-o --output", ..wrapper("perf", "-e -o -F -g -p -t -C --output", 1) },
-    Wrapper { writes: "-o --output", ..wrapper("heaptrack", "-o -p", 0) },
-    wrapper("xvfb-run", "-e -f -n -s -p --error-file --server-args --server-num", 0),
-    wrapper("numactl", "-m -N -C -p -i --membind --cpunodebind --physcpubind --interleave", 0),
-    wrapper("cgexec", "-g", 0),
-    wrapper("cpulimit", "-l -p -e --limit --pid --exe", 0),
-    wrapper("prlimit", "-p -o --pid --output", 0),
+    Wrapper {
+        flags: "-a -A -d -g -h -n -N -q -R -S -T -v --all-cpus --no-buildid --no-buildid-cache --no-children --stdio \
+                --stdio-color --header --header-only --null --no-inherit --no-aggr --per-core --per-socket --per-thread \
+                --detailed --big-num --scale --verbose --quiet --group --data --phys-data --sample-cpu --timestamp \
+                --period --raw-samples --show-total-period --show-nr-samples --no-demangle --demangle --hierarchy --percentage \
+                --all-user --all-kernel --strict-freq --max-size --summary --with-summary --json-output --version --help",
+        writes: "-o --output",
+        doubts: "-s --script --objdump --addr2line --symfs --debuginfod --switch-output --control --pre --post --filter --exclude-perf --bpf-prog",
+        ..wrapper(
+            "perf",
+            "-c -e -i -k -o -F -p -t -u -C -D -I -M -r -x --output --input --vmlinux --kallsyms --event --freq --count --pid --tid --cpu \
+             --delay --repeat --interval-print --field-separator --metrics --sort --comms --dsos --symbols --symbol --percent-limit \
+             --fields --max-stack --stack-size --call-graph",
+            1,
+        )
+    },
+    Wrapper {
+        flags: "-q -r --quiet --raw",
+        writes: "-o --output",
+        ..wrapper("heaptrack", "-o -p --output --pid", 0)
+    },
+    Wrapper {
+        flags: "-a -h -l --auto-servernum --listen-tcp --help",
+        writes: "-e -f --error-file --auth-file",
+        doubts: "-s --server-args -p --xauth-protocol",
+        ..wrapper(
+            "xvfb-run",
+            "-e -f -n -s -p -w --error-file --auth-file --server-args --server-num --wait --xauth-protocol",
+            0,
+        )
+    },
+    Wrapper {
+        flags: "-H -s -a -b -l --hardware --show --all --balancing --localalloc",
+        ..wrapper(
+            "numactl",
+            "-m -N -C -p -P -i -w --membind --cpunodebind --physcpubind --interleave --preferred",
+            0,
+        )
+    },
+    Wrapper { flags: "--sticky", ..wrapper("cgexec", "-g", 0) },
+    Wrapper {
+        flags: "-b -f -i -k -m -r -s -v -z --background --foreground --include-children --lazy --verbose --monitor-forks",
+        ..wrapper("cpulimit", "-c -l -p -e -P --cpu --limit --pid --exe --path", 0)
+    },
+    Wrapper {
+        flags: "-c -d -e -f -i -l -m -n -q -r -s -t -u -v -x -y --core --data --nice --fsize --sigpending --memlock --rss --nofile \
+                --msgqueue --rtprio --stack --cpu --nproc --as --locks --rttime --noheadings --raw --verbose",
+        ..wrapper("prlimit", "-p -o --pid --output", 0)
+    },
     wrapper("choom", "-n -p", 0),
     wrapper("schedtool", "-p -n -a", 0),
-    wrapper("trickle", "-d -u -w -t -l -n", 0),
-    wrapper("flatpak-spawn", "", 0),
-    wrapper("pkexec", "-u --user", 0),
-    wrapper("fakeroot fakechroot", "-l -s -i -b -c -e -d --lib --faked", 0),
-    wrapper("firejail", "", 0),
-    wrapper("torsocks torify tsocks proxychains proxychains4", "-f -u -p -P -a", 0),
-    wrapper("caffeinate", "-t -w", 0),
-    wrapper("rlwrap", "-a -b -c -C -D -f -g -H -l -m -O -p -P -q -s -S -t -w -z", 0),
-    wrapper("runcon", "-t -u -r -l --type --user --role --range", 0),
-    wrapper(
-        "setpriv",
-        "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig",
-        0,
-    ),
-    wrapper("chpst", "-u -U -b -e -d -o -p -f -c -r -t -m -n -l -L", 0),
+    Wrapper { flags: "-s -v", doubts: "-n -l", ..wrapper("trickle", "-d -u -w -t -l -n", 0) },
+    Wrapper { flags: ANY, ..wrapper("flatpak-spawn", "", 0) },
+    Wrapper { flags: ANY, ..wrapper("pkexec", "-u --user", 0) },
+    Wrapper {
+        flags: "-h -u -v --unknown-is-real",
+        writes: "-s",
+        doubts: "-l -i -b -c -e -d --lib --faked",
+        ..wrapper("fakeroot fakechroot", "-l -s -i -b -c -e -d --lib --faked", 0)
+    },
+    Wrapper { flags: ANY, ..wrapper("firejail", "", 0) },
+    Wrapper {
+        flags: "-q -d -i --quiet --debug --isolate",
+        doubts: "-f",
+        ..wrapper("torsocks torify tsocks proxychains proxychains4", "-f -u -p -P -a", 0)
+    },
+    Wrapper { flags: "-d -i -m -s -u", ..wrapper("caffeinate", "-t -w", 0) },
+    Wrapper {
+        flags: ANY,
+        ..wrapper("rlwrap", "-a -b -c -C -D -f -g -H -l -m -O -p -P -q -s -S -t -w -z", 0)
+    },
+    Wrapper { flags: "-c --compute", ..wrapper("runcon", "-t -u -r -l --type --user --role --range", 0) },
+    Wrapper {
+        flags: "-d --dump --no-new-privs --clear-groups --keep-groups --init-groups --reset-env",
+        ..wrapper(
+            "setpriv",
+            "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig",
+            0,
+        )
+    },
+    Wrapper {
+        flags: "-0 -1 -2 -P -v -V",
+        ..wrapper("chpst", "-u -U -b -e -d -o -p -f -c -r -t -m -n -l -L", 0)
+    },
     wrapper("softlimit", "-a -c -d -f -l -m -o -p -r -s -t", 0),
     wrapper("envdir gosu su-exec setuidgid s6-setuidgid", "", 1),
-    wrapper("tini dumb-init catatonit", "-p -e -r", 0),
-    wrapper("dbus-run-session dbus-launch", "--config-file", 0),
-    wrapper(
-        "bwrap",
-        "--chdir --tmpfs --proc --dev --unsetenv --hostname --uid --gid --remount-ro --dir --lock-file --seccomp --perms",
-        0,
-    ),
+    Wrapper {
+        flags: "-c -g -s -v -w --single-child --verbose",
+        ..wrapper("tini dumb-init catatonit", "-p -e -r --rewrite", 0)
+    },
+    Wrapper {
+        flags: "--sh-syntax --csh-syntax --exit-with-session --exit-with-x11",
+        doubts: "--config-file --dbus-daemon",
+        ..wrapper("dbus-run-session dbus-launch", "--config-file --dbus-daemon", 0)
+    },
+    Wrapper {
+        flags: ANY,
+        ..wrapper(
+            "bwrap",
+            "--chdir --tmpfs --proc --dev --unsetenv --hostname --uid --gid --remount-ro --dir --lock-file --seccomp --perms",
+            0,
+        )
+    },
     Wrapper {
         joins: true,
         flags: "-b -c -C -d -e -g -p -t -w -x -r --beep --color --differences --errexit --chgexit --precise --no-title \
@@ -253,17 +355,22 @@ const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper {
         each: true,
+        flags: "-N -i --show-output --ignore-failure --debug-mode -h -V",
         runs: "-p -s -c -C --prepare --setup --cleanup --conclude --reference",
-        doubts: "-S --shell",
+        writes: "--export-json --export-csv --export-markdown --export-asciidoc --export-orgmode --output",
+        doubts: "-S --shell --input",
         ..wrapper(
             "hyperfine",
-            "-w -r -m -M -p -s -c -C -n -S --warmup --runs --min-runs --max-runs --prepare --setup --cleanup --conclude --reference --export-json \
-             --export-markdown --export-csv --shell",
+            "-w -r -m -M -p -s -c -C -n -S -u -P -L -D --warmup --runs --min-runs --max-runs --prepare --setup --cleanup \
+             --conclude --reference --reference-name --export-json --export-csv --export-markdown --export-asciidoc \
+             --export-orgmode --output --input --shell --style --sort --time-unit --min-benchmarking-time --command-name \
+             --parameter-scan --parameter-step-size --parameter-list",
             0,
         )
     },
     Wrapper {
         joins: true,
+        flags: ANY,
         elsewhere: true,
         ..wrapper(
             "ssh autossh mosh tsh",
@@ -271,7 +378,7 @@ const WRAPPERS: &[Wrapper] = &[
             1,
         )
     },
-    wrapper("sshpass", "-p -f -d -P", 0),
+    Wrapper { flags: ANY, ..wrapper("sshpass", "-p -f -d -P", 0) },
 ];
 
 static TABLE: LazyLock<BTreeMap<&'static str, &'static Wrapper>> = LazyLock::new(|| {
@@ -297,7 +404,7 @@ impl Wrapper {
 
     /// Is this flag known? The values of long ones may be attached.
     pub(in crate::shell) fn knows(&self, flag: &str) -> bool {
-        if self.flags.is_empty() || flag.is_empty() {
+        if self.flags == ANY || flag.is_empty() {
             return true;
         }
         let lists = [self.flags, self.values, self.runs, self.writes, self.enters, self.sets, self.doubts];
@@ -307,9 +414,11 @@ impl Wrapper {
             return true;
         }
         if flag.starts_with("--") {
+            // A beginning of a name is enough for `getopt_long`, but not to tell what an acting option does here.
             let begins =
-                |list: &&str| list.split_whitespace().any(|own| own.starts_with(name) && name.len() > 3);
-            return lists.iter().any(begins);
+                |list: &str| list.split_whitespace().any(|own| own.starts_with(name) && name.len() > 3);
+            let acts = [self.runs, self.writes, self.enters, self.sets, self.doubts];
+            return (begins(self.flags) || begins(self.values)) && !acts.into_iter().any(begins);
         }
         // Letters that stand together, up to one that takes a value; `nice -12` is a number.
         let mut letters = flag.chars().skip(1);
@@ -365,6 +474,11 @@ impl Wrapper {
         let rest = words.get(at..).unwrap_or_default();
         let assigned = rest.iter().take_while(|word| self.assigns && super::is_assignment(word)).count();
         (at + assigned + self.before).min(words.len())
+    }
+
+    /// Does it show what the command reads and writes?
+    pub(in crate::shell) fn is_tracer(&self) -> bool {
+        matches!(self.names, "strace" | "ltrace")
     }
 
     /// Is it `setarch`, which may be told a machine before its command?
