@@ -7,7 +7,7 @@ use super::arguments::{Arguments, tail};
 use super::look::Look;
 use super::place::Place;
 use super::severity::Act;
-use super::words;
+use super::{options, words};
 use crate::shell::{Word, base_name};
 
 /// A file of secrets is read wherever among the words it stands.
@@ -34,6 +34,29 @@ pub(super) fn tested(look: &mut Look<'_>, base: &str) {
                 }
             }
         }
+    }
+}
+
+/// The files and directories that a program's operands name are code that it runs, or settings with code.
+pub(super) fn run_operands(look: &mut Look<'_>, base: &str) {
+    if !words::OPERAND_RUNNERS.matches(base) {
+        return;
+    }
+    let listed = options::operands(base, look.rest()).map(|words| words.into_iter().cloned().collect());
+    let operands: Vec<Word> = listed.unwrap_or_else(|| {
+        look.rest().iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect()
+    });
+    let paths = operands.iter().filter(|word| word.beginning().starts_with(['/', '~', '.']));
+    paths.for_each(|word| runs_at(look, word));
+}
+
+/// `@FILE` gives many compilers and builders more options.
+pub(super) fn response_files(look: &mut Look<'_>, base: &str) {
+    if words::RESPONSE_FILE_READERS.matches(base)
+        && let Some(file) = look.rest().iter().find(|word| word.beginning().starts_with('@'))
+    {
+        let shown = file.shown();
+        look.ask("option.file", format!("`{shown}` gives `{base}` more options"));
     }
 }
 

@@ -4,7 +4,7 @@ use super::argument_scan::{
     candidates_of_name, generic, hidden_shell, is_interactive, is_reaching, is_text, piped_credentials,
 };
 use super::arguments::{Arguments, FlagNames as _};
-use super::common_flags::{built, hunts, rewritten, secrets_by_name, written};
+use super::common_flags::{built, hunts, response_files, rewritten, run_operands, secrets_by_name, written};
 use super::facts::{self, Class, Facts};
 use super::foreign_words::{foreign_words, other_directory, shows_variable, told_to_registry};
 use super::look::Look;
@@ -64,6 +64,8 @@ pub(super) fn judge(look: &mut Look<'_>) {
     }
     if !shell::is_shell(&base) && !shell::is_launcher(&base) {
         options::judge(look, &base, facts);
+        response_files(look, &base);
+        run_operands(look, &base);
         trees::judge(look, &base);
     }
     if files::judge(look, &base)
@@ -497,7 +499,11 @@ fn unknown(look: &mut Look<'_>, name: &str, base: &str) {
         return;
     }
     let first = look.segment.words.first().cloned().unwrap_or_default();
-    let inside = name.contains('/') && matches!(look.place(&first), Place::Inside | Place::Regenerable);
+    // `uv run a.py` is `uv run python a.py`.
+    let is_script =
+        base.ends_with(".py") && look.segment.through.last().is_some_and(|through| through == "uv");
+    let inside =
+        (name.contains('/') || is_script) && matches!(look.place(&first), Place::Inside | Place::Regenerable);
     if !inside {
         return look.ask("program.unknown", format!("nothing is known of the program `{base}`"));
     }

@@ -276,7 +276,8 @@ fn profiler(look: &mut Look<'_>, module: &str, words: &ModuleWords<'_>) {
         look.act(Act::Write, &file);
     }
     let coverage = module == "coverage";
-    if words.has(&["-m"]) {
+    let is_module = |word: &Word| word.beginning().starts_with("--mod");
+    if words.has(&["-m"]) || words.0.iter().any(is_module) {
         if !coverage {
             look.ask("module", "what the module that it runs does is not known");
         }

@@ -28,11 +28,18 @@ pub(super) fn goals(look: &mut Look<'_>, base: &str) {
 
 /// One goal: `+` and `~` in front repeat it, and names of projects and configurations stand before the last part.
 fn goal(look: &mut Look<'_>, base: &str, command: &str) {
+    let command = command.trim_start_matches(['+', '~', '-', ' ']);
+    // `++2.13 test`: the version of Scala stands in front.
+    let is_version = |word: &str| word.starts_with(|char: char| char.is_ascii_digit());
+    let command = match command.split_once(' ') {
+        Some((first, behind)) if is_version(first) => behind.trim_start_matches(['-', 'v', ' ']),
+        _ => command,
+    };
     if base == "sbt" && words::COMMANDS_OF_SBT.matches(command) {
         look.nested(command.trim_start_matches(['!', '<', ' ']));
         look.ask("build.input", format!("`{command}` runs more than a task of the project"));
     }
-    let goal = command.trim_start_matches(['+', '~', ' ']).split_whitespace().next().unwrap_or_default();
+    let goal = command.split_whitespace().next().unwrap_or_default();
     let last = goal.rsplit([':', '/', '.']).next().unwrap_or_default();
     if words::REACHING_GOALS.matches(last) {
         look.ask("build.target", format!("`{goal}` reaches beyond the project"));

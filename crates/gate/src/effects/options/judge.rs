@@ -21,6 +21,10 @@ fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[
         let facts = facts::find(&module);
         return judge_words(look, &module, facts, rest, depth + 1);
     }
+    if let Some((at, module)) = covered_module(base, words) {
+        judge_words(look, &module, facts::find(&module), words.get(at + 2..).unwrap_or_default(), depth + 1);
+        return judge_words(look, base, facts, words.get(..at).unwrap_or_default(), depth + 1);
+    }
     let Some(signature) = find_signature(base) else {
         if let Some(facts) = facts {
             unlisted(look, base, facts, words);
@@ -97,6 +101,16 @@ fn toolchain(look: &mut Look<'_>, base: &str, words: &[Word]) {
     if !word.text().is_some_and(|text| is_name(&text)) {
         look.ask("option.load", format!("`{base} {}` runs a toolchain that its path names", word.shown()));
     }
+}
+
+/// `coverage run -m MODULE …`: the position of `-m`, and the module.
+fn covered_module(base: &str, words: &[Word]) -> Option<(usize, String)> {
+    if base != "coverage" || !words.first()?.is("run") {
+        return None;
+    }
+    let at = words.iter().take(8).position(|word| word.is("-m"))?;
+    let name = words.get(at + 1)?.text()?.into_owned();
+    matches!(name.as_str(), "pytest" | "unittest").then_some((at, name))
 }
 
 /// Does the option act on what its value names?

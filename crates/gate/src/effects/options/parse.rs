@@ -191,8 +191,9 @@ fn value<'a>(
 fn next<'a>(scope: &Scope, words: &'a [Word], index: &mut usize) -> Option<Cow<'a, Word>> {
     let value = words.get(*index)?;
     let text = value.beginning();
-    let option =
-        scope.own.loose && text.starts_with('-') && text.chars().nth(1).is_some_and(char::is_alphabetic);
+    let option = scope.own.loose
+        && text.starts_with('-')
+        && text.trim_start_matches('-').starts_with(|char: char| char.is_alphabetic());
     if !option {
         *index += 1;
     }

@@ -8,6 +8,7 @@ mod environment;
 mod foreign_words;
 mod git_flags;
 mod launchers;
+mod options_of_rows;
 mod verbs_and_values;
 
 use super::*;
