@@ -193,7 +193,7 @@ fn next<'a>(scope: &Scope, words: &'a [Word], index: &mut usize) -> Option<Cow<'
     let text = value.beginning();
     let option = scope.own.loose
         && text.starts_with('-')
-        && text.trim_start_matches('-').starts_with(|char: char| char.is_alphabetic());
+        && text.trim_start_matches('-').starts_with(char::is_alphabetic);
     if !option {
         *index += 1;
     }

@@ -56,7 +56,7 @@ fn shows_data(wrapper: &Wrapper, own: &[Word]) -> bool {
 
 fn shows_texts(name: &str, value: &str) -> bool {
     match name {
-        "-s" | "--string-limit" => value.parse::<u32>().map_or(true, |limit| limit > DEFAULT_STRING_LIMIT),
+        "-s" | "--string-limit" => !value.parse::<u32>().is_ok_and(|limit| limit <= DEFAULT_STRING_LIMIT),
         "-e" | "--trace" => {
             let calls = value.strip_prefix("trace=").unwrap_or(value);
             ["read=", "write="].iter().any(|start| value.starts_with(start))
