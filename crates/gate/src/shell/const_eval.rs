@@ -148,9 +148,16 @@ pub(super) fn printf(arguments: &[&str]) -> Option<String> {
             }
             output.push_str(&text::printf(&std::mem::take(&mut literal)));
             let mut conversion = chars.next()?;
+            let mut modifiers = String::new();
             while conversion.is_ascii_digit() || "-+ #.'".contains(conversion) {
+                modifiers.push(conversion);
                 conversion = chars.next()?;
             }
+            let precision = match modifiers.split_once('.') {
+                Some((_, "")) => Some(0),
+                Some((_, digits)) => Some(digits.parse::<usize>().ok()?),
+                None => None,
+            };
             if conversion == '%' {
                 output.push('%');
                 continue;
@@ -163,7 +170,9 @@ pub(super) fn printf(arguments: &[&str]) -> Option<String> {
                 None => "",
             };
             match conversion {
-                's' | 'q' => output.push_str(value),
+                's' => output.extend(value.chars().take(precision.unwrap_or(usize::MAX))),
+                'q' => output.push_str(value),
+                'b' if precision.is_some() => return None,
                 'b' => output.push_str(&text::echo(value)),
                 'c' => output.extend(value.chars().next()),
                 'd' | 'i' | 'u' => output.push_str(value),

@@ -86,6 +86,9 @@ impl Shell<'_> {
                 let index = name.parse::<usize>().unwrap_or(0).checked_sub(1)?;
                 self.state.positional.get(index).map(|word| vec![word.clone()])
             }
+            Some(name) if name.contains('[') => {
+                Some(vec![Word::unknown(UnknownReason::Variable, Taint::CONTENT)])
+            }
             Some(name) => {
                 self.named(&name).and_then(|variable| variable.first().cloned()).map(|word| vec![word])
             }
@@ -158,7 +161,7 @@ impl Shell<'_> {
             Form::Substring { parameter, indirect, offset, length } => {
                 let offset = self.arithmetic(&offset.value);
                 let length = length.as_ref().map(|length| self.arithmetic(&length.value));
-                let number = |word: &Word| word.text().and_then(|text| text.trim().parse::<i64>().ok());
+                let number = |word: &Word| word.text().and_then(|text| text::number(&text));
                 let bounds = (number(&offset), length.as_ref().map(number));
                 let values = self.values_or_absent(parameter, *indirect, quoted);
                 match bounds {
@@ -182,6 +185,11 @@ impl Shell<'_> {
                 match (pattern.text(), with.text()) {
                     _ if !self.charge_square(&values) => {
                         vec![Word::unknown(UnknownReason::Unreadable, taint_of(&values))]
+                    }
+                    // Bash 5.2 puts the match in the place of `&`.
+                    (_, Some(text)) if text.contains('&') => {
+                        let taint = taint_of(&values).and(Taint::CONTENT);
+                        vec![Word::unknown(UnknownReason::Variable, taint)]
                     }
                     (Some(pattern), Some(text)) => {
                         each(values, |value| substituted(value, &pattern, &text, match_kind))
@@ -465,6 +473,7 @@ fn is_set_by_shell(name: &str) -> bool {
         name,
         "BASH_REMATCH"
             | "OPTARG"
+            | "FUNCNAME"
             | "BASH_ARGV"
             | "BASH_ARGV0"
             | "BASH_COMMAND"

@@ -80,24 +80,52 @@ fn class(pattern: &[char], at: usize, char: Option<char>) -> Option<usize> {
     let rest = pattern.get(at + 1..)?;
     let negated = matches!(rest.first(), Some('!' | '^'));
     let members = rest.get(usize::from(negated)..)?;
-    // A bracket that stands first is a member.
-    let close = members.iter().skip(1).position(|member| *member == ']')? + 1;
-    let set = members.get(..close)?;
     let mut found = false;
     let mut index = 0;
-    while let Some(first) = set.get(index) {
-        match (set.get(index + 1), set.get(index + 2)) {
-            (Some('-'), Some(last)) => {
-                found |= (*first..=*last).contains(&char);
+    // A bracket that stands first is a member.
+    while index == 0 || members.get(index) != Some(&']') {
+        let first = *members.get(index)?;
+        if let (true, Some((length, holds))) = (first == '[', named(members.get(index..)?, char)) {
+            found |= holds;
+            index += length;
+            continue;
+        }
+        match (members.get(index + 1), members.get(index + 2)) {
+            (Some('-'), Some(last)) if *last != ']' => {
+                found |= (first..=*last).contains(&char);
                 index += 3;
             }
             _ => {
-                found |= *first == char;
+                found |= first == char;
                 index += 1;
             }
         }
     }
-    (found != negated).then_some(close + 2 + usize::from(negated))
+    (found != negated).then_some(index + 2 + usize::from(negated))
+}
+
+/// `[:alpha:]`, `[.x.]`, `[=x=]` inside a bracket expression: its length, and whether it has the character.
+fn named(members: &[char], char: char) -> Option<(usize, bool)> {
+    let kind = *members.get(1).filter(|kind| matches!(kind, ':' | '.' | '='))?;
+    let end = members.windows(2).skip(2).position(|pair| pair == [kind, ']'])? + 2;
+    let name: String = members.get(2..end)?.iter().collect();
+    let holds = match (kind, name.as_str()) {
+        (':', "alpha") => char.is_alphabetic(),
+        (':', "digit") => char.is_ascii_digit(),
+        (':', "alnum") => char.is_alphanumeric(),
+        (':', "lower") => char.is_lowercase(),
+        (':', "upper") => char.is_uppercase(),
+        (':', "space") => char.is_whitespace(),
+        (':', "blank") => matches!(char, ' ' | '\t'),
+        (':', "punct") => char.is_ascii_punctuation(),
+        (':', "xdigit") => char.is_ascii_hexdigit(),
+        (':', "word") => char.is_alphanumeric() || char == '_',
+        (':', "cntrl") => char.is_control(),
+        (':', "print" | "graph" | "ascii") => true,
+        (':', _) => false,
+        (_, name) => name.chars().eq([char]),
+    };
+    Some((end + 2, holds))
 }
 
 /// Removes the shortest or longest prefix that matches.
@@ -170,6 +198,9 @@ mod tests {
             ("\\*", "*", true),
             ("\\*", "x", false),
             ("[abc", "[abc", false),
+            (".[[:alpha:]]nv", ".env", true),
+            ("[![:digit:]x]", "a", true),
+            ("[[.a.]-]", "-", true),
         ] {
             assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
         }

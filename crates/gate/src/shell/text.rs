@@ -130,6 +130,18 @@ pub(crate) fn substring(text: &str, offset: i64, length: Option<i64>) -> String 
     text.chars().skip(from).take(to.saturating_sub(from)).collect()
 }
 
+/// A number as arithmetic reads it: octal behind `0`, hexadecimal behind `0x`.
+pub(crate) fn number(text: &str) -> Option<i64> {
+    let text = text.trim();
+    match text.strip_prefix('0') {
+        None | Some("") => text.parse().ok(),
+        Some(rest) => match rest.strip_prefix(['x', 'X']) {
+            Some(digits) => i64::from_str_radix(digits, 16).ok(),
+            None => i64::from_str_radix(rest, 8).ok(),
+        },
+    }
+}
+
 /// Holds the text only what arithmetic is made of? Brackets of other kinds are left alone: their parser is recursive.
 pub(crate) fn is_plain_arithmetic(text: &str) -> bool {
     let depth = text.chars().filter(|char| *char == '(').count();
