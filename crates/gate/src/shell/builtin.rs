@@ -22,6 +22,11 @@ pub(super) fn declares(word: &Word) -> bool {
     word.text().is_some_and(|name| matches!(&*name, "export" | "declare" | "typeset" | "local" | "readonly"))
 }
 
+/// Does this command make variables of the function in which it stands?
+pub(super) fn declares_locally(word: &Word) -> bool {
+    word.text().is_some_and(|name| matches!(&*name, "declare" | "typeset" | "local"))
+}
+
 impl Shell<'_> {
     /// Runs a builtin; `None` for a program, and for a builtin that is judged like one.
     pub(super) fn builtin(&mut self, name: &str, words: &[Word], around: &InheritedIo) -> Option<Stream> {
@@ -37,21 +42,13 @@ impl Shell<'_> {
             "unset" => self.unset(words, around),
             "read" => self.read(rest, around),
             "mapfile" | "readarray" => self.map_file(rest, around),
-            "trap" => {
-                let skipped = rest.iter().take_while(|word| word.beginning().starts_with('-')).count();
-                if let Some(action) = rest.get(skipped) {
-                    let text = self.source(std::slice::from_ref(action));
-                    self.script(&text, &InheritedIo::default());
-                }
-            }
+            "trap" => self.trap(rest),
             "alias" => self.alias(rest),
             "hash" => self.hash(rest),
             "set" => self.set_options(words, around),
             "shift" => {
                 self.check_numbers(rest);
-                let count = rest.first().and_then(|word| word.text()?.parse().ok()).unwrap_or(1);
-                let kept = self.state.positional.split_off(count.min(self.state.positional.len()));
-                self.state.positional = kept;
+                self.shift(rest.first());
             }
             "let" => rest.iter().for_each(|word| self.evaluate(word)),
             "jobs" if rest.iter().any(|word| word.is("-x")) => {
@@ -61,6 +58,10 @@ impl Shell<'_> {
             "exit" | "return" | "break" | "continue" | ":" | "true" | "false" | "wait" | "times" | "jobs"
             | "getopts" | "shopt" | "umask" | "caller" | "suspend" | "logout" | "ulimit" => {
                 self.plain_builtin(name, words, around);
+                // Whether it was reached is not known: what follows in the function may not run.
+                if name == "return" && !self.calls.is_empty() {
+                    self.perhaps += 1;
+                }
             }
             _ => return self.builtin_with_output(name, rest, around),
         }
@@ -84,7 +85,7 @@ impl Shell<'_> {
                     let shown = rest.iter().filter_map(value).collect();
                     self.emit(words, shown, around);
                 }
-                self.declare(rest);
+                self.declare(name, rest);
                 self.exported(name, rest);
                 Some(Stream::unknown(Taint::NONE))
             }
@@ -129,18 +130,97 @@ impl Shell<'_> {
         }
     }
 
+    /// Keeps the action of a trap for the end, and judges it as it stands now.
+    fn trap(&mut self, rest: &[Word]) {
+        if rest.iter().any(Word::splits) {
+            self.doubt("a trap whose action is not known");
+        }
+        let skipped = rest.iter().take_while(|word| word.beginning().starts_with('-')).count();
+        let Some((action, signals)) = rest.get(skipped..).and_then(<[Word]>::split_first) else { return };
+        if signals.is_empty() {
+            return;
+        }
+        let text = self.source(std::slice::from_ref(action));
+        let at_end = signals.iter().all(|signal| signal.is("EXIT") || signal.is("0"));
+        let before = self.state.clone();
+        self.script(&text, &InheritedIo::default());
+        let same = self.state.variables == before.variables
+            && self.state.directories == before.directories
+            && self.state.functions.len() == before.functions.len();
+        if !at_end && !same {
+            self.doubt("a trap that changes what other commands do");
+        }
+        self.state = before;
+        if self.traps.len() >= 8 {
+            self.doubt("more traps than can be followed");
+        } else if !self.traps.contains(&text) {
+            self.traps.push(text);
+        }
+    }
+
+    /// `shift N`: nothing is shifted where there are fewer arguments.
+    fn shift(&mut self, count: Option<&Word>) {
+        let count = match count {
+            None => Some(1),
+            Some(word) => word.text().and_then(|text| text.parse::<usize>().ok()),
+        };
+        match count {
+            Some(count) if count <= self.state.positional.len() => {
+                self.state.positional = self.state.positional.split_off(count);
+            }
+            Some(_) => {}
+            None => self.doubt("a number of arguments that is not known"),
+        }
+    }
+
     /// Forgets variables and functions.
     fn unset(&mut self, words: &[Word], around: &InheritedIo) {
         let rest = words.get(1..).unwrap_or_default();
         if rest.iter().any(|word| word.beginning().starts_with("HIST")) {
             self.emit(words.to_vec(), Vec::new(), around);
         }
-        for name in rest.iter().filter(|word| !word.beginning().starts_with('-')) {
-            self.check_name(name);
+        let skipped = rest.iter().take_while(|word| word.beginning().starts_with('-')).count();
+        let flags: String = rest.iter().take(skipped).map(Word::beginning).collect();
+        let names = rest.get(skipped..).unwrap_or_default();
+        names.iter().for_each(|name| self.check_name(name));
+        for name in names.iter().filter_map(Word::text) {
+            if !flags.contains('f') {
+                self.unset_variable(&name);
+            }
+            if !flags.contains('v') && self.state.functions.contains_key(&*name) {
+                // Without a flag a function goes only where there is no such variable.
+                if !flags.contains('f') || self.readonly_functions.contains(&*name) {
+                    self.doubt("a function that may be unset or not");
+                }
+                Rc::make_mut(&mut self.state.functions).remove(&*name);
+            }
         }
-        for name in rest.iter().filter_map(Word::text) {
-            Rc::make_mut(&mut self.state.variables).remove(&*name);
-            Rc::make_mut(&mut self.state.functions).remove(&*name);
+    }
+
+    /// Forgets a variable; one that a running function hides shows again.
+    fn unset_variable(&mut self, name: &str) {
+        if name == "PATH" {
+            self.doubt("a search path that is not set");
+        }
+        let Some(variable) = self.state.variables.get(name).cloned() else { return };
+        if variable.reference {
+            return self.doubt("a reference that is unset");
+        }
+        if variable.readonly {
+            return;
+        }
+        let hidden: Vec<Vec<Word>> = self
+            .locals
+            .iter()
+            .filter_map(|locals| locals.get(name)?.0.as_ref())
+            .flat_map(|variable| variable.choices.clone())
+            .take(super::join::MAX_CHOICES)
+            .collect();
+        let variables = Rc::make_mut(&mut self.state.variables);
+        if hidden.is_empty() {
+            variables.remove(name);
+        } else {
+            variables.insert(name.to_string(), Variable { choices: hidden, ..Variable::default() });
         }
     }
 
@@ -158,7 +238,6 @@ impl Shell<'_> {
                 match variable.text() {
                     Some(name) => {
                         let name = name.into_owned();
-                        self.notable(&name, std::slice::from_ref(&value));
                         self.assign(&name, vec![value], false);
                     }
                     None => self.doubt("a variable whose name is not known"),
@@ -236,6 +315,8 @@ impl Shell<'_> {
         {
             let (path, name) = (path.into_owned(), name.into_owned());
             Rc::make_mut(&mut self.state.aliases).insert(name, path);
+        } else if rest.iter().any(|word| is_flag_with(word, 'p')) {
+            self.doubt("another program in the place of a command");
         }
     }
 
@@ -245,37 +326,84 @@ impl Shell<'_> {
         if rest.is_empty() || rest.iter().any(|word| word.is("history")) {
             self.emit(words.to_vec(), Vec::new(), around);
         }
-        let ends = |word: &Word| {
-            let text = word.beginning();
-            text.starts_with('-') && !text.starts_with("--") && text.contains('e') || text == "errexit"
-        };
-        let mut options = rest.iter().take_while(|word| !word.is("--"));
-        self.state.strict |= self.perhaps == 0 && options.any(ends);
-        let traces = |word: &Word| word.is("xtrace") || is_flag_with(word, 'x');
-        self.state.is_traced |= rest.iter().any(traces);
-        self.state.exports_all |= rest.iter().any(|word| word.is("allexport") || is_flag_with(word, 'a'));
-        if let Some(at) = rest.iter().position(|word| word.is("--")) {
-            self.state.positional = rest.get(at + 1..).unwrap_or_default().to_vec();
-        } else if rest.first().is_some_and(|word| !word.beginning().starts_with(['-', '+'])) {
-            self.state.positional = rest.to_vec();
+        let mut index = 0;
+        while let Some(word) = rest.get(index) {
+            let text = word.beginning().into_owned();
+            index += 1;
+            if word.is("--") {
+                self.state.positional = rest.get(index..).unwrap_or_default().to_vec();
+                return;
+            }
+            if !text.starts_with(['-', '+']) {
+                if text.is_empty() && word.text().is_none() {
+                    self.doubt("options or arguments that are not known");
+                }
+                self.state.positional = rest.get(index - 1..).unwrap_or_default().to_vec();
+                return;
+            }
+            let on = text.starts_with('-');
+            for letter in text.chars().skip(1) {
+                match letter {
+                    'e' => self.state.strict = on && self.perhaps == 0,
+                    'x' | 'v' => self.state.is_traced |= on,
+                    'a' => self.state.exports_all |= on,
+                    'o' => {
+                        let option = rest.get(index).cloned().unwrap_or_default();
+                        index += 1;
+                        self.shell_option(&option, true, on);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// An option of the shell by its name, as `set -o` or as `shopt` has it.
+    pub(super) fn shell_option(&mut self, option: &Word, of_set: bool, on: bool) {
+        const SHOPT: [&str; 11] = [
+            "globstar",
+            "nullglob",
+            "failglob",
+            "extglob",
+            "inherit_errexit",
+            "huponexit",
+            "checkwinsize",
+            "checkhash",
+            "cmdhist",
+            "histappend",
+            "sourcepath",
+        ];
+        match option.text().as_deref() {
+            // With them `*` finds hidden files too, and `.ENV*` finds `.env`; nothing else here knows of it.
+            Some("dotglob" | "nocaseglob") if on => self.state.finds_more = true,
+            Some("dotglob" | "nocaseglob") => {}
+            Some("errexit") if of_set => self.state.strict = on && self.perhaps == 0,
+            Some("xtrace" | "verbose") if of_set => self.state.is_traced |= on,
+            Some("allexport") if of_set => self.state.exports_all |= on,
+            Some("posix") if of_set && on => self.doubt("a shell that follows POSIX"),
+            Some(_) if of_set || !on => {}
+            Some(name) if SHOPT.contains(&name) => {}
+            _ => self.doubt("an option of the shell that is not followed"),
         }
     }
 
     /// Commands that completion and key bindings run.
     fn completion(&mut self, name: &str, rest: &[Word]) {
-        // A list of words is expanded; the others are commands.
-        if let Some(at) = rest.iter().position(|word| word.is("-W")) {
-            let list = rest.get(at + 1).cloned().unwrap_or_default();
-            self.prompt(&list);
-        }
-        let runs = |word: &&Word| matches!(word.text().as_deref(), Some("-C" | "-F" | "-x"));
-        if let Some(at) = rest.iter().position(|word| runs(&word)) {
-            let text = self.source(rest.get(at + 1..=at + 1).unwrap_or_default());
-            let text = text
-                .split_once(':')
-                .filter(|_| name == "bind")
-                .map_or(text.clone(), |(_, action)| action.to_string());
-            self.script(&text, &InheritedIo::default());
+        let takes = if name == "bind" { "xfqurmP" } else { "oAGWFCXPS" };
+        for (letter, value) in short_options(rest, takes).0 {
+            match (letter, value) {
+                // A list of words is expanded; the others are commands.
+                ('W', Some(list)) if name != "bind" => self.prompt(&list),
+                ('C' | 'F' | 'x', Some(value)) => {
+                    let text = self.source(std::slice::from_ref(&value));
+                    let text = text
+                        .split_once(':')
+                        .filter(|_| name == "bind")
+                        .map_or(text.clone(), |(_, action)| action.to_string());
+                    self.script(&text, &InheritedIo::default());
+                }
+                _ => {}
+            }
         }
         if name == "bind" && rest.iter().any(|word| word.is("-f") || word.shown().contains(':')) {
             self.doubt("a key that is bound to a command");
@@ -294,12 +422,12 @@ impl Shell<'_> {
         if let Some(word) = named {
             self.check_name(word);
         }
-        // With them `*` finds hidden files too, and `.ENV*` finds `.env`; nothing else here knows of it.
-        if name == "shopt"
-            && rest.iter().any(|word| word.is("dotglob") || word.is("nocaseglob"))
-            && !rest.iter().any(|word| word.is("-u"))
-        {
-            self.state.finds_more = true;
+        if name == "shopt" {
+            let on = !rest.iter().any(|word| is_flag_with(word, 'u'));
+            let set = rest.iter().any(|word| is_flag_with(word, 'o'));
+            for option in rest.iter().filter(|word| !word.beginning().starts_with('-')) {
+                self.shell_option(option, set, on);
+            }
         }
         self.emit(words.to_vec(), Vec::new(), around);
     }
@@ -333,13 +461,25 @@ impl Shell<'_> {
         }
     }
 
-    fn declare(&mut self, words: &[Word]) {
-        let flags: String = words.iter().map(Word::beginning).filter(|text| text.starts_with('-')).collect();
+    fn declare(&mut self, declaration: &str, words: &[Word]) {
+        let mut flags: String =
+            words.iter().map(Word::beginning).filter(|text| text.starts_with('-')).collect();
+        if declaration == "readonly" {
+            flags.push('r');
+        }
+        if flags.contains('f') {
+            let names = words.iter().filter(|_| flags.contains('r')).filter_map(Word::text);
+            return self.readonly_functions.extend(names.map(std::borrow::Cow::into_owned));
+        }
+        let hides = matches!(declaration, "local" | "declare" | "typeset") && !flags.contains(['g', 'p']);
         for word in words.iter().filter(|word| !word.beginning().starts_with(['-', '+'])) {
             let text = word.beginning();
             let Some((name, begun)) = text.split_once('=') else {
                 self.check_name(word);
                 if let Some(name) = word.text() {
+                    if hides {
+                        self.hide(&name);
+                    }
                     self.attribute(&name, &flags);
                 }
                 continue;
@@ -355,7 +495,9 @@ impl Shell<'_> {
             value
                 .pieces
                 .extend(word.pieces.iter().skip_while(|piece| matches!(piece, Piece::Known { .. })).cloned());
-            self.notable(&name, std::slice::from_ref(&value));
+            if hides {
+                self.hide(name.split('[').next().unwrap_or(&name));
+            }
             if flags.contains('n') {
                 self.check_name(&value);
                 let variable =
@@ -367,12 +509,15 @@ impl Shell<'_> {
                     (_, true, Some(text)) => Word::known(text.to_uppercase()),
                     _ => value,
                 };
-                self.attribute(&name, &flags);
+                self.attribute(&name, &flags.replace('r', ""));
                 // `declare -a a='([x]=1)'` is read as a list again.
                 if flags.contains(['a', 'A']) && value.beginning().starts_with('(') {
                     self.doubt("a list that is read from a text");
                 }
                 self.assign(&name, vec![value], append);
+                if flags.contains('r') {
+                    self.attribute(&name, "r");
+                }
             }
         }
     }
@@ -393,7 +538,7 @@ impl Shell<'_> {
 
     /// `declare -i NAME`: attributes that change what later assignments mean.
     fn attribute(&mut self, name: &str, flags: &str) {
-        if !flags.contains(['i', 'A', 'n']) {
+        if !flags.contains(['i', 'A', 'n', 'r']) {
             return;
         }
         let variables = Rc::make_mut(&mut self.state.variables);
@@ -402,6 +547,10 @@ impl Shell<'_> {
         variable.integer |= flags.contains('i');
         variable.associative |= flags.contains('A');
         variable.reference |= flags.contains('n');
+        variable.readonly |= flags.contains('r');
+        if !known && flags == "r" {
+            variable.choices = vec![vec![super::join::absent(name)]];
+        }
         if !known && flags.contains('i') {
             variable.choices = vec![vec![Word::known("0")]];
         }
@@ -411,51 +560,45 @@ impl Shell<'_> {
         }
     }
 
-    /// `read`: the first line of what is certain, else anything.
+    /// `read`: every line of what is certain, as a loop would get it, else anything.
     fn read(&mut self, words: &[Word], around: &InheritedIo) {
-        let takes = |word: &Word| {
-            matches!(word.text().as_deref(), Some("-a" | "-d" | "-i" | "-n" | "-N" | "-p" | "-t" | "-u"))
-        };
-        let mut names = Vec::new();
-        let mut array = false;
-        let mut index = 0;
-        while let Some(word) = words.get(index) {
-            if word.is("-a") {
-                array = true;
-            } else if takes(word) {
-                index += 1;
-            } else if !word.beginning().starts_with('-') {
-                self.check_name(word);
-                names.extend(word.text().map(std::borrow::Cow::into_owned));
-            }
-            index += 1;
+        let (options, operands) = short_options(words, "adinNptu");
+        let array = options.iter().find(|(letter, _)| *letter == 'a').and_then(|(_, name)| name.clone());
+        let mut names: Vec<String> = Vec::new();
+        for word in array.iter().chain(operands) {
+            self.check_name(word);
+            names.extend(word.text().map(std::borrow::Cow::into_owned));
         }
         if names.is_empty() {
             names.push("REPLY".to_string());
         }
-        let taint = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
-        let line = around
-            .input
-            .as_ref()
-            .and_then(|stream| stream.text.as_deref()?.lines().next().map(str::to_string));
-        match line {
-            Some(line) => {
-                let mut fields = line.split_whitespace();
-                let last = names.len() - 1;
-                if array {
-                    let values: Vec<Word> = fields.map(Word::known).collect();
-                    return names.first().cloned().map_or((), |name| self.assign(&name, values, false));
-                }
-                for (index, name) in names.iter().enumerate() {
-                    let value = if index == last {
-                        fields.by_ref().collect::<Vec<_>>().join(" ")
-                    } else {
-                        fields.next().unwrap_or_default().to_string()
-                    };
-                    self.assign(name, vec![Word::known(value)], false);
+        let stream = around.input.clone().unwrap_or_else(|| Stream::unknown(Taint::NONE));
+        let separators = self.separators();
+        let raw = options.iter().any(|(letter, _)| *letter == 'r');
+        let exact = options.iter().all(|(letter, _)| matches!(letter, 'a' | 'e' | 'p' | 'r' | 's'))
+            && (separators == " \t\n" || separators.is_empty() && names.len() == 1 && array.is_none());
+        let lines = stream.text.as_deref().filter(|text| raw || !text.contains('\\')).map(|text| {
+            let lines: Vec<&str> = if text.is_empty() { vec![""] } else { text.lines().collect() };
+            lines
+                .into_iter()
+                .map(|line| fields(line, &names, array.is_some(), separators.is_empty()))
+                .collect()
+        });
+        let lines: Option<Vec<Vec<Vec<Word>>>> = lines;
+        match lines.filter(|lines| exact && lines.len() <= super::join::MAX_CHOICES) {
+            Some(lines) => {
+                for (index, line) in lines.into_iter().enumerate() {
+                    // Each line may be the last that is read.
+                    self.perhaps += usize::from(index > 0);
+                    for (name, values) in names.iter().zip(line) {
+                        self.assign(name, values, false);
+                    }
+                    self.perhaps = self.perhaps.saturating_sub(usize::from(index > 0));
                 }
             }
             None => {
+                let known = stream.text.is_some();
+                let taint = if known { stream.taint.and(Taint::CONTENT) } else { stream.taint };
                 for name in names {
                     let splits = vec![Piece::Unknown { why: UnknownReason::Input, taint, splits: true }];
                     self.assign(&name, vec![Word { pieces: splits }], false);
@@ -466,39 +609,36 @@ impl Shell<'_> {
 
     /// `mapfile`: lines become an array, and a callback runs as a command.
     fn map_file(&mut self, words: &[Word], around: &InheritedIo) {
-        let mut index = 0;
-        let mut name = "MAPFILE".to_string();
-        while let Some(word) = words.get(index) {
-            match word.text().as_deref() {
-                Some("-C") => {
+        let (options, operands) = short_options(words, "CcdnOsu");
+        let mut exact = true;
+        for (letter, value) in options {
+            let value = value.unwrap_or_default();
+            match letter {
+                'C' => {
                     self.doubt("a command that runs for every line");
-                    let text = self.source(words.get(index + 1..index + 2).unwrap_or_default());
+                    let text = self.source(std::slice::from_ref(&value));
                     self.script(&format!("{text} 0 \"$__line\""), &InheritedIo::default());
-                    index += 1;
                 }
-                Some("-c" | "-d" | "-n" | "-O" | "-s" | "-u") => {
-                    index += 1;
-                    self.check_numbers(words.get(index..=index).unwrap_or_default());
+                't' => {}
+                _ => {
+                    exact = false;
+                    self.check_numbers(std::slice::from_ref(&value));
                 }
-                Some(text) if text.starts_with("-C") => {
-                    let callback = text.trim_start_matches("-C").to_string();
-                    self.doubt("a command that runs for every line");
-                    self.script(&format!("{callback} 0 \"$__line\""), &InheritedIo::default());
-                }
-                Some(text) if !text.starts_with('-') => {
-                    self.check_name(word);
-                    name = text.to_string();
-                }
-                None => self.check_name(word),
-                _ => {}
             }
-            index += 1;
         }
-        let lines = around.input.as_ref().and_then(|stream| stream.text.clone());
-        let values = match lines {
+        let mut name = "MAPFILE".to_string();
+        if let Some(word) = operands.first() {
+            self.check_name(word);
+            if let Some(text) = word.text() {
+                name = text.into_owned();
+            }
+        }
+        let stream = around.input.clone().unwrap_or_else(|| Stream::unknown(Taint::NONE));
+        let values = match stream.text.as_deref().filter(|_| exact) {
             Some(text) => text.lines().map(Word::known).collect(),
             None => {
-                let taint = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
+                let known = stream.text.is_some();
+                let taint = if known { stream.taint.and(Taint::CONTENT) } else { stream.taint };
                 vec![Word::unknown(UnknownReason::Input, taint)]
             }
         };
@@ -518,4 +658,57 @@ impl Shell<'_> {
         };
         words.iter().map(text).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Short options in groups, each with its value if it takes one, and the operands behind them.
+fn short_options<'w>(words: &'w [Word], takes: &str) -> (Vec<(char, Option<Word>)>, &'w [Word]) {
+    let mut options = Vec::new();
+    let mut index = 0;
+    while let Some(word) = words.get(index) {
+        let text = word.beginning();
+        if word.is("--") {
+            index += 1;
+            break;
+        }
+        if !text.starts_with('-') || text.len() < 2 {
+            break;
+        }
+        index += 1;
+        for (at, letter) in text.char_indices().skip(1) {
+            if !takes.contains(letter) {
+                options.push((letter, None));
+                continue;
+            }
+            let attached = word.without_start(at + letter.len_utf8());
+            let value = if attached.pieces.is_empty() {
+                index += 1;
+                words.get(index - 1).cloned()
+            } else {
+                Some(attached)
+            };
+            options.push((letter, value));
+            break;
+        }
+    }
+    (options, words.get(index..).unwrap_or_default())
+}
+
+/// The values that a line gives to the names of `read`.
+fn fields(line: &str, names: &[String], array: bool, whole: bool) -> Vec<Vec<Word>> {
+    if whole {
+        return vec![vec![Word::known(line)]];
+    }
+    let mut fields = line.split_whitespace();
+    if array {
+        return vec![fields.map(Word::known).collect()];
+    }
+    let last = names.len().saturating_sub(1);
+    let value = |index| {
+        if index == last {
+            fields.by_ref().collect::<Vec<_>>().join(" ")
+        } else {
+            fields.next().unwrap_or_default().to_string()
+        }
+    };
+    (0..names.len()).map(value).map(|text| vec![Word::known(text)]).collect()
 }

@@ -15,6 +15,7 @@ mod disguise;
 mod doubt;
 mod evaluated;
 mod expand;
+mod join;
 mod limits;
 mod numbers;
 mod parameter;
@@ -95,6 +96,7 @@ pub(crate) fn read_once(line: &str, directory: &str, home: &str, taints: &Taints
             Some(program) => {
                 shell.unread.keep(line, &program);
                 shell.program(&program, &run::InheritedIo::default());
+                shell.run_traps(0);
             }
             None => {
                 shell.doubt("something that cannot be read as shell");

@@ -66,6 +66,9 @@ impl Shell<'_> {
                     around.input = Some(stream);
                 } else if descriptor.is_none_or(|number| number == 1) {
                     written.push((target.clone(), kind == RedirectKind::Append));
+                } else if let Some(path) = self.place(&target) {
+                    // What is written through another descriptor is not followed.
+                    self.files.insert(path, Stream::unknown(super::value::Taint::NONE));
                 }
                 around.redirects.push(Redirect { kind, target });
             }
@@ -99,7 +102,11 @@ impl Shell<'_> {
             let old = if *append { self.files.remove(&path) } else { None };
             let content = match old {
                 Some(old) => old.then(output),
-                None => output,
+                None => match self.files.get(&path) {
+                    // Which of two contents is there when it is read depends on the path.
+                    Some(old) if *old != output => Stream::unknown(old.taint.and(output.taint)),
+                    _ => output,
+                },
             };
             if self.files.len() < 64 {
                 self.files.insert(path, content);

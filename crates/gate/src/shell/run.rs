@@ -9,6 +9,9 @@ use brush_parser::ast::{
 };
 use std::rc::Rc;
 
+/// Directories in which a command may run.
+const MAX_DIRECTORIES: usize = 8;
+
 /// The surroundings of a command: its input, and the redirections of its group.
 #[derive(Debug, Clone, Default)]
 pub(super) struct InheritedIo {
@@ -90,8 +93,10 @@ impl Shell<'_> {
     fn and_or(&mut self, list: &ast::AndOrList, around: &InheritedIo) -> Stream {
         let before = self.state.directories.clone();
         let mut output = self.pipeline(&list.first, around);
+        let first = self.state.clone();
         // Whether a `cd` of this list can have failed when the next list begins.
-        let mut open = !self.state.strict;
+        let only = list.additional.is_empty() && !list.first.bang && self.conditions == 0;
+        let mut open = !self.state.strict || !only;
         for next in &list.additional {
             let (AndOr::And(pipeline) | AndOr::Or(pipeline)) = next;
             // It may run or not, but what it writes is certain only if it does.
@@ -101,9 +106,9 @@ impl Shell<'_> {
             } else {
                 // Something before it failed, perhaps the `cd`.
                 let after = self.state.directories.clone();
-                self.state.directories = both(before.clone(), after.clone());
+                self.state.directories = self.both(before.clone(), after.clone());
                 let more = self.maybe(|shell| shell.pipeline(pipeline, around));
-                if leaves(pipeline) {
+                if self.leaves(pipeline) {
                     self.state.directories = after;
                     open = false;
                 }
@@ -113,9 +118,55 @@ impl Shell<'_> {
         }
         if open && self.state.directories != before {
             let after = std::mem::take(&mut self.state.directories);
-            self.state.directories = both(after, before);
+            self.state.directories = self.both(after, before);
+        }
+        // What stands behind the first pipeline may not have run.
+        if !list.additional.is_empty() {
+            self.join(&first);
         }
         output
+    }
+
+    /// Directories in which the next command may run: those after a `cd`, then those before it. The first is the likely one.
+    fn both(&mut self, mut first: Vec<Word>, second: Vec<Word>) -> Vec<Word> {
+        for directory in second {
+            if !first.contains(&directory) {
+                first.push(directory);
+            }
+        }
+        if first.len() > MAX_DIRECTORIES {
+            self.doubt("a change to one of many directories");
+            first.truncate(MAX_DIRECTORIES);
+        }
+        first
+    }
+
+    /// Does this end the line, or the round of a loop: `|| exit 1`?
+    fn leaves(&self, pipeline: &Pipeline) -> bool {
+        let [Command::Simple(simple)] = pipeline.seq.as_slice() else { return false };
+        let Some(name) = simple.word_or_name.as_ref().map(|name| name.value.as_str()) else { return false };
+        match self.state.functions.get(name) {
+            Some(body) => name == "die" && body.0.to_string().contains("exit"),
+            None => name == "exit" || self.loops > 0 && matches!(name, "break" | "continue"),
+        }
+    }
+
+    /// A list whose failure is no error.
+    fn condition(&mut self, list: &CompoundList, around: &InheritedIo) {
+        self.conditions += 1;
+        self.list(list, around);
+        self.conditions -= 1;
+    }
+
+    /// Defines a function; where its name is read-only, the old body may stay.
+    fn define(&mut self, name: &str, body: ast::FunctionBody) {
+        if matches!(name, "command_not_found_handle" | "command_not_found_handler") {
+            self.doubt("a function that runs in the place of programs");
+        }
+        if self.readonly_functions.contains(name) {
+            self.doubt("a function that cannot be replaced");
+        }
+        Rc::make_mut(&mut self.state.functions).insert(name.to_string(), Rc::new(body));
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline, around: &InheritedIo) -> Stream {
@@ -143,10 +194,7 @@ impl Shell<'_> {
             Command::Function(function) => {
                 let name = self.single(&function.fname.value);
                 match name.text() {
-                    Some(name) => {
-                        let body = Rc::new(function.body.clone());
-                        Rc::make_mut(&mut self.state.functions).insert(name.into_owned(), body);
-                    }
+                    Some(name) => self.define(&name, function.body.clone()),
                     None => self.doubt("a function whose name is not known"),
                 }
                 Stream::empty()
@@ -186,15 +234,17 @@ impl Shell<'_> {
                 self.repeated(|shell| shell.list(&clause.body.list, around))
             }
             CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
-                self.list(&clause.0, around);
-                self.repeated(|shell| shell.list(&clause.1.list, around))
+                self.repeated(|shell| {
+                    shell.condition(&clause.0, around);
+                    shell.list(&clause.1.list, around)
+                })
             }
             CompoundCommand::IfClause(clause) => {
-                self.list(&clause.condition, around);
+                self.condition(&clause.condition, around);
                 let mut output = self.maybe(|shell| shell.list(&clause.then, around));
                 for other in clause.elses.iter().flatten() {
                     if let Some(condition) = &other.condition {
-                        self.maybe(|shell| shell.list(condition, around));
+                        self.maybe(|shell| shell.condition(condition, around));
                     }
                     let more = self.maybe(|shell| shell.list(&other.body, around));
                     output = Stream::unknown(output.taint.and(more.taint));
@@ -242,17 +292,6 @@ impl Shell<'_> {
                 Stream::empty()
             }
         }
-    }
-
-    /// A body that runs any number of times: twice shows what one round does to the next.
-    fn repeated(&mut self, mut body: impl FnMut(&mut Self) -> Stream) -> Stream {
-        let first = self.maybe(&mut body);
-        let before = self.segments.len();
-        let second = self.maybe(&mut body);
-        if self.segments.len() - before > 64 {
-            self.doubt("a loop that does very much");
-        }
-        Stream::unknown(first.taint.and(second.taint))
     }
 
     fn test(&mut self, test: &ExtendedTestExpr, depth: usize) {
@@ -325,19 +364,16 @@ impl Shell<'_> {
         }
         if let Some(name) = name {
             let alias = words.is_empty().then(|| self.state.aliases.get(name).cloned()).flatten();
-            match alias {
-                Some(text) => {
-                    let same = text.split_whitespace().next() == Some(name);
-                    if !same {
-                        self.doubt("an alias that stands for another command");
-                    }
-                    return self.aliased(&text, simple, around);
+            if let Some(text) = alias {
+                let same = text.split_whitespace().next() == Some(name);
+                if !same {
+                    self.doubt("an alias that stands for another command");
                 }
-                None => {
-                    self.disguised(name);
-                    words.extend(self.name_fields(name));
-                }
+                self.maybe(|shell| shell.aliased(&text, simple, around));
             }
+            // Bash expands no alias in a line that is not typed, so the command itself is judged too.
+            self.disguised(name);
+            words.extend(self.name_fields(name));
         }
         for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
             match item {
@@ -388,6 +424,12 @@ impl Shell<'_> {
         let declares = words.first().is_some_and(super::builtin::declares);
         if let (true, AssignmentValue::Array(_)) = (declares, &assignment.value) {
             let (name, values) = self.assignment(assignment);
+            let flag = |word: &Word, letter| super::builtin::is_flag_with(word, letter);
+            if words.first().is_some_and(super::builtin::declares_locally)
+                && !words.iter().any(|word| flag(word, 'g'))
+            {
+                self.hide(&name);
+            }
             self.assign(&name, values, assignment.append);
             words.push(Word::known(name));
         } else if declares {
@@ -404,7 +446,6 @@ impl Shell<'_> {
         around: &InheritedIo,
     ) -> Stream {
         for (name, values, append) in assignments {
-            self.notable(&name, &values);
             self.assign(&name, values, append);
         }
         if !around.redirects.is_empty() {
@@ -527,16 +568,6 @@ pub(super) fn stream(word: &Word) -> Stream {
     Stream { text: word.text().map(std::borrow::Cow::into_owned), taint: word.taint() }
 }
 
-/// Directories in which the next command may run: those after a `cd`, then those before it. The first is the likely one.
-fn both(mut first: Vec<Word>, second: Vec<Word>) -> Vec<Word> {
-    for directory in second {
-        if first.len() < 3 && !first.contains(&directory) {
-            first.push(directory);
-        }
-    }
-    first
-}
-
 /// Does this test evaluate both sides as arithmetic?
 fn is_arithmetic(predicate: &BinaryPredicate) -> bool {
     use BinaryPredicate as Test;
@@ -549,14 +580,4 @@ fn is_arithmetic(predicate: &BinaryPredicate) -> bool {
             | Test::ArithmeticGreaterThan
             | Test::ArithmeticGreaterThanOrEqualTo
     )
-}
-
-/// Does this end the line: `|| exit 1`?
-fn leaves(pipeline: &Pipeline) -> bool {
-    match pipeline.seq.as_slice() {
-        [Command::Simple(simple)] => simple.word_or_name.as_ref().is_some_and(|name| {
-            matches!(name.value.as_str(), "exit" | "return" | "break" | "continue" | "die")
-        }),
-        _ => false,
-    }
 }

@@ -2,20 +2,18 @@
 
 use super::cross_check::CrossCheckQueue;
 use super::doubt::Doubt;
+use super::join::MAX_CHOICES;
 use super::limits::{MAX_COMMANDS_PER_LINE, MAX_SCRIPT_DEPTH};
 use super::value::{Stream, Taint, Word};
 use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, BinaryOperator, FunctionBody, UnaryOperator};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Different values of a variable that are followed.
-const MAX_VARIABLE_VALUES: usize = 8;
-
 /// Exported variables that are followed.
 const MAX_EXPORTED_VARIABLES: usize = 128;
 
 /// A variable: what it may hold. More than one choice where a branch may or may not have been taken.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Variable {
     /// Each choice is a list: one value, or an array's.
     pub(super) choices: Vec<Vec<Word>>,
@@ -25,7 +23,12 @@ pub(super) struct Variable {
     pub(super) integer: bool,
     /// `declare -A`: its subscripts are text.
     pub(super) associative: bool,
+    /// `readonly`: a later assignment may fail.
+    pub(super) readonly: bool,
 }
+
+/// The variables that a function hides: their values outside it, and the nesting of branches that hid them.
+pub(super) type Locals = BTreeMap<String, (Option<Variable>, usize)>;
 
 impl Variable {
     pub(super) fn one(word: Word) -> Self {
@@ -143,6 +146,16 @@ pub(super) struct Shell<'a> {
     pub(super) piped: bool,
     /// Inside a branch that may not be taken.
     pub(super) perhaps: usize,
+    /// Inside a condition, where `set -e` does not end the line.
+    pub(super) conditions: usize,
+    /// Loops around the command, in this function.
+    pub(super) loops: usize,
+    /// The variables that each running function hides.
+    pub(super) locals: Vec<Locals>,
+    /// Actions of traps, which run when the shell ends.
+    pub(super) traps: Vec<String>,
+    /// Functions that cannot be replaced (`readonly -f`).
+    pub(super) readonly_functions: std::collections::BTreeSet<String>,
     /// Texts that substitutions decoded.
     pub(super) decoded: Vec<String>,
     /// The variable that is being set, which an expression may count up.
@@ -176,6 +189,11 @@ impl<'a> Shell<'a> {
             elsewhere: false,
             piped: false,
             perhaps: 0,
+            conditions: 0,
+            loops: 0,
+            locals: Vec::new(),
+            traps: Vec::new(),
+            readonly_functions: std::collections::BTreeSet::new(),
             decoded: Vec::new(),
             counter: None,
             plain: std::collections::BTreeSet::new(),
@@ -219,22 +237,6 @@ impl<'a> Shell<'a> {
         Some(result)
     }
 
-    /// Runs something whose changes to variables and directories are lost.
-    pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
-        let state = self.state.clone();
-        let result = run(self);
-        self.state = state;
-        result
-    }
-
-    /// Runs something that may not happen: what it changes is added to what was.
-    pub(super) fn maybe<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
-        self.perhaps += 1;
-        let result = run(self);
-        self.perhaps -= 1;
-        result
-    }
-
     /// The directory that commands most likely run in.
     pub(super) fn directory(&self) -> Word {
         let at = self.choice.checked_rem(self.state.directories.len()).unwrap_or(0);
@@ -243,9 +245,10 @@ impl<'a> Shell<'a> {
 
     /// Sets a variable, or adds a value where this may not happen.
     pub(super) fn assign(&mut self, name: &str, values: Vec<Word>, append: bool) {
-        let perhaps = self.perhaps > 0;
         self.apply_options(&values);
         let old = self.state.variables.get(name).cloned();
+        let readonly = old.as_ref().is_some_and(|variable| variable.readonly);
+        let perhaps = self.perhaps > 0 || readonly;
         let reference = old.as_ref().is_some_and(|variable| variable.reference);
         if reference && let Some(target) = old.as_ref().and_then(|variable| variable.first()?.text()) {
             let target = target.into_owned();
@@ -257,6 +260,7 @@ impl<'a> Shell<'a> {
             // A nameref without a target: the value is the name that it stands for.
             values.iter().for_each(|value| self.check_name(value));
         }
+        self.notable(name, &values);
         let integer = old.as_ref().is_some_and(|variable| variable.integer);
         let associative = old.as_ref().is_some_and(|variable| variable.associative);
         if self.state.exports_all {
@@ -283,21 +287,22 @@ impl<'a> Shell<'a> {
         if perhaps {
             match old {
                 Some(variable) => choices.extend(variable.choices),
-                None => {
-                    // A name in lower case that is not set yet is hardly one of the environment.
-                    let own = !name.contains(|letter: char| letter.is_ascii_uppercase());
-                    let taint = Taint::NONE.numeric(own);
-                    choices.push(vec![Word::unknown(super::value::UnknownReason::Variable, taint)]);
+                None => choices.push(vec![super::join::absent(name)]),
+            }
+            let mut known: Vec<Vec<Word>> = Vec::new();
+            for choice in choices {
+                if !super::join::covers(&known, &choice) {
+                    known.push(choice);
                 }
             }
-            choices.dedup();
-            if choices.len() > MAX_VARIABLE_VALUES {
+            choices = known;
+            if choices.len() > MAX_CHOICES {
                 self.doubt("a variable with more values than can be followed");
-                choices.truncate(MAX_VARIABLE_VALUES);
+                choices.truncate(MAX_CHOICES);
             }
         }
         Rc::make_mut(&mut self.state.variables)
-            .insert(name.to_string(), Variable { choices, reference, integer, associative });
+            .insert(name.to_string(), Variable { choices, reference, integer, associative, readonly });
     }
 
     /// Has later programs inherit a variable.
@@ -324,22 +329,33 @@ impl<'a> Shell<'a> {
     /// Sets a variable to each of some values in turn (`for`).
     pub(super) fn assign_choices(&mut self, name: &str, values: Vec<Word>) {
         let mut choices: Vec<Vec<Word>> = values.into_iter().map(|word| vec![word]).collect();
-        if choices.len() > MAX_VARIABLE_VALUES {
+        if choices.len() > MAX_CHOICES {
             self.doubt("a loop over more values than can be followed");
-            choices.truncate(MAX_VARIABLE_VALUES);
+            choices.truncate(MAX_CHOICES);
+        }
+        let old = self.state.variables.get(name).cloned().unwrap_or_default();
+        // Without a word that is there for certain the loop may not run, and the variable stays what it is.
+        if old.readonly || !choices.iter().flatten().any(|word| word.text().is_some()) {
+            choices.extend(old.choices.iter().cloned());
         }
         if choices.is_empty() {
             choices.push(vec![Word::default()]);
         }
-        let integer = self.state.variables.get(name).is_some_and(|variable| variable.integer);
+        if old.reference {
+            self.doubt("a loop over names of variables");
+        }
+        choices.iter().for_each(|values| self.notable(name, values));
+        let integer = old.integer;
         for value in choices.iter().flatten() {
             self.check_value(value);
             if integer || super::evaluated::is_integer_variable(name) {
                 self.evaluate(value);
             }
         }
-        Rc::make_mut(&mut self.state.variables)
-            .insert(name.to_string(), Variable { choices, integer, ..Variable::default() });
+        Rc::make_mut(&mut self.state.variables).insert(
+            name.to_string(),
+            Variable { choices, integer, readonly: old.readonly, ..Variable::default() },
+        );
     }
 
     /// The value of arithmetic over known numbers.
@@ -351,7 +367,7 @@ impl<'a> Shell<'a> {
             ArithmeticExpr::Literal(number) => Some(*number),
             ArithmeticExpr::Reference(ArithmeticTarget::Variable(name)) => {
                 let variable = self.named(name)?;
-                variable.first()?.text()?.trim().parse().ok()
+                super::text::number(&variable.first()?.text()?)
             }
             ArithmeticExpr::UnaryOp(operator, operand) => {
                 let number = self.compute(operand, depth + 1)?;

@@ -9,6 +9,7 @@ mod foreign_words;
 mod git_flags;
 mod launchers;
 mod options_of_rows;
+mod shell_walk;
 mod verbs_and_values;
 
 use super::*;

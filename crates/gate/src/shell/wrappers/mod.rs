@@ -21,7 +21,7 @@ pub(in crate::shell) use table::{
 use crate::shell::builtin::is_flag_with;
 use crate::shell::const_eval;
 use crate::shell::run::InheritedIo;
-use crate::shell::state::{Segment, Shell};
+use crate::shell::state::{Locals, Segment, Shell, Variable};
 use crate::shell::text::base_name;
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
 use runners::InnerCommand;
@@ -67,8 +67,15 @@ impl Shell<'_> {
             self.emit(words, environment, around);
             return Stream::unknown(Taint::NONE);
         };
+        if words.iter().any(|word| word.beginning().starts_with("BASH_FUNC_")) {
+            self.doubt("a function from the environment");
+        }
         if let Some(body) = self.state.functions.get(&name).cloned() {
-            return self.call_function(&name, &body, &words, around);
+            for (name, value) in &environment {
+                self.notable(name, std::slice::from_ref(value));
+            }
+            return self
+                .with_environment(&environment, |shell| shell.call_function(&name, &body, &words, around));
         }
         let base = base_name(&name).to_string();
         if !environment.is_empty() || !name.contains('/') {
@@ -78,7 +85,8 @@ impl Shell<'_> {
         }
         if !name.contains('/')
             && let before = self.segments.len()
-            && let Some(output) = self.builtin(&base, &words, around)
+            && let Some(output) =
+                self.with_environment(&environment, |shell| shell.builtin(&base, &words, around))
         {
             // What it reads and writes counts, whatever it is.
             if self.segments.len() == before && !around.redirects.is_empty() {
@@ -124,6 +132,27 @@ impl Shell<'_> {
         }
     }
 
+    /// Runs a builtin or a function with variables that are set for it alone.
+    fn with_environment<T>(&mut self, environment: &[(String, Word)], run: impl FnOnce(&mut Self) -> T) -> T {
+        if environment.is_empty() {
+            return run(self);
+        }
+        let old = self.state.variables.clone();
+        let variables = Rc::make_mut(&mut self.state.variables);
+        for (name, value) in environment {
+            variables.insert(name.clone(), Variable::one(value.clone()));
+        }
+        let result = run(self);
+        let variables = Rc::make_mut(&mut self.state.variables);
+        for (name, _) in environment {
+            match old.get(name) {
+                Some(old) => variables.insert(name.clone(), old.clone()),
+                None => variables.remove(name),
+            };
+        }
+        result
+    }
+
     fn call_function(
         &mut self,
         name: &str,
@@ -137,10 +166,17 @@ impl Shell<'_> {
         }
         let positional =
             std::mem::replace(&mut self.state.positional, words.get(1..).unwrap_or_default().to_vec());
+        let perhaps = self.perhaps;
+        let loops = std::mem::take(&mut self.loops);
         self.calls.push(name.to_string());
+        self.locals.push(Locals::new());
         let command = brush_parser::ast::Command::Compound(body.0.clone(), body.1.clone());
         let output = self.deeper(|shell| shell.entered(&command, around));
+        // Behind a `return` that may have happened everything was walked as a branch.
+        self.perhaps = perhaps;
+        self.show_again();
         self.calls.pop();
+        self.loops = loops;
         self.state.positional = positional;
         output.unwrap_or_else(|| Stream::unknown(Taint::NONE))
     }
@@ -264,9 +300,9 @@ impl Shell<'_> {
             return const_eval::output(self, base, words, None);
         }
         if base == "exec" && rest.is_empty() {
-            // Only its redirections count, and they stay for the rest of the line.
+            // Only its redirections count, and they stay for the rest of the line: what they will hold is not known.
             self.emit(Vec::new(), environment.to_vec(), around);
-            return Some(Stream::empty());
+            return Some(Stream::unknown(Taint::NONE));
         }
         let mut environment = environment.to_vec();
         let directories = self.state.directories.clone();
@@ -408,38 +444,56 @@ impl Shell<'_> {
         self.shell(base, words, around)
     }
 
-    /// `bash -c TEXT`, `bash FILE`, `… | bash`.
-    fn shell(&mut self, base: &str, words: &[Word], around: &InheritedIo) -> Stream {
-        let rest = words.get(1..).unwrap_or_default();
-        let mut index = 0;
-        let mut text = false;
-        let mut input = false;
-        while let Some(word) = rest.get(index) {
+    /// The options of a shell. Every `o` and `O` of a group takes a word behind the group.
+    fn shell_options(&mut self, base: &str, rest: &[Word]) -> Options {
+        // The letters of these mean something else, or are words.
+        let bundles = !matches!(base, "pwsh" | "fish" | "csh" | "tcsh");
+        let mut options = Options::default();
+        while let Some(word) = rest.get(options.index) {
             let flag = word.beginning();
             if word.is("--") || word.is("-") {
-                index += 1;
+                options.index += 1;
                 break;
             }
             if !flag.starts_with(['-', '+']) {
                 break;
             }
-            if matches!(&*flag, "--rcfile" | "--init-file" | "-o" | "+o" | "-O" | "+O") {
-                if rest.get(index + 1).is_some_and(|word| word.is("dotglob") || word.is("nocaseglob")) {
-                    self.doubt("patterns that find more files than usual");
-                }
-                index += 2;
-                continue;
-            }
-            if !flag.starts_with("--") {
-                text |= flag.contains('c');
-                input |= flag.contains('s');
+            options.index += 1;
+            if matches!(&*flag, "--rcfile" | "--init-file") {
+                self.doubt("a file that a shell runs before its script");
+                options.index += 1;
             } else if flag == "--command" {
-                text = true;
+                options.text = true;
+            } else if !flag.starts_with("--") {
+                if word.text().is_none() {
+                    self.doubt("options of a shell that are not known");
+                }
+                options.text |= flag.contains('c');
+                options.input |= flag.contains('s');
+                let known = |letter: char| "abcefghiklmnoprstuvxBCDEHOPTl-+".contains(letter);
+                if bundles && !flag.chars().all(known) {
+                    self.doubt("an option of a shell that is not known");
+                }
+                for letter in flag.chars().filter(|letter| bundles && matches!(letter, 'o' | 'O')) {
+                    let value = rest.get(options.index).cloned().unwrap_or_default();
+                    self.shell_option(&value, letter == 'o', flag.starts_with('-'));
+                    options.index += 1;
+                }
             }
-            index += 1;
         }
+        options
+    }
+
+    /// `bash -c TEXT`, `bash FILE`, `… | bash`.
+    fn shell(&mut self, base: &str, words: &[Word], around: &InheritedIo) -> Stream {
+        let rest = words.get(1..).unwrap_or_default();
+        let Options { index, text, input } = self.shell_options(base, rest);
         let operands = rest.get(index..).unwrap_or_default();
         self.state.is_traced |= rest.iter().take(index).any(|word| is_flag_with(word, 'x'));
+        let scripted = |word: &Word| is_flag_with(word, 'c') || is_flag_with(word, 's');
+        if !text && operands.get(1).is_some_and(scripted) {
+            self.doubt("an option of a shell behind its script");
+        }
         // The word behind a script of `-c`, or the file.
         self.state.script_name = operands.get(usize::from(text)).cloned();
         self.through.push(base.to_string());
@@ -491,7 +545,13 @@ impl Shell<'_> {
         if own {
             return Some(around.input.clone().unwrap_or_else(|| Stream::unknown(Taint::NONE)));
         }
-        self.file(path)
+        let known = self.file(path);
+        let descriptor =
+            ["/dev/fd/", "/proc/self/fd/"].iter().any(|start| path.beginning().starts_with(start));
+        if known.is_none() && descriptor {
+            return Some(Stream::unknown(Taint::NONE));
+        }
+        known
     }
 
     /// Walks a script with arguments of its own.
@@ -539,6 +599,14 @@ impl Shell<'_> {
         self.emit(vec![word], Vec::new(), &InheritedIo::default());
         self.doubt(what);
     }
+}
+
+/// The options of a shell: the index of the first operand, and whether it takes a text (`-c`) or its input (`-s`).
+#[derive(Debug, Default)]
+struct Options {
+    index: usize,
+    text: bool,
+    input: bool,
 }
 
 /// The words of a command behind assignments, wrappers and runners, as they are typed in a line without quotes.
