@@ -577,15 +577,13 @@ impl Shell<'_> {
         let raw = options.iter().any(|(letter, _)| *letter == 'r');
         let exact = options.iter().all(|(letter, _)| matches!(letter, 'a' | 'e' | 'p' | 'r' | 's'))
             && (separators == " \t\n" || separators.is_empty() && names.len() == 1 && array.is_none());
-        let lines = stream.text.as_deref().filter(|text| raw || !text.contains('\\')).map(|text| {
+        let whole = separators.is_empty();
+        let text = stream.text.as_deref().filter(|text| exact && (raw || !text.contains('\\')));
+        let lines: Option<Vec<Vec<Vec<Word>>>> = text.map(|text| {
             let lines: Vec<&str> = if text.is_empty() { vec![""] } else { text.lines().collect() };
-            lines
-                .into_iter()
-                .map(|line| fields(line, &names, array.is_some(), separators.is_empty()))
-                .collect()
+            lines.into_iter().map(|line| fields(line, &names, array.is_some(), whole)).collect()
         });
-        let lines: Option<Vec<Vec<Vec<Word>>>> = lines;
-        match lines.filter(|lines| exact && lines.len() <= super::join::MAX_CHOICES) {
+        match lines.filter(|lines| lines.len() <= super::join::MAX_CHOICES) {
             Some(lines) => {
                 for (index, line) in lines.into_iter().enumerate() {
                     // Each line may be the last that is read.

@@ -198,18 +198,22 @@ fn widen(after: &mut BTreeMap<String, Variable>, before: &BTreeMap<String, Varia
     for (name, variable) in after {
         let same = before.get(name).is_some_and(|old| old.choices == variable.choices);
         let single = variable.choices.iter().all(|list| list.len() == 1);
-        if same || !single || variable.choices.len() < 2 || variable.reference {
+        if same || variable.choices.len() < 2 || variable.reference {
             continue;
         }
-        let words = variable.choices.iter().flatten();
-        if words.clone().all(super::evaluated::is_numeric) {
+        if single && variable.choices.iter().flatten().all(super::evaluated::is_numeric) {
             let number = Word::unknown(UnknownReason::Arithmetic, Taint::NUMBER);
             variable.choices = vec![vec![number]];
         } else if !exact {
-            let taint = words.fold(Taint::CONTENT, |sum, word| sum.and(word.taint()));
-            variable.choices = vec![vec![Word::unknown(UnknownReason::Output, taint)]];
+            variable.choices = vec![vec![unknown_content(&variable.choices)]];
         }
     }
+}
+
+/// The value that stands for too many choices: whatever a file may hold.
+pub(super) fn unknown_content(choices: &[Vec<Word>]) -> Word {
+    let taint = choices.iter().flatten().fold(Taint::CONTENT, |sum, word| sum.and(word.taint()));
+    Word::unknown(UnknownReason::Output, taint)
 }
 
 /// Is a value among some choices, or does one of these stand for it?
@@ -218,16 +222,18 @@ pub(super) fn covers(choices: &[Vec<Word>], value: &[Word]) -> bool {
         if choice.as_slice() == value {
             return true;
         }
-        let ([wide], [word]) = (choice.as_slice(), value) else { return false };
+        let [wide] = choice.as_slice() else { return false };
         let taint = wide.taint();
         if !wide.is_unknown() || wide.pieces.len() != 1 {
             return false;
         }
         match wide.why() {
-            Some(UnknownReason::Arithmetic) => super::evaluated::is_numeric(word),
+            Some(UnknownReason::Arithmetic) => {
+                value.len() == 1 && value.iter().all(super::evaluated::is_numeric)
+            }
             Some(UnknownReason::Output) => {
-                let number = taint.has(Taint::NUMBER);
-                taint.has(Taint::CONTENT) && !number && taint.and(word.taint().numeric(false)) == taint
+                let held = |word: &Word| taint.and(word.taint().numeric(false)) == taint;
+                taint.has(Taint::CONTENT) && !taint.has(Taint::NUMBER) && value.iter().all(held)
             }
             _ => false,
         }

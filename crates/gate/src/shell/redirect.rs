@@ -54,6 +54,9 @@ impl Shell<'_> {
                     IoFileRedirectTarget::ProcessSubstitution(kind, inner) => self.process(kind, inner),
                 };
                 self.other_target(&target);
+                if target.globs() && ["[:", "[.", "[="].iter().any(|class| target.shown().contains(class)) {
+                    self.doubt("a redirection to a file that a pattern finds");
+                }
                 self.apply_options(std::slice::from_ref(&target));
                 let kind = match kind {
                     IoFileRedirectKind::Read | IoFileRedirectKind::DuplicateInput => RedirectKind::Read,

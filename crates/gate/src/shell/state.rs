@@ -296,7 +296,10 @@ impl<'a> Shell<'a> {
                 }
             }
             choices = known;
-            if choices.len() > MAX_CHOICES {
+            if choices.len() > MAX_CHOICES && self.loops > 0 {
+                // A text that grows with every round of a loop.
+                choices = vec![vec![super::join::unknown_content(&choices)]];
+            } else if choices.len() > MAX_CHOICES {
                 self.doubt("a variable with more values than can be followed");
                 choices.truncate(MAX_CHOICES);
             }
@@ -335,7 +338,9 @@ impl<'a> Shell<'a> {
         }
         let old = self.state.variables.get(name).cloned().unwrap_or_default();
         // Without a word that is there for certain the loop may not run, and the variable stays what it is.
-        if old.readonly || !choices.iter().flatten().any(|word| word.text().is_some()) {
+        if old.readonly
+            || !choices.iter().flatten().any(|word| word.text().is_some_and(|text| !text.is_empty()))
+        {
             choices.extend(old.choices.iter().cloned());
         }
         if choices.is_empty() {

@@ -86,6 +86,11 @@ fn loops_are_walked_until_nothing_changes() {
             "while [ $# -gt 0 ]; do echo \"$1\"; shift; done",
             "i=0; while [ $i -lt 5 ]; do i=$((i+1)); done",
             "for i in 1 2 3; do cargo test -q || break; done",
+            "for f in a b c; do s=\"$s $f\"; done; echo \"$s\"",
+            "i=0; until [ -f done ]; do i=$((i+1)); [ $i -gt 10 ] && break; sleep 1; done",
+            "n=0; while read -r l; do n=$((n+1)); done < README.md; echo $n",
+            "files=(); while read -r f; do files+=(\"$f\"); done < README.md; echo \"${#files[@]}\"",
+            "a=(); for f in x y z; do a+=(\"$f\"); done; echo \"${a[@]}\"",
             "n=0; for f in src/*.rs; do n=$((n+1)); done; echo $n",
         ],
     );
@@ -169,6 +174,7 @@ fn loops_may_run_not_at_all() {
     stopped_and_kept(
         &[
             "x='git push --force'; for x in $(true); do :; done; $x",
+            "x=.env; set --; for x in \"$@\"; do :; done; cat $x",
             "x=.env; declare -n r; for r in x; do cat $r; done",
         ],
         &["for x in a b; do echo $x; done; echo $x"],
@@ -251,7 +257,10 @@ fn a_directory_may_not_have_been_entered() {
 
 #[test]
 fn classes_in_patterns() {
-    stopped_and_kept(&["cat .[[:alpha:]]nv"], &["ls log.[0-9]", "ls log.[[:digit:]]"]);
+    stopped_and_kept(
+        &["cat .[[:alpha:]]nv", "echo x > .[[:alpha:]]it/config"],
+        &["ls log.[0-9]", "ls log.[[:digit:]]"],
+    );
 }
 
 #[test]
@@ -308,8 +317,9 @@ fn variables_of_one_command() {
             "x=README.md; x=.env eval 'cat $x'",
             "f() { cat $x; }; x=README.md; x=.env f",
             "test -f .env || : README.md; cat $_",
+            "export x=README.md; env -u x sh -c 'cat ${x-.env}'",
         ],
-        &["mkdir -p a && cd \"$_\" && ls", "FOO=1 cargo test"],
+        &["mkdir -p a && cd \"$_\" && ls", "FOO=1 cargo test", "env -u RUSTFLAGS cargo test"],
     );
 }
 

@@ -94,6 +94,9 @@ impl Shell<'_> {
             }
             return output;
         }
+        if base == "env" && self.is_unset_by_env(words.get(1..).unwrap_or_default()) {
+            self.doubt("a variable of the line that is taken from the environment");
+        }
         self.tool_script(&base, &words, around);
         self.file_list(&base, &words, around);
         if let Some(output) = self.launch(&base, &words, &environment, around) {
@@ -130,6 +133,30 @@ impl Shell<'_> {
             Some(output) => Stream { taint: output.taint.and(taint), ..output },
             None => Stream::unknown(flowing.and(taint).numeric(numbers)),
         }
+    }
+
+    /// Does `env` take a variable of the line away: `-u NAME`, `-i`?
+    fn is_unset_by_env(&self, words: &[Word]) -> bool {
+        let variables = &self.state.variables;
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let text = word.beginning();
+            if word.is("-u") || word.is("--unset") {
+                let name = words.next().and_then(Word::text);
+                if name.is_some_and(|name| variables.contains_key(&*name)) {
+                    return true;
+                }
+            } else if let Some(name) = ["--unset=", "-u"].iter().find_map(|flag| text.strip_prefix(flag)) {
+                if variables.contains_key(name) {
+                    return true;
+                }
+            } else if text == "-" || text == "--ignore-environment" || is_flag_with(word, 'i') {
+                return !variables.is_empty();
+            } else if !text.starts_with('-') && !text.contains('=') {
+                return false;
+            }
+        }
+        false
     }
 
     /// Runs a builtin or a function with variables that are set for it alone.
