@@ -66,7 +66,7 @@ impl Solver<'_> {
                 }
                 let Some(tapped) = self.free_helpers(index, option, active) else { continue };
                 let kinds: SmallVec<[ManaKind; 6]> = if option.list.is_empty() {
-                    ManaKind::ALL.into_iter().filter(|kind| option.mask & bit(*kind) != 0).collect()
+                    self.kinds_to_try(option)
                 } else {
                     smallvec![ManaKind::Colorless]
                 };
@@ -87,6 +87,20 @@ impl Solver<'_> {
             }
         }
         None
+    }
+
+    /// Kinds of mana of an option that make a difference: of a conversion to any colour only those that
+    /// are needed, so that a board of filters does not multiply the attempts.
+    fn kinds_to_try(&self, option: &ManaOption) -> SmallVec<[ManaKind; 6]> {
+        let all = ManaKind::ALL.into_iter().filter(|kind| option.mask & bit(*kind) != 0);
+        if !option.converts() {
+            return all.collect();
+        }
+        let inputs = self.sources.iter().flat_map(|source| &source.options).flat_map(|other| &other.input);
+        let symbols = self.need.symbols.iter().chain(inputs);
+        let needed = symbols.fold(0, |needed, symbol| needed | symbol_mask(*symbol));
+        let useful: SmallVec<[ManaKind; 6]> = all.clone().filter(|kind| needed & bit(*kind) != 0).collect();
+        if useful.is_empty() { all.take(1).collect() } else { useful }
     }
 
     fn may_use(&self, option: &ManaOption) -> bool {
