@@ -28,6 +28,9 @@ pub enum StoreError {
     /// The store accepts a conditional write and does not keep its condition, or refuses such writes.
     #[error("cannot use the store {address}: it does not {condition}")]
     NoConditionalWrites { address: String, condition: Condition },
+    /// The directory was unmounted, moved away, or replaced.
+    #[error("cannot use the store {address}: its directory is not the one that was opened")]
+    Away { address: String },
     #[error("cannot use the name `{name}` in a store: {reason}")]
     Name { name: String, reason: &'static str },
     #[error("cannot write {path}: {bytes} bytes are more than {max}")]
@@ -54,6 +57,7 @@ impl StoreError {
             StoreError::Address { .. } => {
                 Some("give a directory, or s3://BUCKET/PREFIX with AWS_ENDPOINT_URL and keys in AWS_*")
             }
+            StoreError::Away { .. } => Some("mount it again, or move it back"),
             StoreError::Damaged { .. } => Some("remove the object; it is written again from its source"),
             StoreError::Request { .. } => {
                 Some("check that the service runs and that the keys in AWS_* are valid")
@@ -63,6 +67,12 @@ impl StoreError {
             | StoreError::Missing { .. }
             | StoreError::Lock { .. } => None,
         }
+    }
+
+    /// Whether the same request may succeed later.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, StoreError::Away { .. } | StoreError::Request { .. })
     }
 
     pub(crate) fn request(

@@ -103,7 +103,7 @@ impl Store {
             }
             Some(from) => PutMode::Update(from.version.clone()),
         };
-        object::write(&*self.objects, &path, bytes, mode, MAX_REF_BYTES).await?;
+        self.write(&path, bytes, mode, MAX_REF_BYTES).await?;
         // It is read in any case: for its version, and because the answer to an earlier request may have been lost.
         match self.load_ref(&path).await? {
             Some(current) if current.document == document => Ok(RefMove::Moved(current)),
@@ -112,7 +112,7 @@ impl Store {
     }
 
     async fn load_ref(&self, path: &ObjectPath) -> Result<Option<Reference>, StoreError> {
-        let Some(Object { bytes, version }) = object::read(&*self.objects, path, MAX_REF_BYTES).await? else {
+        let Some(Object { bytes, version }) = self.read(path, MAX_REF_BYTES).await? else {
             return Ok(None);
         };
         let damaged = |reason: String| StoreError::Damaged { path: path.to_string(), reason };

@@ -5,15 +5,20 @@ use crate::{Address, StoreError};
 use bytes::Bytes;
 use marvin_base::environment::Environment;
 use marvin_base::signature;
+use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use uuid::Uuid;
 
 const MAX_BLOB_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_END_BYTES: u64 = 8 * 1024 * 1024;
+/// The object in a directory that tells it from one that is created in its place.
+const IDENTITY: &str = "store.id";
+const MAX_IDENTITY_BYTES: u64 = 64;
 
 /// The SHA-256 of a blob, as 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -82,6 +87,8 @@ pub struct Store {
     pub(crate) objects: Arc<dyn ObjectStore>,
     /// The directory of a store that is one.
     pub(crate) directory: Option<PathBuf>,
+    /// The content of [`IDENTITY`] when the directory was opened.
+    identity: Option<Bytes>,
 }
 
 impl Store {
@@ -91,9 +98,53 @@ impl Store {
     /// When the store cannot be reached, or accepts a write whose condition does not hold.
     pub async fn open(address: Address, environment: &Environment) -> Result<Self, StoreError> {
         let (objects, directory) = address.open(environment)?;
-        let store = Store { address, objects, directory };
+        let mut store = Store { address, objects, directory, identity: None };
         store.probe().await?;
+        if store.directory.is_some() {
+            store.identity = Some(store.identify().await?);
+        }
         Ok(store)
+    }
+
+    /// The identity of a directory, which the first process that opens it writes.
+    async fn identify(&self) -> Result<Bytes, StoreError> {
+        let path = ObjectPath::from(IDENTITY);
+        let new = Uuid::new_v4().to_string();
+        object::write(&*self.objects, &path, new.into(), PutMode::Create, MAX_IDENTITY_BYTES).await?;
+        let found = object::read(&*self.objects, &path, MAX_IDENTITY_BYTES).await?;
+        found.map(|found| found.bytes).ok_or_else(|| StoreError::Missing { path: path.to_string() })
+    }
+
+    /// Checks that the directory is the one that was opened. A write would create one that was unmounted or moved away again, as
+    /// an empty store, and nothing is found in such a one.
+    async fn check_identity(&self) -> Result<(), StoreError> {
+        let Some(identity) = &self.identity else { return Ok(()) };
+        let path = ObjectPath::from(IDENTITY);
+        match object::read(&*self.objects, &path, MAX_IDENTITY_BYTES).await? {
+            Some(found) if found.bytes == *identity => Ok(()),
+            _ => Err(StoreError::Away { address: self.address.to_string() }),
+        }
+    }
+
+    /// Reads an object; none if the store does not have it.
+    pub(crate) async fn read(&self, path: &ObjectPath, max: u64) -> Result<Option<Object>, StoreError> {
+        let found = object::read(&*self.objects, path, max).await?;
+        if found.is_none() {
+            self.check_identity().await?;
+        }
+        Ok(found)
+    }
+
+    /// Writes an object under a condition; false if the condition does not hold.
+    pub(crate) async fn write(
+        &self,
+        path: &ObjectPath,
+        bytes: Bytes,
+        mode: PutMode,
+        max: u64,
+    ) -> Result<bool, StoreError> {
+        self.check_identity().await?;
+        object::write(&*self.objects, path, bytes, mode, max).await
     }
 
     #[must_use]
@@ -108,7 +159,7 @@ impl Store {
     pub async fn write_blob(&self, bytes: Bytes) -> Result<BlobId, StoreError> {
         let id = BlobId::from_bytes(&bytes);
         let path = object::path("blobs", id.as_str())?;
-        object::write(&*self.objects, &path, bytes, PutMode::Create, MAX_BLOB_BYTES).await?;
+        self.write(&path, bytes, PutMode::Create, MAX_BLOB_BYTES).await?;
         Ok(id)
     }
 
@@ -118,7 +169,7 @@ impl Store {
     /// When it does not exist, cannot be read, or has another content.
     pub async fn read_blob(&self, id: &BlobId) -> Result<Bytes, StoreError> {
         let path = object::path("blobs", id.as_str())?;
-        let found = object::read(&*self.objects, &path, MAX_BLOB_BYTES).await?;
+        let found = self.read(&path, MAX_BLOB_BYTES).await?;
         let Some(Object { bytes, .. }) = found else {
             return Err(StoreError::Missing { path: path.to_string() });
         };
@@ -138,7 +189,7 @@ impl Store {
         let path = object::path("blobs", id.as_str())?;
         match self.objects.head(&path).await {
             Ok(_) => Ok(true),
-            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(object_store::Error::NotFound { .. }) => self.check_identity().await.map(|()| false),
             Err(error) => Err(StoreError::request("read", &path, error)),
         }
     }
@@ -149,8 +200,7 @@ impl Store {
     /// When it is too large or cannot be written.
     pub async fn create_end(&self, key: &str, bytes: Bytes) -> Result<Creation, StoreError> {
         let path = object::path("ends", key)?;
-        let created =
-            object::write(&*self.objects, &path, bytes.clone(), PutMode::Create, MAX_END_BYTES).await?;
+        let created = self.write(&path, bytes.clone(), PutMode::Create, MAX_END_BYTES).await?;
         if created {
             return Ok(Creation::Created);
         }
@@ -168,6 +218,6 @@ impl Store {
     /// When the store cannot be asked.
     pub async fn read_end(&self, key: &str) -> Result<Option<Bytes>, StoreError> {
         let path = object::path("ends", key)?;
-        Ok(object::read(&*self.objects, &path, MAX_END_BYTES).await?.map(|found| found.bytes))
+        Ok(self.read(&path, MAX_END_BYTES).await?.map(|found| found.bytes))
     }
 }

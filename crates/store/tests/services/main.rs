@@ -167,3 +167,26 @@ async fn an_end_that_is_too_large_is_refused() {
     assert!(matches!(error, StoreError::TooLarge { .. }), "{error}");
     assert_eq!(store.read_end("k").await.unwrap(), None);
 }
+
+/// An unmounted directory would be created again by the next write, and attempts would seem to have no end.
+#[tokio::test]
+async fn a_directory_that_is_away_is_neither_written_nor_empty() {
+    let root = tempfile::tempdir().unwrap();
+    let (here, away) = (root.path().join("store"), root.path().join("away"));
+    let store = in_directory(&here).await;
+    store.create_end("k0", "end".into()).await.unwrap();
+    std::fs::rename(&here, &away).unwrap();
+    let is_away = |error: StoreError| matches!(error, StoreError::Away { .. });
+    assert!(is_away(store.read_end("k0").await.unwrap_err()));
+    assert!(is_away(store.create_end("k1", "end".into()).await.unwrap_err()));
+    assert!(is_away(store.write_blob("so long".into()).await.unwrap_err()));
+    assert!(!here.exists());
+    // Another process makes a new store in its place.
+    in_directory(&here).await;
+    assert!(is_away(store.read_end("k0").await.unwrap_err()));
+    assert!(is_away(store.create_end("k1", "end".into()).await.unwrap_err()));
+    std::fs::remove_dir_all(&here).unwrap();
+    std::fs::rename(&away, &here).unwrap();
+    assert_eq!(store.read_end("k0").await.unwrap().unwrap(), "end");
+    assert_eq!(store.create_end("k1", "end".into()).await.unwrap(), Creation::Created);
+}

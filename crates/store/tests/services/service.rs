@@ -87,6 +87,12 @@ impl Service {
         answer
     }
 
+    /// Its process, for example to freeze it.
+    #[allow(dead_code, reason = "the tests of a fleet freeze it; those of the store do not")]
+    pub(crate) fn process(&self) -> &Child {
+        &self.child
+    }
+
     pub(crate) fn environment(&self) -> Environment {
         environment(self.port)
     }
