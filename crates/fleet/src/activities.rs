@@ -7,8 +7,10 @@
 use crate::budget;
 use crate::child::{AttemptProgram, ChildError};
 use crate::key_locks::KeyLocks;
-use crate::task::{AttemptDone, AttemptTask};
+use crate::metrics::{Found, Metrics};
+use crate::task::{AttemptDone, AttemptTask, TaskKind};
 use crate::workspace::{Repository, WorkspaceError, WorkspaceState, Worktree};
+use bytes::Bytes;
 use marvin_agent::ProjectContext;
 use marvin_base::layout::Layout;
 use marvin_flow::drive::teacher;
@@ -17,11 +19,11 @@ use marvin_flow::remote::AttemptReply;
 use marvin_flow::remote::attempt::AttemptRequest;
 use marvin_flow::worker::Status;
 use marvin_memory::lessons::Lesson;
-use marvin_store::{BlobId, Creation, Store};
+use marvin_store::{BlobId, Creation, Store, StoreError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -29,6 +31,9 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 /// Heartbeats per heartbeat timeout.
 const HEARTBEATS_PER_TIMEOUT: u32 = 4;
 const DEFAULT_HEARTBEAT: Duration = Duration::from_secs(10);
+/// How long a delivery waits for a store that does not answer, before it fails.
+const STORE_TIMEOUT: Duration = Duration::from_secs(600);
+const STORE_RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// What activities need. Clones share the locks.
 #[derive(Clone)]
@@ -38,6 +43,7 @@ pub struct Activities {
     repository: Repository,
     program: AttemptProgram,
     keys: Arc<KeyLocks>,
+    metrics: Metrics,
 }
 
 impl std::fmt::Debug for Activities {
@@ -49,15 +55,21 @@ impl std::fmt::Debug for Activities {
 impl Activities {
     /// Activities of a worker in this project; `program` is this program.
     #[must_use]
-    pub fn new(project: Arc<ProjectContext>, store: Store, program: PathBuf, directory: PathBuf) -> Self {
+    pub(crate) fn new(
+        project: Arc<ProjectContext>,
+        store: Store,
+        program: PathBuf,
+        directory: PathBuf,
+        metrics: Metrics,
+    ) -> Self {
         let repository = Repository::new(directory.clone(), store.clone());
         let program = AttemptProgram { program, directory };
-        Activities { project, store, repository, program, keys: Arc::default() }
+        Activities { project, store, repository, program, keys: Arc::default(), metrics }
     }
 
     async fn find_end(&self, key: &str) -> Result<Option<AttemptDone>, ActivityError> {
-        let Some(bytes) = self.store.read_end(key).await.map_err(|error| self.failure(&error.to_string()))?
-        else {
+        let found = wait_for_store(|| self.store.read_end(key)).await;
+        let Some(bytes) = found.map_err(|error| self.failure(&error.to_string()))? else {
             return Ok(None);
         };
         serde_json::from_slice(&bytes).map(Some).map_err(|error| {
@@ -70,6 +82,7 @@ impl Activities {
         let key = &task.request.order.ticket.key;
         let _guard = self.keys.lock(key).await;
         if let Some(done) = self.find_end(key).await? {
+            self.metrics.count_found(Found::BeforeWork);
             return Ok(done);
         }
         let done = match &task.workspace {
@@ -83,15 +96,15 @@ impl Activities {
             // It has no end: whether it had effects is not known.
             return Err(ActivityError::cancelled());
         }
-        let bytes = serde_json::to_vec(&done).map_err(|error| self.failure(&error.to_string()))?;
-        match self
-            .store
-            .create_end(key, bytes.into())
-            .await
-            .map_err(|error| self.failure(&error.to_string()))?
-        {
+        self.metrics.count_attempt(&done);
+        let bytes: Bytes =
+            serde_json::to_vec(&done).map_err(|error| self.failure(&error.to_string()))?.into();
+        // A step that must not be repeated has this delivery only, so its end must not be lost with the store.
+        let created = wait_for_store(|| self.store.create_end(key, bytes.clone())).await;
+        match created.map_err(|error| self.failure(&error.to_string()))? {
             Creation::Created => Ok(done),
             Creation::Exists(bytes) => {
+                self.metrics.count_found(Found::AfterWork);
                 serde_json::from_slice(&bytes).map_err(|error| self.failure(&error.to_string()))
             }
         }
@@ -192,6 +205,21 @@ impl Activities {
         }
     }
 
+    /// Does the work of a delivery, and counts it.
+    async fn count<T>(
+        &self,
+        kind: TaskKind,
+        ctx: &ActivityContext,
+        work: impl Future<Output = Result<T, ActivityError>>,
+    ) -> Result<T, ActivityError> {
+        let delivery = self.metrics.begin(kind, ctx.info().attempt);
+        let result = work.await;
+        if result.is_ok() {
+            delivery.succeed();
+        }
+        result
+    }
+
     /// A failure of the delivery. Its text is in the history, so secrets are removed from it.
     fn failure(&self, text: &str) -> ActivityError {
         let text = self.project.redactor.text(text).into_owned();
@@ -209,7 +237,7 @@ impl Activities {
         task: AttemptTask,
     ) -> Result<AttemptDone, ActivityError> {
         let work = self.make(&ctx, &task);
-        with_heartbeats(&ctx, work).await
+        self.count(TaskKind::Attempt, &ctx, with_heartbeats(&ctx, work)).await
     }
 
     /// Merges the changes of an attempt into the workspace.
@@ -227,32 +255,52 @@ impl Activities {
             let reply = self.run(&ctx, &task.request, None).await?;
             Ok(AttemptDone { reply, changes: None })
         };
-        with_heartbeats(&ctx, work).await
+        self.count(TaskKind::Merge, &ctx, with_heartbeats(&ctx, work)).await
     }
 
     /// Finds the end of an attempt whose worker was lost.
     #[activity(name = "recall")]
     pub async fn recall(
         self: Arc<Self>,
-        _ctx: ActivityContext,
+        ctx: ActivityContext,
         key: String,
     ) -> Result<Option<AttemptDone>, ActivityError> {
-        self.find_end(&key).await
+        let work = self.find_end(&key);
+        self.count(TaskKind::Recall, &ctx, with_heartbeats(&ctx, work)).await
     }
 
     /// Writes a lesson.
     #[activity(name = "teach")]
     pub async fn teach(
         self: Arc<Self>,
-        _ctx: ActivityContext,
+        ctx: ActivityContext,
         lesson: Lesson,
     ) -> Result<LessonResult, ActivityError> {
         let project = self.project.clone();
-        let written = tokio::task::spawn_blocking(move || teacher(&project).keep(&lesson)).await;
-        match written {
-            Ok(Ok(id)) => Ok(LessonResult::Written { id }),
-            Ok(Err(error)) => Err(self.failure(&error.to_string())),
-            Err(error) => Err(self.failure(&error.to_string())),
+        let work = async {
+            let written = tokio::task::spawn_blocking(move || teacher(&project).keep(&lesson)).await;
+            match written {
+                Ok(Ok(id)) => Ok(LessonResult::Written { id }),
+                Ok(Err(error)) => Err(self.failure(&error.to_string())),
+                Err(error) => Err(self.failure(&error.to_string())),
+            }
+        };
+        self.count(TaskKind::Teach, &ctx, work).await
+    }
+}
+
+/// Repeats a request to the store while it is away, for a while.
+async fn wait_for_store<T, Request>(request: impl Fn() -> Request) -> Result<T, StoreError>
+where
+    Request: Future<Output = Result<T, StoreError>>,
+{
+    let until = Instant::now() + STORE_TIMEOUT;
+    loop {
+        match request().await {
+            Err(error) if error.is_temporary() && Instant::now() < until => {
+                tokio::time::sleep(STORE_RETRY_PAUSE).await;
+            }
+            other => return other,
         }
     }
 }

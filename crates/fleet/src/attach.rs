@@ -6,6 +6,7 @@
 use crate::FleetError;
 use crate::client::{FleetClient, HistoryReader};
 use crate::fold::Closing;
+use crate::search;
 use crate::task::{RunInput, RunSignal};
 use crate::workspace::WorkspaceState;
 use marvin_base::redact::Redactor;
@@ -76,6 +77,7 @@ pub fn run_input(
         roles: config.roles.clone(),
         limit: limits.cost,
         workspace,
+        search_attributes: config.search_attributes,
         state: None,
     })
 }
@@ -87,10 +89,11 @@ pub fn run_input(
 pub async fn start(
     client: &FleetClient,
     run: &mut Run,
-    id: String,
+    project: &str,
     input: RunInput,
 ) -> Result<(), AttachError> {
     let config = client.config();
+    let id = search::server_id(project, &input.run_id);
     let mut record = FleetRecord {
         address: config.address.clone(),
         namespace: config.namespace.clone(),
@@ -99,7 +102,7 @@ pub async fn start(
     };
     // First, so that the run can be found even if this process dies here.
     run.set_fleet(record.clone())?;
-    record.first_history = client.start(&record.id, input, run.workflow()).await?;
+    record.first_history = client.start(project, &record.id, input, run.workflow()).await?;
     run.set_fleet(record)?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::codec::BlobCodec;
 use crate::fold::{Closing, HistoryFold};
+use crate::search;
 use crate::task::{RunInput, RunSignal};
 use crate::workflow::MarvinRun;
 use crate::{FleetConfig, FleetError};
@@ -91,7 +92,15 @@ impl FleetClient {
     ///
     /// # Errors
     /// When the server refuses it.
-    pub async fn start(&self, id: &str, input: RunInput, workflow: &Workflow) -> Result<String, FleetError> {
+    pub async fn start(
+        &self,
+        project: &str,
+        id: &str,
+        input: RunInput,
+        workflow: &Workflow,
+    ) -> Result<String, FleetError> {
+        let attributes =
+            input.search_attributes.then(|| search::first_attributes(project, &workflow.workflow_id));
         let steps = workflow.steps.len();
         let more = u64::try_from(steps / STEPS_PER_SECOND).unwrap_or(MAX_TASK_TIMEOUT_S);
         let timeout = Duration::from_secs((TASK_TIMEOUT_S + more).min(MAX_TASK_TIMEOUT_S));
@@ -99,6 +108,7 @@ impl FleetClient {
             .id_conflict_policy(WorkflowIdConflictPolicy::Fail)
             .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
             .task_timeout(timeout)
+            .maybe_search_attributes(attributes)
             .build();
         let input = MultiArgs2(input, workflow.to_json());
         let handle = match self.client.start_workflow(MarvinRun::run, input, options).await {

@@ -6,6 +6,7 @@ use marvin_base::run_record::FleetRecord;
 use marvin_base::settings::{Settings, table};
 use marvin_flow::machine;
 use marvin_store::Address;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 use temporalio_client::{ClientTlsOptions, TlsOptions};
@@ -29,6 +30,10 @@ pub struct FleetConfig {
     pub clones: bool,
     /// Workers of steps that have a queue of their own.
     pub roles: Vec<String>,
+    /// Whether runs carry search attributes.
+    pub search_attributes: bool,
+    /// Where a worker serves its metrics.
+    pub metrics: Option<SocketAddr>,
     queue: String,
     pub(crate) tls: Option<TlsOptions>,
     pub(crate) api_key: Option<String>,
@@ -70,6 +75,8 @@ impl FleetConfig {
             drain: settings.seconds(&table::FLEET_DRAIN),
             clones: settings.text(&table::FLEET_WORKSPACE) == "git",
             roles: settings.list(&table::FLEET_ROLES),
+            search_attributes: settings.on(&table::FLEET_SEARCH_ATTRIBUTES),
+            metrics: metrics_address(settings)?,
             queue: settings.text(&table::FLEET_QUEUE).to_string(),
             api_key: environment.get(API_KEY).map(str::to_string),
         })
@@ -101,6 +108,16 @@ impl FleetConfig {
 #[must_use]
 pub(crate) fn role_queue(queue: &str, role: &str) -> String {
     format!("{queue}/{role}")
+}
+
+fn metrics_address(settings: &Settings) -> Result<Option<SocketAddr>, FleetError> {
+    let parse = |text: &str| {
+        text.parse().map_err(|_| FleetError::Setting {
+            key: table::FLEET_METRICS.key,
+            reason: format!("`{text}` is not ADDRESS:PORT, such as 127.0.0.1:9464"),
+        })
+    };
+    settings.given(&table::FLEET_METRICS).map(parse).transpose()
 }
 
 fn tls(settings: &Settings, address: &str) -> Result<Option<TlsOptions>, FleetError> {

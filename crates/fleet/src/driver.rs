@@ -7,6 +7,7 @@ use crate::budget::Budget;
 use crate::task::{
     AttemptDone, AttemptTask, RunInput, RunResult, RunSignal, RunState, Task, TaskEnd, TaskId, TaskKind,
 };
+use marvin_base::run_record::RunStatus;
 use marvin_flow::machine::{LessonResult, MERGE_CONFLICT, Machine, VERSION};
 use marvin_flow::record::NewTransition;
 use marvin_flow::remote::attempt::AttemptRequest;
@@ -131,6 +132,16 @@ impl RunDriver {
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.pending.is_empty() && self.remote.is_idle() && !self.draining
+    }
+
+    /// Where the run stands.
+    #[must_use]
+    pub fn status(&self) -> RunStatus {
+        match self.phase() {
+            Phase::Over => self.remote.status().into(),
+            Phase::Open if self.is_idle() => self.remote.status().into(),
+            Phase::Open | Phase::Continue => RunStatus::Running,
+        }
     }
 
     #[must_use]

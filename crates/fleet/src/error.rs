@@ -25,6 +25,9 @@ pub enum FleetError {
     Secret,
     #[error(transparent)]
     Workspace(#[from] crate::workspace::WorkspaceError),
+    /// The server was not told of the search attributes that runs carry.
+    #[error("cannot start the run: the Temporal server does not know the search attributes {}", .missing.join(", "))]
+    SearchAttributes { missing: Vec<&'static str> },
     #[error("cannot use the key in MARVIN_FLEET_KEY: it does not have 64 hexadecimal digits")]
     Key,
     #[error("cannot run a worker: {0}")]
@@ -47,6 +50,12 @@ impl FleetError {
             }
             FleetError::Secret => {
                 Some("name the variable in the command, and set it in the environment of the workers")
+            }
+            FleetError::SearchAttributes { .. } => Some(
+                "temporal operator search-attribute create --type Keyword --name NAME, or set fleet.search_attributes=false",
+            ),
+            FleetError::Setting { key: "fleet.metrics", .. } => {
+                Some("give another address, or none: marvin config fleet.metrics=…")
             }
             FleetError::Store(error) => error.hint(),
             FleetError::Key => {

@@ -27,6 +27,8 @@ pub mod driver;
 mod error;
 pub mod fold;
 mod key_locks;
+mod metrics;
+pub mod search;
 pub mod task;
 pub mod worker;
 pub mod workflow;

@@ -30,6 +30,9 @@ pub struct RunInput {
     /// The workspace, if the machines do not share a directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<WorkspaceState>,
+    /// Whether its search attributes are kept up to date.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub search_attributes: bool,
     /// The state in which an earlier execution of the same run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Box<RunState>>,
@@ -98,7 +101,8 @@ pub enum TaskKind {
 }
 
 impl TaskKind {
-    const ALL: [TaskKind; 4] = [TaskKind::Attempt, TaskKind::Recall, TaskKind::Merge, TaskKind::Teach];
+    pub(crate) const ALL: [TaskKind; 4] =
+        [TaskKind::Attempt, TaskKind::Recall, TaskKind::Merge, TaskKind::Teach];
 
     /// The name of the activity.
     #[must_use]

@@ -3,11 +3,13 @@
 use crate::activities::Activities;
 use crate::client::FleetClient;
 use crate::config::role_queue;
+use crate::metrics::{Metrics, MetricsServer};
 use crate::workflow::MarvinRun;
 use crate::{FleetConfig, FleetError};
 use futures::future::join_all;
 use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use temporalio_sdk::runtime::PollerBehavior;
@@ -32,6 +34,14 @@ pub struct WorkerSetup {
     pub program: PathBuf,
 }
 
+/// A worker that takes tasks.
+#[derive(Debug)]
+pub struct ReadyWorker {
+    pub queues: Vec<String>,
+    /// Where it serves its metrics, if it does.
+    pub metrics: Option<SocketAddr>,
+}
+
 /// Serves the queues until `cancel`; then no task is taken any more, and those that run may end.
 ///
 /// `ready` is called when the server and the store answer.
@@ -43,13 +53,18 @@ pub async fn serve(
     project: Arc<ProjectContext>,
     environment: &Environment,
     cancel: CancellationToken,
-    ready: impl FnOnce(&[String]),
+    ready: impl FnOnce(&ReadyWorker),
 ) -> Result<(), FleetError> {
     let WorkerSetup { config, roles, directory, program } = setup;
     let client = FleetClient::connect(config.clone(), environment).await?;
     let runtime = Runtime::from_current_tokio(temporalio_sdk::runtime::RuntimeOptions::default())
         .map_err(|error| FleetError::Worker(error.to_string()))?;
-    let activities = Activities::new(project, client.store().clone(), program, directory);
+    let metrics = Metrics::new(config.slots);
+    let server = match config.metrics {
+        Some(address) => Some(MetricsServer::start(address, metrics.clone()).await?),
+        None => None,
+    };
+    let activities = Activities::new(project, client.store().clone(), program, directory, metrics.clone());
     let queues: Vec<String> = match roles.is_empty() {
         true => vec![config.queue()],
         false => roles.iter().map(|role| role_queue(&config.queue(), role)).collect(),
@@ -59,9 +74,10 @@ pub async fn serve(
         workers.push(worker(&runtime, &client, &config, queue, roles.is_empty(), &activities)?);
     }
     let stops: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
-    ready(&queues);
+    ready(&ReadyWorker { queues, metrics: server.as_ref().map(MetricsServer::address) });
     let watch = async {
         cancel.cancelled().await;
+        metrics.drain();
         stops.iter().for_each(|stop| stop());
         // The workers end by themselves.
         std::future::pending::<()>().await;

@@ -7,9 +7,11 @@
 use crate::activities::Activities;
 use crate::config::role_queue;
 use crate::driver::{Phase, RunCommand, RunDriver, RunEvent};
+use crate::search;
 use crate::task::{RunInput, RunResult, RunSignal, Task, TaskEnd, TaskId};
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt, TryFutureExt};
+use marvin_base::run_record::RunStatus;
 use marvin_flow::remote::attempt::AttemptRequest;
 use serde_json::Value;
 use std::future::poll_fn;
@@ -72,12 +74,15 @@ struct Execution<'a> {
     pending: Vec<PendingTask<'a>>,
     /// Cancels the attempts that run.
     cancel: WorkflowCancellationToken,
+    /// The status that the search attributes have.
+    status: RunStatus,
 }
 
 impl<'a> Execution<'a> {
     fn new(ctx: &'a WorkflowContext<MarvinRun>, driver: RunDriver, document: Value) -> Self {
         let cancel = WorkflowCancellationToken::new();
-        Execution { ctx, driver, document, pending: Vec::new(), cancel }
+        // An execution is started, or continued, as running.
+        Execution { ctx, driver, document, pending: Vec::new(), cancel, status: RunStatus::Running }
     }
 
     async fn run(mut self) -> WorkflowResult<RunResult> {
@@ -87,6 +92,7 @@ impl<'a> Execution<'a> {
             for command in self.driver.on(batch, drain) {
                 self.perform(command);
             }
+            self.show_status();
             // Transitions are computed from the history by the client.
             self.driver.take_transitions();
             match self.driver.phase() {
@@ -98,6 +104,15 @@ impl<'a> Execution<'a> {
                 }
             }
             batch = self.next_batch().await?;
+        }
+    }
+
+    /// Keeps the search attribute with the status up to date.
+    fn show_status(&mut self) {
+        let status = self.driver.status();
+        if self.driver.input().search_attributes && status != self.status {
+            self.status = status;
+            self.ctx.upsert_search_attributes([search::status(status)]);
         }
     }
 

@@ -410,6 +410,10 @@ settings! {
         "Seconds that a worker may take to end its attempts after SIGTERM";
     FLEET_ROLES = "fleet.roles", List, "", Person, ["MARVIN_FLEET_ROLES"],
         "Workers of steps, such as Reviewer, with a queue of their own, which only `marvin worker --roles` serves";
+    FLEET_SEARCH_ATTRIBUTES = "fleet.search_attributes", Switch, "false", Person, ["MARVIN_FLEET_SEARCH_ATTRIBUTES"],
+        "Runs carry search attributes (project, workflow, status), which the Temporal server must know";
+    FLEET_METRICS = "fleet.metrics", Text, "", Person, ["MARVIN_FLEET_METRICS"],
+        "ADDRESS:PORT at which a worker serves metrics for Prometheus, without access control; unset: none";
     FLEET_TLS = "fleet.tls", Choice(&["auto", "on", "off"]), "auto", Person, ["MARVIN_FLEET_TLS"],
         "TLS to the Temporal server; auto: unless it is on this machine";
     FLEET_TLS_CA = "fleet.tls_ca", Text, "", Person, ["MARVIN_FLEET_TLS_CA"],

@@ -48,6 +48,7 @@ impl Server {
             roles: Vec::new(),
             limit: None,
             workspace: None,
+            search_attributes: false,
             state: None,
         };
         let driver = RunDriver::open(input.clone(), &workflow).unwrap();

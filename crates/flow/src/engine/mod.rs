@@ -18,7 +18,7 @@ pub(crate) mod execute;
 mod files;
 mod lock;
 mod mirror;
-mod outcome;
+pub(crate) mod outcome;
 pub(crate) mod people;
 pub(crate) mod perform;
 mod preflight;

@@ -134,8 +134,8 @@ impl Outcome {
     }
 }
 
-/// The status of a run, from the number of steps by status.
-pub(super) fn status_of(counts: &BTreeMap<&'static str, usize>, stopped: bool) -> WorkflowStatus {
+/// The status of a run in which no step can begin, from the number of steps by status.
+pub(crate) fn status_of(counts: &BTreeMap<&'static str, usize>, stopped: bool) -> WorkflowStatus {
     let count = |status: StepStatus| counts.get(status.word()).copied().unwrap_or(0);
     let over = [StepStatus::Succeeded, StepStatus::Skipped, StepStatus::Partial];
     let all: usize = counts.values().sum();

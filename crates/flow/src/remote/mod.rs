@@ -14,6 +14,8 @@ mod values;
 
 pub use attempt::{AttemptOrder, AttemptReply};
 
+use crate::engine::WorkflowStatus;
+use crate::engine::outcome::status_of;
 use crate::engine::people::question;
 use crate::engine::perform::skip_data;
 use crate::engine::resolve::Inputs;
@@ -189,6 +191,17 @@ impl RemoteRun {
         let is_open = |status: &StepStatus| *status == StepStatus::Running;
         let is_stuck = state.parked == 0 && !state.stopping && !state.status.iter().any(is_open);
         self.is_idle() && !waits && is_stuck
+    }
+
+    /// The status of a run in which nothing is under way.
+    #[must_use]
+    pub fn status(&self) -> WorkflowStatus {
+        let state = self.machine.state();
+        let mut counts = BTreeMap::new();
+        for status in &state.status {
+            *counts.entry(status.word()).or_insert(0) += 1;
+        }
+        status_of(&counts, state.stopping)
     }
 
     /// Takes everything that happened together, and begins nothing: until nothing is under way, and the state can be given to

@@ -193,11 +193,10 @@ fn text(checks: &[Check], providers: &[ProviderStatus], chosen: Option<&str>, pr
 /// Server and store of workflows on many machines, if a store is set.
 fn fleet(context: &ProjectContext) -> Vec<Check> {
     let found = fleet::check(context).into_iter();
-    let fix = "start the server, or change the settings fleet.*";
     found
-        .map(|(is_ok, text)| {
-            let state = if is_ok { CheckStatus::Ok } else { CheckStatus::Problem };
-            check("fleet", state, text, fix)
+        .map(|one| {
+            let state = if one.is_ok { CheckStatus::Ok } else { CheckStatus::Problem };
+            check("fleet", state, one.found, one.fix)
         })
         .collect()
 }

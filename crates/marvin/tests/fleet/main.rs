@@ -9,6 +9,8 @@ mod fixture;
 #[cfg(test)]
 mod large;
 #[cfg(test)]
+mod operations;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 mod same_state;

@@ -1,6 +1,6 @@
 //! Runs that other machines carry out, and the worker.
 
-use super::WorkerArguments;
+use super::{FleetCheck, ServerRun, WorkerArguments};
 use crate::commands::workflow::progress::Progress;
 use crate::failure::Failure;
 use crate::output;
@@ -16,8 +16,9 @@ use marvin_base::settings::table;
 use marvin_fleet::attach::{self, AttachError, FollowResult, RunLimits};
 use marvin_fleet::client::{FleetClient, HistoryReader};
 use marvin_fleet::driver::RunDriver;
+use marvin_fleet::search::ListedRun;
 use marvin_fleet::task::{RunInput, RunSignal};
-use marvin_fleet::worker::{self, WorkerSetup};
+use marvin_fleet::worker::{self, ReadyWorker, WorkerSetup};
 use marvin_fleet::workspace::Repository;
 use marvin_fleet::{FleetConfig, FleetError};
 use marvin_flow::engine::{self, Options, Outcome, PersonDecision, Run};
@@ -73,7 +74,11 @@ pub(crate) fn serve(arguments: &WorkerArguments) -> Result<Exit, Failure> {
             .map_err(|error| Failure::failed(format!("cannot find this program: {error}")))?,
         config,
     };
-    let ready = |queues: &[String]| output::talk(&format!("ready, takes steps from {}", queues.join(", ")));
+    let ready = |worker: &ReadyWorker| {
+        let metrics = worker.metrics.map(|address| format!("; metrics: http://{address}/metrics"));
+        let queues = worker.queues.join(", ");
+        output::talk(&format!("ready, takes steps from {queues}{}", metrics.unwrap_or_default()));
+    };
     // Unlike elsewhere, more than one thread: the children are not tied to the thread that starts them.
     let threads = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -99,6 +104,7 @@ pub(crate) async fn begin(
     let limits = RunLimits { slots, cost: cost_limit(project) };
     let client = FleetClient::connect(config, &environment).await?;
     // Before a directory is made for it.
+    client.check_attributes().await?;
     attach::run_input(&client, "", &workflow, limits, None, &project.redactor)?;
     let workspace = match client.config().clones {
         true => Some(repository(project, &client).current().await.map_err(FleetError::from)?),
@@ -108,8 +114,7 @@ pub(crate) async fn begin(
     let run_id = run.directory().id().to_string();
     let input = attach::run_input(&client, &run_id, run.workflow(), limits, workspace, &project.redactor)?;
     run.announce()?;
-    let id = format!("marvin/{}/{run_id}", project_name(project));
-    attach::start(&client, &mut run, id, input).await?;
+    attach::start(&client, &mut run, &project_name(project), input).await?;
     let path = run.directory().path().to_path_buf();
     if detach {
         return Ok(detached(&path));
@@ -286,17 +291,61 @@ fn project_name(project: &ProjectContext) -> String {
     name.unwrap_or_default().chars().map(plain).take(60).collect()
 }
 
+/// The runs of a project that the server has, whichever client started them; without a project, those of all.
+pub(crate) fn list(working_dir: Option<&Path>, all: bool) -> Result<Vec<ServerRun>, Failure> {
+    let project = context(working_dir, true, Vec::new())?;
+    let environment = Environment::of_process();
+    let config = FleetConfig::read(&project.settings, &environment)?;
+    let name = project_name(&project);
+    let listed = runtime()?.block_on(async {
+        let client = FleetClient::connect(config, &environment).await?;
+        client.list((!all).then_some(name.as_str())).await
+    });
+    Ok(listed?.into_iter().map(ServerRun::from).collect())
+}
+
+impl From<ListedRun> for ServerRun {
+    fn from(run: ListedRun) -> Self {
+        let ListedRun { run_id, project, workflow_id, status, id } = run;
+        ServerRun { run_id, project, workflow_id, status: status.to_uppercase(), id }
+    }
+}
+
 /// Checks of the server and the store, if a store is set.
-pub(crate) fn check(project: &ProjectContext) -> Vec<(bool, String)> {
+pub(crate) fn check(project: &ProjectContext) -> Vec<FleetCheck> {
     let environment = Environment::of_process();
     let Ok(config) = FleetConfig::read(&project.settings, &environment) else { return Vec::new() };
     let (address, store) = (config.address.clone(), config.store.to_string());
     let Ok(runtime) = runtime() else { return Vec::new() };
-    match runtime.block_on(FleetClient::connect(config, &environment)) {
-        Ok(_) => vec![
-            (true, format!("the Temporal server {address} answers")),
-            (true, format!("the store {store} keeps conditional writes")),
-        ],
-        Err(error) => vec![(false, error.to_string())],
+    runtime.block_on(async {
+        match FleetClient::connect(config, &environment).await {
+            Ok(client) => {
+                let answers = FleetCheck::ok(format!("the Temporal server {address} answers"));
+                let keeps = FleetCheck::ok(format!("the store {store} keeps conditional writes"));
+                [answers, keeps].into_iter().chain(check_attributes(&client).await).collect()
+            }
+            Err(error) => {
+                let fix = error.hint().unwrap_or("start the server, or change the settings fleet.*");
+                vec![FleetCheck::problem(error.to_string(), fix)]
+            }
+        }
+    })
+}
+
+/// Whether the server knows the search attributes, if runs carry them.
+async fn check_attributes(client: &FleetClient) -> Option<FleetCheck> {
+    if !client.config().search_attributes {
+        return None;
     }
+    Some(match client.missing_attributes().await {
+        Ok(missing) if missing.is_empty() => {
+            FleetCheck::ok("the server knows the search attributes of runs".into())
+        }
+        Ok(missing) => {
+            let error = FleetError::SearchAttributes { missing };
+            let fix = error.hint().unwrap_or_default();
+            FleetCheck::problem(error.to_string(), fix)
+        }
+        Err(error) => FleetCheck::problem(error.to_string(), "set fleet.search_attributes=false"),
+    })
 }

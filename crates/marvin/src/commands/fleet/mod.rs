@@ -10,14 +10,15 @@ mod unavailable;
 mod up;
 
 #[cfg(feature = "fleet")]
-pub(crate) use available::{begin, check, decide, refresh, resume, serve, stop};
+pub(crate) use available::{begin, check, decide, list, refresh, resume, serve, stop};
 #[cfg(not(feature = "fleet"))]
-pub(crate) use unavailable::{begin, check, decide, refresh, resume, serve, stop};
+pub(crate) use unavailable::{begin, check, decide, list, refresh, resume, serve, stop};
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use marvin_base::Exit;
 use marvin_base::run_record::{FleetRecord, RunRecord};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const WORKER_HELP: &str = "\
@@ -77,6 +78,39 @@ pub(crate) fn run(command: &FleetCommand) -> Result<Exit, Failure> {
         FleetCommand::Up(arguments) => up::run(arguments),
         #[cfg(not(feature = "fleet"))]
         FleetCommand::Up(_) => Err(unavailable::failure()),
+    }
+}
+
+/// A run that the server has.
+#[cfg_attr(not(feature = "fleet"), expect(dead_code, reason = "without the feature there is no server"))]
+#[derive(Debug, Serialize)]
+pub(crate) struct ServerRun {
+    pub(crate) run_id: String,
+    pub(crate) project: String,
+    pub(crate) workflow_id: Option<String>,
+    pub(crate) status: String,
+    /// The id on the server.
+    pub(crate) id: String,
+}
+
+/// A finding about the server or the store.
+#[cfg_attr(not(feature = "fleet"), expect(dead_code, reason = "without the feature nothing is checked"))]
+#[derive(Debug)]
+pub(crate) struct FleetCheck {
+    pub(crate) is_ok: bool,
+    pub(crate) found: String,
+    /// What to do about a problem.
+    pub(crate) fix: String,
+}
+
+#[cfg(feature = "fleet")]
+impl FleetCheck {
+    fn ok(found: String) -> Self {
+        FleetCheck { is_ok: true, found, fix: String::new() }
+    }
+
+    fn problem(found: String, fix: &str) -> Self {
+        FleetCheck { is_ok: false, found, fix: fix.to_string() }
     }
 }
 

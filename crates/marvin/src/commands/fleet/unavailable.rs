@@ -1,6 +1,6 @@
 //! The same commands in a program without feature `fleet`: they say how to get it.
 
-use super::WorkerArguments;
+use super::{FleetCheck, ServerRun, WorkerArguments};
 use crate::commands::workflow::progress::Progress;
 use crate::failure::Failure;
 use marvin_agent::ProjectContext;
@@ -61,6 +61,10 @@ pub(crate) fn refresh(_: &Path, _: &FleetRecord) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn check(_: &ProjectContext) -> Vec<(bool, String)> {
+pub(crate) fn list(_: Option<&Path>, _: bool) -> Result<Vec<ServerRun>, Failure> {
+    Err(failure())
+}
+
+pub(crate) fn check(_: &ProjectContext) -> Vec<FleetCheck> {
     Vec::new()
 }

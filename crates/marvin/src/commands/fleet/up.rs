@@ -7,6 +7,7 @@ use crate::runtime::{cancel_on_signal, runtime};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
+use marvin_fleet::search::ATTRIBUTES;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -30,9 +31,9 @@ pub(super) fn run(arguments: &UpArguments) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
         let cancel = cancel_on_signal();
         let mut server = start(&program, arguments.port, &directory.join("temporal.sqlite"))?;
-        wait_until_ready(&mut server, &address).await?;
+        wait_until_ready(&mut server, &program, &address).await?;
         output::line(&format!(
-            "the server is at {address}, the store is {}\nIn other terminals:\n  export MARVIN_FLEET_ADDRESS={address} MARVIN_FLEET_STORE={}\n  marvin worker\n  marvin run-workflow FILE --engine temporal",
+            "the server is at {address}, the store is {}\nIn other terminals:\n  export MARVIN_FLEET_ADDRESS={address} MARVIN_FLEET_STORE={} MARVIN_FLEET_SEARCH_ATTRIBUTES=true\n  marvin worker\n  marvin run-workflow FILE --engine temporal",
             store.display(),
             store.display()
         ))?;
@@ -63,9 +64,9 @@ fn start(program: &Path, port: u16, database: &Path) -> Result<Child, Failure> {
     })
 }
 
-async fn wait_until_ready(server: &mut Child, address: &str) -> Result<(), Failure> {
+async fn wait_until_ready(server: &mut Child, program: &Path, address: &str) -> Result<(), Failure> {
     let ready = async {
-        while tokio::net::TcpStream::connect(address).await.is_err() {
+        while tokio::net::TcpStream::connect(address).await.is_err() || !register(program, address).await {
             tokio::time::sleep(READY_POLL_INTERVAL).await;
         }
     };
@@ -79,6 +80,29 @@ async fn wait_until_ready(server: &mut Child, address: &str) -> Result<(), Failu
             Err(Failure::failed(format!("the server did not answer within {} s", READY_TIMEOUT.as_secs())))
         }
     }
+}
+
+/// Registers the search attributes of runs; false while the server does not know them yet. The server itself registers those of its
+/// command line with a new database only.
+async fn register(program: &Path, address: &str) -> bool {
+    let operator = |words: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(["operator", "search-attribute"]).args(words).args(["--address", address]);
+        command.kill_on_drop(true).stdin(Stdio::null()).stderr(Stdio::null());
+        async move { command.output().await }
+    };
+    let known = |listed: std::process::Output| {
+        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        ATTRIBUTES.iter().all(|name| text.contains(name))
+    };
+    if operator(&["list"]).await.is_ok_and(known) {
+        return true;
+    }
+    // Each name has a type of its own.
+    let named = ATTRIBUTES.into_iter().flat_map(|name| ["--type", "Keyword", "--name", name]);
+    let words: Vec<&str> = ["create"].into_iter().chain(named).collect();
+    operator(&words).await.ok();
+    false
 }
 
 /// Ends the server, which then closes its database.

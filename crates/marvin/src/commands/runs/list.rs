@@ -1,6 +1,7 @@
 //! `marvin runs list` and `marvin list-runs`.
 
 use crate::arguments::ProjectArguments;
+use crate::commands::fleet::{self, ServerRun};
 use crate::failure::Failure;
 use crate::{output, project};
 use clap::Args;
@@ -13,12 +14,15 @@ use std::path::{Path, PathBuf};
 /// List the runs of workflows
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  marvin list-runs\n  marvin list-runs --all\n  marvin list-runs --json | jq -r '.[] | select(.status == \"BLOCKED\") | .run_path'"
+    after_help = "Examples:\n  marvin list-runs\n  marvin list-runs --all\n  marvin list-runs --engine temporal\n  marvin list-runs --json | jq -r '.[] | select(.status == \"BLOCKED\") | .run_path'"
 )]
 pub(crate) struct ListRunsArguments {
-    /// Also runs that are not workflows
+    /// Also runs that are not workflows; of a server, also those of other projects
     #[arg(long)]
     all: bool,
+    /// Where they are: local (this machine) or temporal (the server)
+    #[arg(long, value_name = "NAME", value_parser = ["local", "temporal"], default_value = "local", hide_possible_values = true)]
+    engine: String,
     #[command(flatten)]
     project: ProjectArguments,
 }
@@ -89,6 +93,9 @@ pub(crate) fn list_all(arguments: &AllRunsArguments) -> Result<Exit, Failure> {
 
 /// Lists runs of workflows, and others with `--all`.
 pub(crate) fn list_workflows(arguments: &ListRunsArguments) -> Result<Exit, Failure> {
+    if arguments.engine == "temporal" {
+        return list_on_server(arguments);
+    }
     let found = found(arguments.project.working_dir.as_deref())?;
     let chosen = found.iter().filter(|path| arguments.all || view::is_workflow(path));
     let rows: Vec<RunRow> = chosen.map(|path| RunRow::read(path)).collect();
@@ -110,6 +117,25 @@ pub(crate) fn list_workflows(arguments: &ListRunsArguments) -> Result<Exit, Fail
             line.trim_end().to_string()
         })
         .collect();
+    output::line(&output::visible(&lines.join("\n")))
+}
+
+/// Lists runs that the server of a fleet has.
+fn list_on_server(arguments: &ListRunsArguments) -> Result<Exit, Failure> {
+    let rows = fleet::list(arguments.project.working_dir.as_deref(), arguments.all)?;
+    if arguments.project.json {
+        return output::json(&rows);
+    }
+    if rows.is_empty() {
+        return output::line("The server has no runs of this project.");
+    }
+    let line = |row: &ServerRun| {
+        let what = row.workflow_id.as_deref().unwrap_or_default();
+        let project = if arguments.all { format!("{:20}  ", row.project) } else { String::new() };
+        let line = format!("{:10}  {}  {project}{}", row.status, row.run_id, truncate::line(what, 60));
+        line.trim_end().to_string()
+    };
+    let lines: Vec<String> = rows.iter().map(line).collect();
     output::line(&output::visible(&lines.join("\n")))
 }
 

@@ -152,7 +152,8 @@ fn older_names_of_the_runs_commands() {
     Usage: marvin list-runs [OPTIONS]
 
     Options:
-          --all                 Also runs that are not workflows
+          --all                 Also runs that are not workflows; of a server, also those of other projects
+          --engine <NAME>       Where they are: local (this machine) or temporal (the server) [default: local]
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
@@ -160,6 +161,7 @@ fn older_names_of_the_runs_commands() {
     Examples:
       marvin list-runs
       marvin list-runs --all
+      marvin list-runs --engine temporal
       marvin list-runs --json | jq -r '.[] | select(.status == "BLOCKED") | .run_path'
     "#);
     assert_snapshot!(help("stop-run"), @"

@@ -184,6 +184,8 @@ fn config() {
     fleet.heartbeat_s                             30  [default]
     fleet.drain_s                                 600  [default]
     fleet.roles                                   (unset)  [default]
+    fleet.search_attributes                       false  [default]
+    fleet.metrics                                 (unset)  [default]
     fleet.tls                                     auto  [default]
     fleet.tls_ca                                  (unset)  [default]
     fleet.tls_cert                                (unset)  [default]
