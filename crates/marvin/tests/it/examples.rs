@@ -246,6 +246,112 @@ fn the_job_for_github_is_sound() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
+/// The documents of a YAML file.
+fn yaml(file: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(file).unwrap();
+    serde_saphyr::from_multiple(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// Lists of words below a value that start with `marvin`.
+fn command_lines(value: &Value) -> Vec<Vec<String>> {
+    let own = value
+        .as_array()
+        .map(|list| list.iter().filter_map(Value::as_str).map(String::from).collect::<Vec<_>>());
+    let own = own.into_iter().filter(|words| words.first().is_some_and(|word| word == "marvin"));
+    let below: Vec<&Value> = match value {
+        Value::Array(list) => list.iter().collect(),
+        Value::Object(map) => map.values().collect(),
+        _ => Vec::new(),
+    };
+    own.chain(below.into_iter().flat_map(command_lines)).collect()
+}
+
+/// Every variable, setting and option in the files for containers exists, and has a value that is accepted.
+#[test]
+fn the_files_for_containers_name_what_exists() {
+    let (directory, world) = (examples().join("fleet"), World::new());
+    let known: BTreeSet<&str> = marvin_base::settings::table::TABLE
+        .iter()
+        .flat_map(|setting| setting.variables.iter().copied())
+        .chain(["MARVIN_FLEET_KEY"])
+        .collect();
+    let variable = regex::Regex::new("MARVIN_[A-Z0-9_]+").unwrap();
+    for file in files_below(&directory) {
+        let text = fs::read_to_string(&file).unwrap();
+        for name in variable.find_iter(&text).map(|found| found.as_str()) {
+            let is_known = known.contains(name) || name.starts_with("MARVIN_INPUT_");
+            assert!(is_known, "{}: {name}", file.display());
+        }
+        assert!(!text.contains(":latest") && !text.contains("privileged: true"), "{}", file.display());
+    }
+    let (compose, kubernetes) =
+        (yaml(&directory.join("compose.yaml")), yaml(&directory.join("kubernetes/workers.yaml")));
+    let dockerfile = fs::read_to_string(directory.join("Dockerfile")).unwrap();
+    let start = dockerfile.lines().find_map(|line| line.strip_prefix("CMD ")).unwrap();
+    let start: Value = serde_json::from_str(start).unwrap();
+    let mut lines: Vec<Vec<String>> =
+        [&start].into_iter().chain(&compose).chain(&kubernetes).flat_map(command_lines).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let page = fs::read_to_string(directory.join("README.md")).unwrap();
+    let shell = page.split("```sh\n").skip(1).flat_map(|block| block.split("```").next().unwrap().lines());
+    let shell = shell.map(|line| line.split(" #").next().unwrap()).filter(|line| line.starts_with("marvin "));
+    lines.extend(shell.map(|line| line.split_whitespace().map(String::from).collect()));
+    assert!(lines.len() >= 6, "{lines:?}");
+    for words in &lines {
+        // Options before it are parsed, and one that does not exist is an error.
+        world.marvin(words.iter().skip(1).map(String::as_str).chain(["--help"])).run().exits(0);
+    }
+    let worker = &compose[0]["services"]["worker"];
+    for variables in [&worker["environment"], &kubernetes[0]["data"]] {
+        let variables = variables.as_object().unwrap().iter();
+        let mut variables = variables.filter(|(name, _)| name.starts_with("MARVIN_"));
+        let config = variables.try_fold(world.marvin(["config"]), |program, (name, value)| {
+            value.as_str().map(|value| program.env(name, value))
+        });
+        config.expect("values are texts").run().exits(0);
+    }
+}
+
+/// A worker is given more time to end than it takes, is asked whether it is ready where it answers, and takes keys from a Secret.
+#[test]
+fn the_files_for_containers_agree_with_themselves() {
+    let directory = examples().join("fleet");
+    let (compose, kubernetes) =
+        (yaml(&directory.join("compose.yaml")), yaml(&directory.join("kubernetes/workers.yaml")));
+    let worker = &compose[0]["services"]["worker"];
+    let (map, spec) = (&kubernetes[0], &kubernetes[1]["spec"]);
+    let (pod, container) = (&spec["template"]["spec"], &spec["template"]["spec"]["containers"][0]);
+    let seconds = |text: &Value| text.as_str().unwrap().parse::<u64>().unwrap();
+    let drain = seconds(&map["data"]["MARVIN_FLEET_DRAIN_S"]);
+    assert!(pod["terminationGracePeriodSeconds"].as_u64().unwrap() > drain);
+    let minutes = worker["stop_grace_period"].as_str().unwrap().strip_suffix('m').unwrap();
+    assert!(minutes.parse::<u64>().unwrap() * 60 > seconds(&worker["environment"]["MARVIN_FLEET_DRAIN_S"]));
+    let port = |address: &Value| address.as_str().unwrap().rsplit_once(':').unwrap().1.to_string();
+    assert_eq!(worker["expose"][0], port(&worker["environment"]["MARVIN_FLEET_METRICS"]));
+    let metrics = port(&map["data"]["MARVIN_FLEET_METRICS"]);
+    assert_eq!(container["ports"][0]["containerPort"].to_string(), metrics);
+    assert_eq!(spec["template"]["metadata"]["annotations"]["prometheus.io/port"], metrics);
+    assert_eq!(
+        container["readinessProbe"]["httpGet"],
+        json!({"path": "/ready", "port": container["ports"][0]["name"]})
+    );
+    let names: Vec<&Value> = container["envFrom"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|one| one.as_object().unwrap().values())
+        .collect();
+    assert_eq!(names[0]["name"], map["metadata"]["name"]);
+    // Keys are in the Secret alone.
+    let text = fs::read_to_string(directory.join("kubernetes/workers.yaml")).unwrap();
+    assert!(text.contains(&format!("secret generic {}", names[1]["name"].as_str().unwrap())));
+    for key in ["AWS_SECRET_ACCESS_KEY", "TEMPORAL_API_KEY", "MARVIN_FLEET_KEY"] {
+        assert!(!map["data"].as_object().unwrap().contains_key(key), "{key}");
+    }
+    assert_eq!(spec["selector"]["matchLabels"], spec["template"]["metadata"]["labels"]);
+    assert_eq!(container["securityContext"]["allowPrivilegeEscalation"], false);
+}
+
 /// Both clients start the same server.
 #[test]
 fn the_settings_for_mcp_clients_agree() {
