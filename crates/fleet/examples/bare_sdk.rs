@@ -15,7 +15,6 @@ use marvin_flow::remote::attempt::AttemptRequest;
 use marvin_flow::remote::{RemoteEffect, RemoteRun};
 use marvin_flow::spec;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -157,12 +156,21 @@ impl Steps {
     }
 }
 
+/// What this program prints.
+#[derive(Debug, Serialize)]
+struct ShapeReport<'a> {
+    id: &'a str,
+    steps: u32,
+}
+
+/// A workflow of one step `true`.
+const DOCUMENT: &str = r#"{"workflow_id": "bench", "goal": "bench", "steps": [
+    {"id": "step", "worker": "Command", "writes": false, "repeatable": true, "inputs": {"command": "true"}}
+]}"#;
+
 /// The order of a step `true`, as the workflow code of Marvin gives it to a worker.
 fn request(run_id: &str) -> anyhow::Result<AttemptRequest> {
-    let document = json!({"workflow_id": "bench", "goal": "bench", "steps": [
-        {"id": "step", "worker": "Command", "writes": false, "repeatable": true, "inputs": {"command": "true"}},
-    ]});
-    let workflow = Arc::new(spec::from_text(&document.to_string(), "bench.json")?);
+    let workflow = Arc::new(spec::from_text(DOCUMENT, "bench.json")?);
     let effects = RemoteRun::new(workflow.clone(), run_id, 1).on(Vec::new());
     let Some(RemoteEffect::Attempt(order)) = effects.into_iter().next() else {
         bail!("the workflow begins without an attempt");
@@ -217,6 +225,6 @@ async fn main() -> anyhow::Result<()> {
     };
     let (worked, steps) = tokio::join!(worker.run(), run);
     worked.map_err(|error| anyhow::anyhow!("{error}"))?;
-    println!("{}", json!({"id": options.id, "steps": steps?}));
+    println!("{}", serde_json::to_string(&ShapeReport { id: &options.id, steps: steps? })?);
     Ok(())
 }

@@ -7,7 +7,7 @@
 use crate::budget;
 use crate::child::{AttemptProgram, ChildError};
 use crate::key_locks::KeyLocks;
-use crate::metrics::{Found, Metrics};
+use crate::metrics::{EndDiscovery, Metrics};
 use crate::task::{AttemptDone, AttemptTask, TaskKind};
 use crate::workspace::{Repository, WorkspaceError, WorkspaceState, Worktree};
 use bytes::Bytes;
@@ -82,7 +82,7 @@ impl Activities {
         let key = &task.request.order.ticket.key;
         let _guard = self.keys.lock(key).await;
         if let Some(done) = self.find_end(key).await? {
-            self.metrics.count_found(Found::BeforeWork);
+            self.metrics.count_found(EndDiscovery::BeforeWork);
             return Ok(done);
         }
         let done = match &task.workspace {
@@ -104,7 +104,7 @@ impl Activities {
         match created.map_err(|error| self.failure(&error.to_string()))? {
             Creation::Created => Ok(done),
             Creation::Exists(bytes) => {
-                self.metrics.count_found(Found::AfterWork);
+                self.metrics.count_found(EndDiscovery::AfterWork);
                 serde_json::from_slice(&bytes).map_err(|error| self.failure(&error.to_string()))
             }
         }

@@ -102,7 +102,7 @@ const DESCRIPTIONS: [Description; 10] = [
 
 /// When another delivery's end was found.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Found {
+pub(crate) enum EndDiscovery {
     BeforeWork,
     AfterWork,
 }
@@ -149,10 +149,10 @@ impl Metrics {
     }
 
     /// Counts an attempt whose end another delivery created.
-    pub(crate) fn count_found(&self, when: Found) {
+    pub(crate) fn count_found(&self, when: EndDiscovery) {
         let when = match when {
-            Found::BeforeWork => "before_work",
-            Found::AfterWork => "after_work",
+            EndDiscovery::BeforeWork => "before_work",
+            EndDiscovery::AfterWork => "after_work",
         };
         self.add(Metric::FoundEnds, when, 1.0);
     }
@@ -237,7 +237,7 @@ mod tests {
     fn values_are_written_with_their_labels() {
         let metrics = Metrics::new(4);
         let (first, second) = (metrics.begin(TaskKind::Attempt, 1), metrics.begin(TaskKind::Attempt, 2));
-        metrics.count_found(Found::AfterWork);
+        metrics.count_found(EndDiscovery::AfterWork);
         first.succeed();
         metrics.drain();
         let text = metrics.text();

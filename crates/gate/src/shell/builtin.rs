@@ -5,6 +5,9 @@ use super::state::{Shell, Variable};
 use super::value::{Piece, Stream, Taint, UnknownReason, Word};
 use std::rc::Rc;
 
+/// The usual value of `IFS`.
+const BLANKS: &str = " \t\n";
+
 /// Does a part of a format, behind its `%`, ask for a number?
 fn is_numeric_conversion(part: &str) -> bool {
     let part = part.trim_start_matches(|char: char| char.is_ascii_digit() || "-+ #.'*".contains(char));
@@ -188,7 +191,7 @@ impl Shell<'_> {
                 self.unset_variable(&name);
             }
             if !flags.contains('v') && self.state.functions.contains_key(&*name) {
-                // Without a flag a function goes only where there is no such variable.
+                // Without a flag a function goes only where no variable has its name.
                 if !flags.contains('f') || self.readonly_functions.contains(&*name) {
                     self.doubt("a function that may be unset or not");
                 }
@@ -214,7 +217,7 @@ impl Shell<'_> {
             .iter()
             .filter_map(|locals| locals.get(name)?.0.as_ref())
             .flat_map(|variable| variable.choices.clone())
-            .take(super::join::MAX_CHOICES)
+            .take(super::choices::MAX_CHOICES)
             .collect();
         let variables = Rc::make_mut(&mut self.state.variables);
         if hidden.is_empty() {
@@ -549,7 +552,7 @@ impl Shell<'_> {
         variable.reference |= flags.contains('n');
         variable.readonly |= flags.contains('r');
         if !known && flags == "r" {
-            variable.choices = vec![vec![super::join::absent(name)]];
+            variable.choices = vec![vec![super::choices::absent(name)]];
         }
         if !known && flags.contains('i') {
             variable.choices = vec![vec![Word::known("0")]];
@@ -576,14 +579,14 @@ impl Shell<'_> {
         let separators = self.separators();
         let raw = options.iter().any(|(letter, _)| *letter == 'r');
         let exact = options.iter().all(|(letter, _)| matches!(letter, 'a' | 'e' | 'p' | 'r' | 's'))
-            && (separators == " \t\n" || separators.is_empty() && names.len() == 1 && array.is_none());
+            && (separators == BLANKS || separators.is_empty() && names.len() == 1 && array.is_none());
         let whole = separators.is_empty();
         let text = stream.text.as_deref().filter(|text| exact && (raw || !text.contains('\\')));
         let lines: Option<Vec<Vec<Vec<Word>>>> = text.map(|text| {
             let lines: Vec<&str> = if text.is_empty() { vec![""] } else { text.lines().collect() };
             lines.into_iter().map(|line| fields(line, &names, array.is_some(), whole)).collect()
         });
-        match lines.filter(|lines| lines.len() <= super::join::MAX_CHOICES) {
+        match lines.filter(|lines| lines.len() <= super::choices::MAX_CHOICES) {
             Some(lines) => {
                 for (index, line) in lines.into_iter().enumerate() {
                     // Each line may be the last that is read.

@@ -3,15 +3,13 @@
 //! Variables keep a choice for each path. Functions and arguments have one meaning only, so a path that changes them is
 //! doubted. A loop is walked until a round changes nothing; numbers that grow with every round become an unknown number.
 
+use super::choices::{absent, add_choices, covers, unknown_content};
 use super::run::InheritedIo;
 use super::state::{Shell, ShellState, Variable};
 use super::value::{Stream, Taint, UnknownReason, Word};
-use crate::secrets::is_secret_variable;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Choices of a variable that are followed.
-pub(super) const MAX_CHOICES: usize = 8;
 /// Rounds in which a loop must come to rest.
 const MAX_LOOP_ROUNDS: usize = 8;
 /// Rounds after which a value that still changes is taken for unknown.
@@ -174,17 +172,6 @@ fn add_variables(own: &mut BTreeMap<String, Variable>, others: &BTreeMap<String,
     fits
 }
 
-fn add_choices(own: &mut Vec<Vec<Word>>, others: &[Vec<Word>]) -> bool {
-    for choice in others {
-        if !covers(own, choice) {
-            own.push(choice.clone());
-        }
-    }
-    let fits = own.len() <= MAX_CHOICES;
-    own.truncate(MAX_CHOICES);
-    fits
-}
-
 /// Has a round given a variable a value that it did not have?
 fn grows(before: &BTreeMap<String, Variable>, after: &BTreeMap<String, Variable>) -> bool {
     after.iter().any(|(name, variable)| match before.get(name) {
@@ -208,42 +195,4 @@ fn widen(after: &mut BTreeMap<String, Variable>, before: &BTreeMap<String, Varia
             variable.choices = vec![vec![unknown_content(&variable.choices)]];
         }
     }
-}
-
-/// The value that stands for too many choices: whatever a file may hold.
-pub(super) fn unknown_content(choices: &[Vec<Word>]) -> Word {
-    let taint = choices.iter().flatten().fold(Taint::CONTENT, |sum, word| sum.and(word.taint()));
-    Word::unknown(UnknownReason::Output, taint)
-}
-
-/// Is a value among some choices, or does one of these stand for it?
-pub(super) fn covers(choices: &[Vec<Word>], value: &[Word]) -> bool {
-    choices.iter().any(|choice| {
-        if choice.as_slice() == value {
-            return true;
-        }
-        let [wide] = choice.as_slice() else { return false };
-        let taint = wide.taint();
-        if !wide.is_unknown() || wide.pieces.len() != 1 {
-            return false;
-        }
-        match wide.why() {
-            Some(UnknownReason::Arithmetic) => {
-                value.len() == 1 && value.iter().all(super::evaluated::is_numeric)
-            }
-            Some(UnknownReason::Output) => {
-                let held = |word: &Word| taint.and(word.taint().numeric(false)) == taint;
-                taint.has(Taint::CONTENT) && !taint.has(Taint::NUMBER) && value.iter().all(held)
-            }
-            _ => false,
-        }
-    })
-}
-
-/// The value of a variable that one of the paths does not set.
-pub(super) fn absent(name: &str) -> Word {
-    // A name in lower case that is not set yet is hardly one of the environment.
-    let own = !name.contains(|letter: char| letter.is_ascii_uppercase());
-    let secret = if is_secret_variable(name) { Taint::SECRET } else { Taint::NONE };
-    Word::unknown(UnknownReason::Variable, secret.numeric(own))
 }

@@ -9,6 +9,7 @@ mod bounds;
 mod braces;
 mod builtin;
 mod choice;
+mod choices;
 mod const_eval;
 mod cross_check;
 mod disguise;

@@ -151,7 +151,7 @@ impl Shell<'_> {
         }
     }
 
-    /// A list whose failure is no error.
+    /// A list that may fail without an end of the shell.
     fn condition(&mut self, list: &CompoundList, around: &InheritedIo) {
         self.conditions += 1;
         self.list(list, around);

@@ -1,8 +1,8 @@
 //! The state of the parser while it walks a line.
 
+use super::choices::MAX_CHOICES;
 use super::cross_check::CrossCheckQueue;
 use super::doubt::Doubt;
-use super::join::MAX_CHOICES;
 use super::limits::{MAX_COMMANDS_PER_LINE, MAX_SCRIPT_DEPTH};
 use super::value::{Stream, Taint, Word};
 use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, BinaryOperator, FunctionBody, UnaryOperator};
@@ -287,18 +287,18 @@ impl<'a> Shell<'a> {
         if perhaps {
             match old {
                 Some(variable) => choices.extend(variable.choices),
-                None => choices.push(vec![super::join::absent(name)]),
+                None => choices.push(vec![super::choices::absent(name)]),
             }
             let mut known: Vec<Vec<Word>> = Vec::new();
             for choice in choices {
-                if !super::join::covers(&known, &choice) {
+                if !super::choices::covers(&known, &choice) {
                     known.push(choice);
                 }
             }
             choices = known;
             if choices.len() > MAX_CHOICES && self.loops > 0 {
                 // A text that grows with every round of a loop.
-                choices = vec![vec![super::join::unknown_content(&choices)]];
+                choices = vec![vec![super::choices::unknown_content(&choices)]];
             } else if choices.len() > MAX_CHOICES {
                 self.doubt("a variable with more values than can be followed");
                 choices.truncate(MAX_CHOICES);

@@ -82,7 +82,7 @@ pub(crate) fn run(command: &FleetCommand) -> Result<Exit, Failure> {
 }
 
 /// A run that the server has.
-#[cfg_attr(not(feature = "fleet"), expect(dead_code, reason = "without the feature there is no server"))]
+#[cfg_attr(not(feature = "fleet"), expect(dead_code, reason = "only the feature asks a server"))]
 #[derive(Debug, Serialize)]
 pub(crate) struct ServerRun {
     pub(crate) run_id: String,
