@@ -308,3 +308,41 @@ fn unmerged(mut reply: AttemptReply) -> AttemptReply {
     reply.end.attempt.summary = "no worker could merge its changes".into();
     reply
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A server refuses two tasks with one id, and the run would never continue.
+    #[test]
+    fn attempts_that_are_lost_after_each_other_are_looked_up_once() {
+        let step =
+            |id: &str| json!({"id": id, "worker": "Command", "writes": false, "inputs": {"command": "true"}});
+        let workflow = json!({"workflow_id": "w", "goal": "g", "steps": [step("a"), step("b"), step("c")]});
+        let input = RunInput {
+            version: VERSION,
+            run_id: "run_20260101_000000_abcd".into(),
+            slots: 4,
+            heartbeat_s: 2,
+            roles: Vec::new(),
+            limit: None,
+            workspace: None,
+            search_attributes: false,
+            state: None,
+        };
+        let mut driver = RunDriver::open(input, &workflow).unwrap();
+        let mut started = |lost: &[u32]| {
+            let id = |step: u32| TaskId { step, kind: TaskKind::Attempt, attempt: 1 };
+            let events = lost.iter().map(|step| RunEvent::Ended(id(*step), TaskEnd::Failed)).collect();
+            let name = |command: RunCommand| match command {
+                RunCommand::Start(id, _) => id.to_string(),
+                RunCommand::CancelAttempts => "cancel".to_string(),
+            };
+            driver.on(events, false).into_iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(started(&[]), ["attempt-0-1", "attempt-1-1", "attempt-2-1"]);
+        assert_eq!(started(&[0]), ["recall-0-1"]);
+        assert_eq!(started(&[1, 2]), ["recall-1-1", "recall-2-1"]);
+    }
+}

@@ -13,7 +13,10 @@ impl Machine {
             if self.status(step) != StepStatus::Running || self.state.running.contains_key(&step) {
                 continue;
             }
-            self.state.recalling.insert(step);
+            // Another loss opens the run again while the answer about this step is awaited.
+            if !self.state.recalling.insert(step) {
+                continue;
+            }
             let ticket = Box::new(self.ticket(step));
             let running = self.state.tried.get(&step).and_then(|tried| tried.running.as_ref());
             let call_id = running.map(|running| running.call_id.clone()).unwrap_or_default();
