@@ -61,6 +61,9 @@ cargo xtask self-improve-kills [N]
                             kill a batch of sessions N times (default 40) at random moments, resume it, and compare winner and tree
 cargo xtask fleet-test [FILTER]
                             build with feature `fleet`, install S3 services and a Temporal server, run tests over them
+cargo xtask fleet-faults [N]
+                            make N faults (default 300) in runs over a real Temporal server: workers and servers killed and frozen, links cut,
+                            the store away, clocks shifted; every effect must happen once
 cargo xtask fleet-server    install the Temporal server for `marvin fleet up`
 cargo xtask fleet-sim [--workers N] [--steps N] [--shape fan|chain|levels] [--seed N] …
                             a run of many steps on many simulated workers that are lost now and then, in virtual time; --help lists the options
@@ -103,6 +106,8 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["mtg-fuzz", rest @ ..] => mtg_fuzz::run(rest),
         ["mtg-play", rest @ ..] => mtg_play::run(rest),
         ["fleet-test", rest @ ..] => fleet::test(rest),
+        ["fleet-faults"] => fleet::make_faults("300"),
+        ["fleet-faults", count] => fleet::make_faults(count),
         ["fleet-server"] => fleet::install_server(),
         ["fleet-sim", rest @ ..] => fleet::simulate(rest),
         ["census", rest @ ..] => census::run(rest),

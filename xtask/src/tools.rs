@@ -133,6 +133,11 @@ pub(crate) fn need(programs: &[(&str, &str)]) -> anyhow::Result<()> {
     install(&packages)
 }
 
+/// Installs the packages that have a file which is not there.
+pub(crate) fn need_file(file: &str, packages: &str) -> anyhow::Result<()> {
+    if Path::new(file).exists() { Ok(()) } else { install(packages) }
+}
+
 const APT_INSTALL: &str = "apt-get install";
 
 /// Programs that are missing, and the packages that have them, each as a text.

@@ -1,5 +1,6 @@
 //! A Temporal server, a store, and workers.
 
+use crate::network::{Network, enter};
 use crate::support::{Marvin, PROGRAM_TIMEOUT, World};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
@@ -28,6 +29,9 @@ pub(crate) struct Fleet {
     server: Option<Child>,
     /// Settings of the server.
     dynamic: Vec<String>,
+    /// Namespaces of the server and of workers, if they do not share the network of the test.
+    network: Option<Network>,
+    heartbeat_s: &'static str,
 }
 
 impl Fleet {
@@ -38,12 +42,21 @@ impl Fleet {
 
     /// Starts a server with settings; none where it is not installed.
     pub(crate) fn start_with(dynamic: &[&str]) -> Option<Self> {
+        Fleet::start_in(None, HEARTBEAT_S, dynamic)
+    }
+
+    /// Starts a server in a network; none where it is not installed.
+    pub(crate) fn start_in(
+        network: Option<Network>,
+        heartbeat_s: &'static str,
+        dynamic: &[&str],
+    ) -> Option<Self> {
         let program = program()?;
         let directory = tempfile::Builder::new().prefix("marvin-fleet-").tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let unthrottled = "history.transferProcessorMaxPollRPS=1000";
         let dynamic = dynamic.iter().chain([&unthrottled]).map(ToString::to_string).collect();
-        let mut fleet = Fleet { program, directory, port, server: None, dynamic };
+        let mut fleet = Fleet { program, directory, port, server: None, dynamic, network, heartbeat_s };
         fleet.start_server();
         Some(fleet)
     }
@@ -51,11 +64,16 @@ impl Fleet {
     pub(crate) fn start_server(&mut self) {
         let log = File::create(self.directory.path().join("server.log")).unwrap();
         let mut command = Command::new(&self.program);
-        command.args(["server", "start-dev", "--ip", "127.0.0.1", "--headless", "--log-level", "error"]);
+        // In a namespace of its own, it is reached by all of its links.
+        let address = if self.network.is_some() { "0.0.0.0" } else { "127.0.0.1" };
+        command.args(["server", "start-dev", "--ip", address, "--headless", "--log-level", "error"]);
         command.args(["--port", &self.port.to_string()]);
         command.args(["--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=NORMAL"]);
         command.args(self.dynamic.iter().flat_map(|setting| ["--dynamic-config-value", setting]));
         command.arg("--db-filename").arg(self.directory.path().join("server.sqlite"));
+        if let Some(network) = &self.network {
+            enter(&mut command, network.server());
+        }
         let log = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         self.server = Some(log.spawn().unwrap());
         let health = || {
@@ -63,7 +81,8 @@ impl Fleet {
             let done = health.stderr(Stdio::null()).output().unwrap();
             String::from_utf8_lossy(&done.stdout).contains("SERVING")
         };
-        wait_until("the server answers", || TcpStream::connect(("127.0.0.1", self.port)).is_ok() && health());
+        let listens = || self.network.is_some() || TcpStream::connect(("127.0.0.1", self.port)).is_ok();
+        wait_until("the server answers", || listens() && health());
     }
 
     /// Kills the server; its data stay.
@@ -78,11 +97,18 @@ impl Fleet {
         let mut command = Command::new(&self.program);
         command.args(words).args(["--address", &self.address()]);
         command.env("HOME", self.directory.path());
+        if let Some(network) = &self.network {
+            enter(&mut command, network.server());
+        }
         command
     }
 
     pub(crate) fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn network(&self) -> Option<&Network> {
+        self.network.as_ref()
     }
 
     pub(crate) fn store(&self) -> PathBuf {
@@ -91,12 +117,27 @@ impl Fleet {
 
     /// Gives a program the settings of this fleet; `queue` separates tests of one server.
     pub(crate) fn settings(&self, program: Marvin, queue: &str) -> Marvin {
-        program
+        let program = program
             .env("MARVIN_FLEET_ADDRESS", self.address())
             .env("MARVIN_FLEET_STORE", self.store())
             .env("MARVIN_FLEET_QUEUE", queue)
-            .env("MARVIN_FLEET_HEARTBEAT_S", HEARTBEAT_S)
-            .env("MARVIN_FLEET_DRAIN_S", "5")
+            .env("MARVIN_FLEET_HEARTBEAT_S", self.heartbeat_s)
+            .env("MARVIN_FLEET_DRAIN_S", "5");
+        match &self.network {
+            Some(network) => program.prepare(|command| enter(command, network.server())),
+            None => program,
+        }
+    }
+
+    /// The same for a worker in the namespace with this number.
+    pub(crate) fn worker_settings(&self, program: Marvin, queue: &str, number: usize) -> Marvin {
+        let program = self.settings(program, queue);
+        let Some(network) = &self.network else { return program };
+        let address = format!("{}:{}", network.server_address(number), self.port);
+        program
+            .env("MARVIN_FLEET_ADDRESS", address)
+            .env("MARVIN_FLEET_TLS", "off")
+            .prepare(|command| enter(command, network.worker(number)))
     }
 
     /// Starts a worker in the project of a world.

@@ -9,9 +9,17 @@ mod fixture;
 #[cfg(test)]
 mod large;
 #[cfg(test)]
+mod network;
+#[cfg(test)]
 mod operations;
 #[cfg(test)]
 mod people;
+#[cfg(test)]
+mod random_faults;
+#[cfg(test)]
+#[path = "../../../store/tests/services/service.rs"]
+#[allow(dead_code, reason = "the S3 services of the store's tests, of which these need one")]
+mod s3;
 #[cfg(test)]
 mod same_state;
 #[cfg(test)]

@@ -269,6 +269,13 @@ impl Marvin {
         self
     }
 
+    /// Changes the command that is started.
+    #[allow(dead_code, reason = "only tests of a fleet need it")]
+    pub(crate) fn prepare(mut self, change: impl FnOnce(&mut Command)) -> Self {
+        change(&mut self.command);
+        self
+    }
+
     pub(crate) fn directory(mut self, directory: &Path) -> Self {
         self.command.current_dir(directory);
         self
@@ -353,6 +360,12 @@ impl RunningProgram {
                 return line;
             }
         }
+    }
+
+    /// Whether it has not ended.
+    #[allow(dead_code, reason = "only tests of a fleet need it")]
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {

@@ -152,8 +152,10 @@ fn older_names_of_the_runs_commands() {
     Usage: marvin list-runs [OPTIONS]
 
     Options:
-          --all                 Also runs that are not workflows; of a server, also those of other projects
-          --engine <NAME>       Where they are: local (this machine) or temporal (the server) [default: local]
+          --all                 Also runs that are not workflows; of a server, also those of other
+                                projects
+          --engine <NAME>       Where they are: local (this machine) or temporal (the server) [default:
+                                local]
           --working-dir <PATH>  The project's directory (default: the project around this directory)
           --json                As JSON
       -h, --help                Print help
