@@ -82,7 +82,6 @@ pub(crate) fn run(command: &FleetCommand) -> Result<Exit, Failure> {
 }
 
 /// A run that the server has.
-#[cfg_attr(not(feature = "fleet"), expect(dead_code, reason = "only the feature asks a server"))]
 #[derive(Debug, Serialize)]
 pub(crate) struct ServerRun {
     pub(crate) run_id: String,
@@ -94,7 +93,6 @@ pub(crate) struct ServerRun {
 }
 
 /// A finding about the server or the store.
-#[cfg_attr(not(feature = "fleet"), expect(dead_code, reason = "without the feature nothing is checked"))]
 #[derive(Debug)]
 pub(crate) struct FleetCheck {
     pub(crate) is_ok: bool,
