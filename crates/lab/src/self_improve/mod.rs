@@ -284,6 +284,7 @@ async fn drive(run: Run, signal: CancellationToken, progress: Progress) -> Resul
 }
 
 /// How a run ended, or that it has not.
+#[derive(Clone, Copy)]
 struct RunEnd<'a> {
     status: RunStatus,
     error: Option<&'a ImproveError>,
