@@ -22,6 +22,7 @@ mod numbers;
 mod parameter;
 mod parse_cache;
 pub(crate) mod pattern;
+mod read;
 mod redirect;
 mod run;
 mod salvage;
