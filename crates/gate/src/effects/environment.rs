@@ -320,7 +320,7 @@ fn is_composed_by_awk(rest: &[Word]) -> bool {
             _ => None,
         });
         let separates = |before: &str, part: &str| {
-            SEPARATORS.contains(&part) || part.chars().count() == 1 && sets_input_separator(before)
+            SEPARATORS.contains(&part) || part.chars().count() <= 2 && sets_input_separator(before)
         };
         quoted.into_iter().any(|(before, part)| !separates(before, part))
             || ["ARGV", "ENVIRON"].iter().any(|own| text.contains(own))

@@ -26,18 +26,8 @@ pub(super) fn judge(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     if creates {
         return;
     }
-    const OF_FILES: [&str; 10] = [
-        "-2",
-        "-3",
-        "--ours",
-        "--theirs",
-        "--conflict",
-        "--merge",
-        "-m",
-        "-p",
-        "--patch",
-        "--pathspec-from-file",
-    ];
+    const OF_FILES: [&str; 9] =
+        ["-2", "-3", "--ours", "--theirs", "--merge", "-m", "-p", "--patch", "--pathspec-from-file"];
     // A word that is not known may be a file, whose changes would be lost.
     if sub.has(&OF_FILES) || sub.operands.iter().any(|word| word.text().is_none()) {
         return look.ask("git.lost", LOST);

@@ -66,7 +66,6 @@ fn checkouts_of_words_that_are_not_known_may_lose_edits() {
         "git checkout \"$f\"",
         "git checkout -2 a",
         "git checkout -3 a",
-        "git checkout --conflict=diff3 a",
     ]);
     all(
         Decision::Allow,
