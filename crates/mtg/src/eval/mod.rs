@@ -498,7 +498,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What "each other creature" leaves out besides the source: the targets of a spell, the creature
+    /// What "each other creature" excludes in addition to the source: the targets of a spell, the creature
     /// to which an Aura or Equipment is attached.
     fn spared_objects(&self, filter: &Filter, context: &Context) -> Entities {
         if !matches!(filter, Filter::All(parts) if parts.contains(&Filter::Other)) {

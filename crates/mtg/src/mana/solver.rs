@@ -115,7 +115,7 @@ impl Solver<'_> {
         active.iter().filter(|entry| self.option(entry).is_some_and(ManaOption::converts)).count()
     }
 
-    /// Permanents that an option can tap besides those that are used already.
+    /// Permanents that an option can tap, apart from those that are in use.
     fn free_helpers(
         &self,
         index: usize,
