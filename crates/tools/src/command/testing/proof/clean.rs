@@ -4,11 +4,12 @@
 //! (`direnv`, an activated environment) lead into it. Variables that steer runners are removed; the rest stays, since honest
 //! tests may need it.
 
-use super::super::detect::Plan;
 use super::seal::TestSeal;
 use super::table;
+use crate::command::contained::line_of;
 use crate::result::ToolError;
 use marvin_base::child::Child;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Whether a directory lies in the workspace, by its path or its resolved path.
@@ -88,30 +89,56 @@ fn virtual_environment(copy: &Path, seal: Option<&TestSeal>) -> Option<PathBuf> 
     found.into_iter().find(|place| place.join("bin/python3").exists())
 }
 
-/// Python that keeps the process of the tests, and the runner in it, from the code under test.
-const GUARD: &str = include_str!("python/guard.py");
+/// Keeps a process that runs tests from the code under test. Every Python loads it when it starts.
+const GUARD: &str = include_str!("python/sitecustomize.py");
 
-/// Starts pytest as `python3 -m pytest` does, but takes pytest itself from outside the project: the project's root goes onto the
-/// module search path after pytest was imported.
-const START_PYTEST: &str = include_str!("python/pytest.py");
+/// Programs by which Python is started, which a line may give a module search path of its own.
+const PYTHONS: [&str; 4] = ["python", "python3", "pytest", "py.test"];
 
-/// The same for unittest.
-const START_UNITTEST: &str = include_str!("python/unittest.py");
-
-/// The words to run: those of the plan, with runners of Python started safely.
-pub(super) fn words(plan: &Plan) -> Vec<String> {
-    let [python, dash, module, rest @ ..] = plan.words.as_slice() else { return plan.words.clone() };
-    let name = Path::new(python).file_name().unwrap_or_default().to_string_lossy();
-    let start = match module.as_str() {
-        "pytest" => START_PYTEST,
-        "unittest" => START_UNITTEST,
-        _ => "",
-    };
-    if start.is_empty() || dash != "-m" || !name.starts_with("python") {
-        return plan.words.clone();
+/// Puts the guard of Python into `directory`, which the child can read only, and in front of its module search path.
+pub(super) fn guard_python(child: &mut Child, directory: &Path) -> std::io::Result<()> {
+    let (modules, programs) = (directory.join("modules"), directory.join("programs"));
+    std::fs::create_dir_all(&modules)?;
+    std::fs::create_dir_all(&programs)?;
+    std::fs::write(modules.join("sitecustomize.py"), GUARD)?;
+    child.remove.retain(|name| name != "PYTHONPATH");
+    child.set.insert("PYTHONPATH".into(), modules.display().to_string());
+    let path = child.set.get("PATH").cloned().unwrap_or_default();
+    for name in PYTHONS {
+        if !path.split(':').any(|place| Path::new(place).join(name).is_file()) {
+            continue;
+        }
+        let script = programs.join(name);
+        std::fs::write(&script, start_guarded(&modules, &programs))?;
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755))?;
     }
-    let begin = [python.clone(), "-c".to_string(), format!("{GUARD}\n\n{start}")];
-    begin.into_iter().chain(rest.iter().cloned()).collect()
+    child.set.insert("PATH".into(), format!("{}:{path}", programs.display()));
+    Ok(())
+}
+
+/// A script that starts the program of its own name with the guard, whatever the line set `PYTHONPATH` to.
+fn start_guarded(modules: &Path, programs: &Path) -> String {
+    let [modules, programs] = [modules, programs].map(|path| line_of([path.to_string_lossy()]));
+    format!(
+        r#"#!/bin/sh
+guard={modules} own={programs} name=${{0##*/}}
+case ":$PYTHONPATH:" in
+*":$guard:"*) ;;
+*) PYTHONPATH=$guard${{PYTHONPATH:+:$PYTHONPATH}} ;;
+esac
+export PYTHONPATH
+IFS=:
+set -f
+for place in $PATH; do
+    if [ "$place" != "$own" ] && [ -f "$place/$name" ] && [ -x "$place/$name" ]; then
+        unset IFS
+        exec "$place/$name" "$@"
+    fi
+done
+echo "$name: not found" >&2
+exit 127
+"#
+    )
 }
 
 #[cfg(test)]

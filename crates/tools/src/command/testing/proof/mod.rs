@@ -197,13 +197,19 @@ async fn run(
         .map_err(|refusal| ToolError::Failed(format!("cannot open the copy of the project: {refusal}")))?;
     let context = ToolContext { workspace: Some(Arc::new(copy)), ..context.clone() };
     let private = PrivateTempDir::new()?;
-    let mut words = clean::words(plan);
+    let mut words = plan.words.clone();
     report_words(plan.runner, &mut words, private.path());
     let mut child = context.judged(&plan.line)?.with_words(&words);
     clean::environment(&mut child, private.path(), workspace, root, seal)?;
+    // A directory of its own, since the other one is writable.
+    let guard = PrivateTempDir::new()?;
+    clean::guard_python(&mut child, guard.path())
+        .map_err(|error| ToolError::Failed(format!("cannot write the guard of Python: {error}")))?;
     child.deadline = seconds(input.timeout, &context);
     child.keep = MAX_STREAM_BYTES;
-    let done = contained(child, private.policy(&context)?, &context).await?;
+    let mut policy = private.policy(&context)?;
+    policy.readable.push(guard.path().to_path_buf());
+    let done = contained(child, policy, &context).await?;
     let (counts, report) = count(plan, &done, private.path(), &context)?;
     Ok((describe(plan.clone(), &done, counts.as_ref(), report, &context), counts))
 }
