@@ -25,10 +25,14 @@ use serde_json::{Map, Value};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio_util::sync::CancellationToken;
 
 /// List, explain and call tools
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin tools list\n  marvin tools schema read_file\n  marvin tools call read_file --args '{\"path\":\"Cargo.toml\"}'"
+)]
 pub(crate) enum ToolsCommand {
     /// List the tools
     #[command(after_help = "Examples:\n  marvin tools list\n  marvin tools list --json | jq -r '.[].name'")]
@@ -189,7 +193,13 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
     runtime()?.block_on(async {
         let call = ToolCall { id: "call_1".into(), name: name.to_string(), arguments, opaque: None };
         let cancel = cancel_on_signal();
-        let called = record_call(&context, &call, terminal_approver(), cancel.clone()).await?;
+        let person = terminal_person();
+        let absent = Arc::new(AbsentPerson::default());
+        let approver: Arc<dyn Approver> = match &person {
+            Ok(person) => Arc::new(TerminalApprover(person.clone())),
+            Err(_) => absent.clone(),
+        };
+        let called = record_call(&context, &call, Some(approver), cancel.clone()).await?;
         let exit = match (called.ok, called.verdict.is_allowed()) {
             (true, _) => Exit::Success,
             (false, _) if cancel.is_cancelled() => Exit::Interrupted,
@@ -212,6 +222,9 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
         } else {
             output::error(&context.redactor.text(&called.text));
         }
+        if let (Err(hint), true) = (&person, absent.was_asked.load(Ordering::Relaxed)) {
+            output::talk(hint);
+        }
         Ok(exit)
     })
 }
@@ -222,19 +235,36 @@ const MAX_SUBJECT_BYTES: usize = 400;
 /// Asks the person who typed the command, in the terminal.
 struct TerminalApprover(Person);
 
-/// An approver, if a person is there to be asked.
-fn terminal_approver() -> Option<Arc<dyn Approver>> {
+/// The person at the terminal; else what to say after a question that had to be refused.
+fn terminal_person() -> Result<Person, String> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return None;
+        return Err("  hint: run it in a terminal, where you are asked".into());
     }
-    deciding::person(None).ok().map(|person| Arc::new(TerminalApprover(person)) as Arc<dyn Approver>)
+    deciding::person(None).map_err(|failure| format!("note: {failure}"))
+}
+
+/// Stands where no person can be asked: every question is a refusal.
+#[derive(Default)]
+struct AbsentPerson {
+    was_asked: AtomicBool,
+}
+
+#[async_trait]
+impl Approver for AbsentPerson {
+    async fn ask(&self, _: Question) -> ApprovalAnswer {
+        self.was_asked.store(true, Ordering::Relaxed);
+        ApprovalAnswer::No("this needs a person's approval, and there is none to ask".into())
+    }
 }
 
 #[async_trait]
 impl Approver for TerminalApprover {
     async fn ask(&self, question: Question) -> ApprovalAnswer {
         output::talk(&format!("{}: {}", question.tool, question.verdict.reason));
-        output::ask(&format!("{} [y/N] ", question.what));
+        // A call without arguments has nothing to show but its name.
+        let what =
+            if question.what == "{}" { format!("call {}?", question.tool) } else { question.what.clone() };
+        output::ask(&format!("{what} [y/N] "));
         let (sender, answer) = tokio::sync::oneshot::channel();
         // A thread of its own: the runtime would wait for one of its threads after Ctrl-C.
         std::thread::spawn(move || {

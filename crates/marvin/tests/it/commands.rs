@@ -456,7 +456,17 @@ fn a_call_that_the_gate_asks_about_is_asked_at_a_terminal() {
     let world = World::new();
     world.write(".env", "A=1\n");
     let arguments = r#"{"command":"cat .env"}"#;
-    world.marvin(["tools", "call", "run_command", "--args", arguments]).run().exits(5);
+    let without = world.marvin(["tools", "call", "run_command", "--args", arguments]).run().exits(5);
+    assert!(without.stderr.contains("hint: run it in a terminal, where you are asked"), "{}", without.stderr);
+    let location = world.marvin(["tools", "call", "get_my_location"]).run().exits(5);
+    assert!(
+        location.stderr.contains("hint: run it in a terminal, where you are asked"),
+        "{}",
+        location.stderr
+    );
+    // What is refused whatever a person says has no such hint.
+    let denied = world.marvin(["tools", "call", "run_command", "--args", r#"{"command":"rm -rf /"}"#]).run();
+    assert!(!denied.exits(5).stderr.contains("hint: run it in a terminal"));
     // `script` gives the program a terminal.
     let at_terminal = |answer: &str| {
         let line = format!("exec '{}' tools call run_command --args '{arguments}'", crate::support::PROGRAM);
