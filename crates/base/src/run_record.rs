@@ -129,6 +129,18 @@ impl RunStatus {
         }
     }
 
+    /// The word that people read, given the word of a record: both words for success read the same.
+    ///
+    /// Records and JSON keep theirs, since scripts compare them.
+    #[must_use]
+    pub fn shown_word(word: &str) -> &str {
+        match word {
+            "success" => "succeeded",
+            "SUCCESS" => "SUCCEEDED",
+            other => other,
+        }
+    }
+
     /// Whether a run with this status has no end yet.
     #[must_use]
     pub fn is_open(self) -> bool {

@@ -6,6 +6,7 @@ use crate::text::{Kind, Layout, one_line};
 use crate::theme::Theme;
 use crossterm::event::{KeyCode, KeyEvent};
 use marvin_agent::chat::{Answer, AnswerWord, Approval, Kind as ApprovalKind, RunRow, ServitorRow, help};
+use marvin_base::run_record::RunStatus;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -199,8 +200,7 @@ fn run_lines(rows: &[RunRow], width: usize, theme: &Theme) -> Vec<Line<'static>>
             "running" | "blocked" => theme.warn,
             _ => theme.bad,
         };
-        // Turns and workflows have two words for one state.
-        let status = if row.status == "success" { "succeeded" } else { &row.status };
+        let status = RunStatus::shown_word(&row.status);
         lines.push(Line::from(vec![
             Span::styled(format!("{status:12} "), style),
             Span::styled(row.details(), theme.time),

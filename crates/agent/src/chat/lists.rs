@@ -56,7 +56,8 @@ impl RunRow {
 
     /// The run for front ends without columns.
     pub(super) fn line(&self) -> String {
-        format!("{}  {:12}  {}", self.id, self.status, truncate::line(&self.goal, 80))
+        let status = RunStatus::shown_word(&self.status);
+        format!("{}  {status:12}  {}", self.id, truncate::line(&self.goal, 80))
     }
 }
 

@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::{output, project};
 use clap::Args;
 use marvin_base::printable::count;
-use marvin_base::{Exit, run_record, truncate};
+use marvin_base::run_record::{self, RunStatus};
+use marvin_base::{Exit, truncate};
 use marvin_flow::view::{self, RunRow};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -74,15 +75,15 @@ pub(crate) fn list_all(arguments: &AllRunsArguments) -> Result<Exit, Failure> {
     let width = |column: fn(&RunLine) -> &str| {
         rows.iter().map(|row| column(row).chars().count()).max().unwrap_or_default()
     };
-    let (id, kind, status, started) =
-        (width(|row| &row.id), width(|row| &row.kind), width(|row| &row.status), width(|row| &row.started));
+    let (id, kind, started) = (width(|row| &row.id), width(|row| &row.kind), width(|row| &row.started));
+    let status = width(|row| RunStatus::shown_word(&row.status));
     let line = |row: &RunLine| {
         let RunLine { goal, .. } = row;
         let line = format!(
             "{:id$}  {:kind$}  {:status$}  {:started$}  {}",
             row.id,
             row.kind,
-            row.status,
+            RunStatus::shown_word(&row.status),
             row.started,
             truncate::line(goal, 60)
         );
@@ -113,7 +114,8 @@ pub(crate) fn list_workflows(arguments: &ListRunsArguments) -> Result<Exit, Fail
             let what = what.find(|text| !text.is_empty()).map(String::as_str).unwrap_or_default();
             let what = truncate::line(what, 60);
             let id = row.run_id.as_deref().unwrap_or_default();
-            let line = format!("{:10}  {id}  {steps:12}  {what}", row.status);
+            let status = RunStatus::shown_word(&row.status);
+            let line = format!("{status:10}  {id}  {steps:12}  {what}");
             line.trim_end().to_string()
         })
         .collect();
@@ -132,7 +134,8 @@ fn list_on_server(arguments: &ListRunsArguments) -> Result<Exit, Failure> {
     let line = |row: &ServerRun| {
         let what = row.workflow_id.as_deref().unwrap_or_default();
         let project = if arguments.all { format!("{:20}  ", row.project) } else { String::new() };
-        let line = format!("{:10}  {}  {project}{}", row.status, row.run_id, truncate::line(what, 60));
+        let status = RunStatus::shown_word(&row.status);
+        let line = format!("{status:10}  {}  {project}{}", row.run_id, truncate::line(what, 60));
         line.trim_end().to_string()
     };
     let lines: Vec<String> = rows.iter().map(line).collect();

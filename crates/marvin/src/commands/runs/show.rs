@@ -252,7 +252,8 @@ fn when(run: &Inspection) -> String {
     let end = match (run.ended, &run.record.end_reason, run.record.status.map(RunStatus::word)) {
         (true, Some(reason), _) => format!(", ended: {reason}"),
         (true, None, status) => {
-            format!(", ended{}", status.map(|status| format!(": {status}")).unwrap_or_default())
+            let status = status.map(|status| format!(": {}", RunStatus::shown_word(status)));
+            format!(", ended{}", status.unwrap_or_default())
         }
         (false, _, _) => ", not ended (it is running, or was interrupted)".to_string(),
     };

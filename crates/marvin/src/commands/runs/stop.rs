@@ -66,7 +66,10 @@ fn not_running(path: &Path) -> Failure {
     let path_text = path.display();
     match RunRecord::read(path).ok().and_then(|record| record.status) {
         Some(status @ (RunStatus::Success | RunStatus::Succeeded | RunStatus::NotVerified)) => {
-            Failure::failed(format!("{path_text} is not running: it ended as {}", status.word()))
+            Failure::failed(format!(
+                "{path_text} is not running: it ended as {}",
+                RunStatus::shown_word(status.word())
+            ))
         }
         _ => Failure::failed(format!("{path_text} is not running")).hint("`marvin resume-run` resumes it"),
     }

@@ -110,7 +110,7 @@ fn runs_that_cannot_be_used() {
     world.write_state(&format!("runs/{other}/trace.jsonl"), "\u{0}\u{0}");
     assert_snapshot!(screen(&world, "runs list"), @"
     [RUN]  unknown          ?
-    run_20260203_040506_1a2b  non-interactive  SUCCESS    g
+    run_20260203_040506_1a2b  non-interactive  SUCCEEDED    g
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "runs show"), @"

@@ -30,7 +30,7 @@ fn a_run_of_the_mock() {
     [exit code 0]
     "#);
     assert_snapshot!(screen(&world, "runs list"), @"
-    [RUN]  non-interactive  SUCCESS  [TIME]  go
+    [RUN]  non-interactive  SUCCEEDED  [TIME]  go
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "runs show"), @"
