@@ -1,7 +1,7 @@
 //! Workflows from the command line.
 
 use crate::bad_input::with_mounts;
-use crate::support::{World, commands_run, files_below, json_file, ledger, until};
+use crate::support::{World, commands_run, files_below, json_file, ledger, put, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
@@ -173,6 +173,30 @@ fn commands_are_judged_sandboxed_and_verified_by_exit_code() {
         "a step with effects is not repeated automatically"
     );
     assert!(!world.home().join("x").exists());
+}
+
+#[test]
+fn a_directory_that_holds_the_home_directory_is_refused_before_a_run() {
+    let world = World::new();
+    let steps = |steps: &[Value]| json!({"workflow_id": "w", "goal": "try it", "steps": steps}).to_string();
+    let file = put(&world.root().join("w.json"), &steps(&[command("a", &[], "true")]));
+    let echo = json!({"id": "a", "worker": "Echo", "inputs": {"text": "hello"}});
+    let echoes = put(&world.root().join("echo.json"), &steps(&[echo]));
+    let places =
+        [(world.home(), "the home directory"), (world.root().to_path_buf(), "holds the home directory")];
+    for (directory, reason) in &places {
+        let run = |words: &[&str]| world.marvin(["run-workflow"]).args(words).directory(directory).run();
+        let refused = run(&[file.to_str().unwrap()]).exits(5);
+        assert!(refused.message().contains(reason), "{}", refused.whole());
+        run(&["--goal", "tidy up", "--provider", "mock"]).exits(5);
+        let listed =
+            world.marvin(["list-runs", "--all", "--json"]).directory(directory).run().exits(0).json();
+        assert_eq!(listed, json!([]));
+    }
+    for (directory, _) in &places {
+        // Steps that only pass values on need no workspace.
+        world.marvin(["run-workflow", echoes.to_str().unwrap()]).directory(directory).run().exits(0);
+    }
 }
 
 #[test]

@@ -9,17 +9,18 @@ use crate::project::{context, current_directory, home_directory, resumed_flags};
 use crate::runtime::{cancel_on_signal, runtime, start_mcp_servers};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use marvin_agent::ProjectContext;
 use marvin_agent::step_agents::StepAgents;
 use marvin_agent::trace::Listener;
+use marvin_agent::{ProjectContext, SessionError};
 use marvin_base::Exit;
 use marvin_base::settings::table;
 use marvin_flow::drive::{drive, needs_model};
 use marvin_flow::engine::{self, Options, Outcome, PreparedRun, Run, WorkflowStatus};
 use marvin_flow::manager;
 use marvin_flow::record::Sync;
-use marvin_flow::spec::{self, Workflow};
+use marvin_flow::spec::{self, Step, Workflow};
 use marvin_flow::workers::names;
+use marvin_gate::Workspace;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -116,6 +117,7 @@ pub(crate) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Failure> {
     let mut context = flow.context(arguments.working_dir.as_deref())?;
     let is_remote = arguments.is_remote(&context)?;
     // Before there is a run that could never continue.
+    check_workspace(&context, workflow.as_ref())?;
     if !is_remote && workflow.as_ref().is_none_or(needs_model) {
         StepAgents::check(&context)?;
     }
@@ -136,6 +138,20 @@ pub(crate) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Failure> {
         servers.end().await;
         outcome.map(Some)
     })
+}
+
+/// Refuses a directory that cannot be a workspace, such as the home directory, where a step has to work in one.
+fn check_workspace(context: &ProjectContext, workflow: Option<&Workflow>) -> Result<(), Failure> {
+    let works = |worker: &str| worker != "Echo" && names().contains(&worker);
+    let needs_workspace =
+        |step: &Step| works(&step.worker) || step.extra().ladder.iter().any(|rung| works(&rung.worker));
+    if context.workspace.is_some()
+        || !workflow.is_none_or(|workflow| workflow.steps.iter().any(needs_workspace))
+    {
+        return Ok(());
+    }
+    Workspace::open(&context.directory, context.layout.home()).map_err(SessionError::from)?;
+    Ok(())
 }
 
 impl RunWorkflowArguments {
