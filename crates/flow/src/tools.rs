@@ -252,7 +252,7 @@ struct StepFact {
     worker: String,
     /// The status.
     status: String,
-    /// The number of finished attempts.
+    /// The number of attempts that were begun.
     attempts: usize,
     /// The error, or the question to a person.
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -20,7 +20,7 @@ pub struct StepView {
     pub step_id: String,
     pub worker: String,
     pub status: StepStatus,
-    /// Finished attempts.
+    /// Attempts that were begun, finished or not.
     pub attempts: usize,
     /// Its first transition, in milliseconds since 1970.
     pub begun_ms: Option<i64>,
@@ -205,7 +205,9 @@ impl View {
             let data = Data::parse(transition.data);
             step.begun_ms.get_or_insert(transition.at);
             step.at_ms = Some(transition.at);
-            step.attempts += usize::from(data.over.is_some());
+            if transition.status == StepStatus::Running || data.over.is_some() {
+                step.attempts = step.attempts.max(data.attempt as usize);
+            }
             step.detail = data.error.clone().or_else(|| data.reason.clone()).unwrap_or_default();
             step.blocked.clone_from(&data.blocked);
             if timeline.len() < MAX_TIMELINE_TRANSITIONS {

@@ -52,7 +52,13 @@ const STEP: [&str; 17] = [
 pub fn from_file(path: &Path) -> Result<Workflow, SpecError> {
     let name = path.display().to_string();
     let text = files::read_text(path, MAX_SPEC_BYTES, Links::Follow).map_err(|error| {
-        SpecError::new(&name, vec![Problem::new(None, None, format!("cannot be read: {error}"))])
+        SpecError::new(
+            &name,
+            vec![
+                Problem::new(None, None, format!("cannot be read: {error}"))
+                    .hint("name a workflow file, JSON or YAML"),
+            ],
+        )
     })?;
     from_text(&text, &name)
 }

@@ -232,6 +232,10 @@ fn a_stopped_workflow_is_resumed() {
         }
         let result = running.end().exits(130).json();
         assert_eq!(result["status"], "STOPPED");
+        let shown = world.marvin(["inspect-run", "--run-path", &path]).run().exits(0);
+        let row = shown.text().lines().find(|line| line.split_whitespace().nth(1) == Some("wait"));
+        let tries = row.and_then(|row| row.split_whitespace().nth(3));
+        assert_eq!(tries, Some("1"), "the attempt was begun\n{}", shown.text());
         let again = world.marvin(["stop-run", "--run-path", &path]).run().exits(1);
         assert!(again.message().contains("is not running"));
         world.write("go.txt", "");
