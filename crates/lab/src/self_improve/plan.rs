@@ -1,8 +1,10 @@
 //! The plan of a self-improve run: everything that is decided before the first session, and what follows from it.
 
 use super::input::Input;
+use marvin_base::hint::HintLine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Attempts of one session.
 pub(super) const MAX_ATTEMPTS: u32 = 3;
@@ -124,31 +126,53 @@ pub struct Plan {
 /// A plan that cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    #[error("--goal is empty\n  hint: describe what is to be improved")]
+    #[error("--goal is empty{hints}", hints = self.hint_line())]
     EmptyGoal,
     #[error(
-        "--llm mixed needs a number of sessions that is a multiple of {MIXED_PERIOD}, not {0}\n  hint: --sessions {next}",
-        next = .0.div_ceil(MIXED_PERIOD).max(1) * MIXED_PERIOD
+        "--llm mixed needs a number of sessions that is a multiple of {MIXED_PERIOD}, not {0}{hints}",
+        hints = self.hint_line()
     )]
     Mix(u32),
-    #[error(
-        "cannot include `{0}`: not a path below the project\n  hint: name files and directories relative to it"
-    )]
+    #[error("cannot include `{0}`: not a path below the project{hints}", hints = self.hint_line())]
     Include(String),
-    #[error(
-        "cannot include `{0}`: it does not exist\n  hint: check its spelling; for a new file name the directory that it goes to"
-    )]
+    #[error("cannot include `{0}`: it does not exist{hints}", hints = self.hint_line())]
     MissingInclude(String),
-    #[error(
-        "--evaluate is empty\n  hint: leave it out for the tests of the project, or name a command such as 'pytest -q'"
-    )]
+    #[error("--evaluate is empty{hints}", hints = self.hint_line())]
     EmptyEvaluation,
-    #[error(
-        "--evaluate names an empty task of the suite\n  hint: suite:TASK,TASK names some tasks and suite all of them; `marvin list-tasks` shows them"
-    )]
+    #[error("--evaluate names an empty task of the suite{hints}", hints = self.hint_line())]
     EmptyTask,
     #[error("cannot read the script {0}: it is not a file")]
     Script(String),
+}
+
+impl PlanError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            PlanError::EmptyGoal => "describe what is to be improved".into(),
+            PlanError::Mix(sessions) => {
+                let next = sessions.div_ceil(MIXED_PERIOD).max(1).saturating_mul(MIXED_PERIOD);
+                format!("--sessions {next}").into()
+            }
+            PlanError::Include(_) => "name files and directories relative to it".into(),
+            PlanError::MissingInclude(_) => {
+                "check its spelling; for a new file name the directory that it goes to".into()
+            }
+            PlanError::EmptyEvaluation => {
+                "leave it out for the tests of the project, or name a command such as 'pytest -q'".into()
+            }
+            PlanError::EmptyTask => {
+                "suite:TASK,TASK names some tasks and suite all of them; `marvin list-tasks` shows them"
+                    .into()
+            }
+            PlanError::Script(_) => return None,
+        })
+    }
+
+    fn hint_line(&self) -> HintLine<Cow<'static, str>> {
+        HintLine(self.hint())
+    }
 }
 
 impl Plan {

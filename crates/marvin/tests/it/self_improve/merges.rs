@@ -1,10 +1,23 @@
 //! Merges of winners into a checkout that changed while the sessions worked.
 
 use super::{EVALUATE, FIXED, assert_clean, head, journal, repository, script, write};
-use crate::support::{World, commands_run, until};
+use crate::support::{RunningProgram, World, commands_run, until};
 use marvin_testing::git;
 use serde_json::json;
 use std::fs;
+
+/// A run whose one session wins, and works long enough for the checkout to be changed meanwhile.
+fn start_winner(world: &World) -> RunningProgram {
+    repository(world);
+    let mut entries = script(&[("1-1", vec![write("src/sum.sh", FIXED)])]);
+    entries[1]["delay_ms"] = json!(3_000);
+    let tape = world.script(&entries);
+    let words = ["self-improve", "--goal", "Fix the sum", "--evaluate", EVALUATE, "--sessions", "1"];
+    let words = words.into_iter().chain(["--llm", "mock", "--script", &tape]);
+    let running = world.marvin(words).env("MARVIN_VERIFY_ROUNDS", "0").start();
+    until("the session works", || world.runs().iter().any(|run| journal(run).contains("\"workflow\"")));
+    running
+}
 
 #[test]
 fn a_winner_is_merged_when_the_checkout_is_clean_again() {
@@ -12,15 +25,8 @@ fn a_winner_is_merged_when_the_checkout_is_clean_again() {
     if !commands_run(&world) {
         return;
     }
-    repository(&world);
-    let mut entries = script(&[("1-1", vec![write("src/sum.sh", FIXED)])]);
+    let running = start_winner(&world);
     // The checkout is changed while the session works.
-    entries[1]["delay_ms"] = json!(3_000);
-    let tape = world.script(&entries);
-    let words = ["self-improve", "--goal", "Fix the sum", "--evaluate", EVALUATE, "--sessions", "1"];
-    let words = words.into_iter().chain(["--llm", "mock", "--script", &tape]);
-    let running = world.marvin(words).env("MARVIN_VERIFY_ROUNDS", "0").start();
-    until("the session works", || world.runs().iter().any(|run| journal(run).contains("\"workflow\"")));
     world.write("mine.txt", "mine\n");
     let ended = running.end().exits(3);
     let run = world.run().display().to_string();
@@ -52,15 +58,8 @@ fn a_winner_that_the_checkout_already_has_counts_as_merged() {
     if !commands_run(&world) {
         return;
     }
-    repository(&world);
-    let mut entries = script(&[("1-1", vec![write("src/sum.sh", FIXED)])]);
+    let running = start_winner(&world);
     // The same change is committed while the session works.
-    entries[1]["delay_ms"] = json!(3_000);
-    let tape = world.script(&entries);
-    let words = ["self-improve", "--goal", "Fix the sum", "--evaluate", EVALUATE, "--sessions", "1"];
-    let words = words.into_iter().chain(["--llm", "mock", "--script", &tape]);
-    let running = world.marvin(words).env("MARVIN_VERIFY_ROUNDS", "0").start();
-    until("the session works", || world.runs().iter().any(|run| journal(run).contains("\"workflow\"")));
     world.write("src/sum.sh", FIXED);
     git(&world.project(), &["commit", "-q", "-a", "-m", "the same"]);
     let before = head(&world.project());
