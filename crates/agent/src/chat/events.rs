@@ -97,11 +97,11 @@ enum Update {
 /// The log. Cheap to clone; all clones are the same log.
 #[derive(Debug, Clone)]
 pub(super) struct Log {
-    shared: Arc<Shared>,
+    shared: Arc<LogState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct LogState {
     held: Mutex<EventBuffer>,
     last: watch::Sender<u64>,
 }
@@ -115,7 +115,7 @@ struct EventBuffer {
 
 impl Log {
     pub(super) fn new() -> Self {
-        Log { shared: Arc::new(Shared { held: Mutex::default(), last: watch::channel(0).0 }) }
+        Log { shared: Arc::new(LogState { held: Mutex::default(), last: watch::channel(0).0 }) }
     }
 
     fn held(&self) -> MutexGuard<'_, EventBuffer> {

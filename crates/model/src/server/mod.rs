@@ -73,12 +73,12 @@ const OLLAMA_MODELS: &str = r#"{"models":[{"name":"scripted:latest","model":"scr
 #[derive(Debug)]
 pub struct ModelServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServedScript>,
     task: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ServedScript {
     script: Script,
     address: SocketAddr,
     stopped: CancellationToken,
@@ -100,7 +100,7 @@ impl ModelServer {
         let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|stream| {
             stream.set_nodelay(true).ok();
         });
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServedScript {
             script,
             address,
             stopped: CancellationToken::new(),
@@ -271,7 +271,7 @@ struct TokenCount {
     input_tokens: usize,
 }
 
-async fn serve(State(shared): State<Arc<Shared>>, request: axum::extract::Request) -> Response {
+async fn serve(State(shared): State<Arc<ServedScript>>, request: axum::extract::Request) -> Response {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().trim_end_matches('/').to_string();
     if path == "/healthz" {
@@ -306,7 +306,7 @@ async fn serve(State(shared): State<Arc<Shared>>, request: axum::extract::Reques
     shared.play(format, incoming, bytes.len()).await
 }
 
-impl Shared {
+impl ServedScript {
     fn note(&self, path: &str, body: &Value) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         if log.len() >= LOG_LENGTH {

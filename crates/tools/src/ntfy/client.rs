@@ -156,7 +156,7 @@ impl Server {
         let mut url = self.stream_url(topic, since)?;
         url.query_pairs_mut().append_pair("poll", "1");
         let response = self.send(self.client.get(url).timeout(REQUEST_TIMEOUT)).await?;
-        let mut lines = Lines::new(&self.base, response, Malformed::Fail);
+        let mut lines = Lines::new(&self.base, response, MalformedLinePolicy::Fail);
         let mut found = Vec::new();
         while let Some(message) = lines.next().await? {
             if lines.read > MAX_POLL_BYTES {
@@ -175,7 +175,7 @@ impl Server {
         let url = self.stream_url(topic, since)?;
         let response = tokio::time::timeout(REQUEST_TIMEOUT, self.send(self.client.get(url))).await;
         let response = response.map_err(|_| self.unreachable("it does not answer"))?;
-        Ok(Lines::new(&self.base, response?, Malformed::Skip))
+        Ok(Lines::new(&self.base, response?, MalformedLinePolicy::Skip))
     }
 
     fn stream_url(&self, topic: &str, since: &str) -> Result<reqwest::Url, NtfyError> {
@@ -211,7 +211,7 @@ fn wanted_pause(headers: &HeaderMap) -> Option<Duration> {
 
 /// Treatment of a line that is not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Malformed {
+enum MalformedLinePolicy {
     Fail,
     Skip,
 }
@@ -225,13 +225,13 @@ pub struct Lines {
     buffer: Vec<u8>,
     /// Bytes read so far.
     read: usize,
-    malformed_lines: Malformed,
+    malformed_lines: MalformedLinePolicy,
     /// Whether the log has a note of a skipped line.
     is_noted: bool,
 }
 
 impl Lines {
-    fn new(server: &str, response: Response, malformed_lines: Malformed) -> Self {
+    fn new(server: &str, response: Response, malformed_lines: MalformedLinePolicy) -> Self {
         let (server, buffer) = (server.to_string(), Vec::new());
         Lines { server, response, buffer, read: 0, malformed_lines, is_noted: false }
     }
@@ -281,7 +281,9 @@ impl Lines {
         }
         match serde_json::from_slice(line) {
             Ok(message) => Ok(Some(message)),
-            Err(error) if self.malformed_lines == Malformed::Fail => Err(self.malformed(error.to_string())),
+            Err(error) if self.malformed_lines == MalformedLinePolicy::Fail => {
+                Err(self.malformed(error.to_string()))
+            }
             Err(error) => {
                 // A line that the server sends in every stream would otherwise hide all that follow it.
                 if !self.is_noted {
