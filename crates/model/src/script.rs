@@ -23,6 +23,9 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+/// Bytes of a script; a recording of a long run has a few megabytes.
+const MAX_SCRIPT_BYTES: u64 = 256 * 1024 * 1024;
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -191,6 +194,16 @@ pub struct Script {
     state: Option<PathBuf>,
 }
 
+/// The text of a script, which may come through a pipe.
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MAX_SCRIPT_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_SCRIPT_BYTES {
+        return Err(std::io::Error::other(format!("it is larger than {MAX_SCRIPT_BYTES} bytes")));
+    }
+    Ok(text)
+}
+
 impl Script {
     /// A script from entries, played by this process alone.
     #[must_use]
@@ -204,8 +217,8 @@ impl Script {
     /// When the file cannot be read or a line is not an entry.
     pub fn load(path: &Path, state: Option<PathBuf>) -> Result<Self, ScriptError> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ScriptError::Unreadable { path: name.clone(), source })?;
+        let text =
+            read_text(path).map_err(|source| ScriptError::Unreadable { path: name.clone(), source })?;
         Ok(Script { entries: parse(&name, &text)?, used: Mutex::default(), state })
     }
 
@@ -385,6 +398,12 @@ mod tests {
 {"when":{"contains":"again"},"reply":{"text":"same"},"repeat":true}
 {"reply":{"json":{"status":"SUCCESS"}}}
 "#;
+
+    #[test]
+    fn an_endless_script_is_refused() {
+        let error = Script::load(Path::new("/dev/zero"), None).unwrap_err().to_string();
+        assert!(error.contains("it is larger than 268435456 bytes"), "{error}");
+    }
 
     #[test]
     fn the_first_match_is_consumed() {
