@@ -2,6 +2,7 @@
 
 use super::{EvalDataset, EvalDocument, Question};
 use marvin_base::files::{self, Links};
+use marvin_base::hint::HintLine;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,19 +14,37 @@ const MAX_INPUT_FILE_BYTES: u64 = 512 * 1024 * 1024;
 /// The reason why a labelled file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}: {source}{hints}", hints = self.hint_line())]
     Read { path: String, source: std::io::Error },
-    #[error("{path}: {source}")]
+    #[error("{path}: {source}{hints}", hints = self.hint_line())]
     Json { path: String, source: serde_json::Error },
-    #[error(
-        "{path}, line {number}: {source}\n  hint: a line is {{\"doc\": ID, \"text\": …}} or {{\"query\": TEXT, \"relevant\": [ID]}}"
-    )]
+    #[error("{path}, line {number}: {source}{hints}", hints = self.hint_line())]
     Line { path: String, number: usize, source: serde_json::Error },
-    #[error("unknown format `{0}`\n  hint: one of {formats}", formats = FORMATS.join(", "))]
+    #[error("unknown format `{0}`{hints}", hints = self.hint_line())]
     Format(String),
     /// The JSON has another structure than the dataset.
-    #[error("{0}")]
+    #[error("{0}{hints}", hints = self.hint_line())]
     Structure(&'static str),
+}
+
+impl EvalError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            EvalError::Read { .. } | EvalError::Json { .. } | EvalError::Structure(_) => {
+                "name a labelled file, and its format with --format".into()
+            }
+            EvalError::Line { .. } => {
+                r#"a line is {"doc": ID, "text": …} or {"query": TEXT, "relevant": [ID]}"#.into()
+            }
+            EvalError::Format(_) => format!("one of {}", FORMATS.join(", ")),
+        }
+    }
+
+    fn hint_line(&self) -> HintLine<String> {
+        HintLine(Some(self.hint()))
+    }
 }
 
 fn text_of(path: &Path) -> Result<String, EvalError> {
