@@ -166,6 +166,20 @@ fn eval_counts_verdicts_correctly() {
     world.marvin(["gate", "eval", file.to_str().unwrap()]).run().exits(0);
 }
 
+#[test]
+fn links_are_followed_by_explain_and_judge_and_not_by_eval() {
+    let world = World::new();
+    std::os::unix::fs::symlink("/etc", world.project().join("out")).unwrap();
+    let line = "touch out/motd";
+    assert_eq!(explain(&world, line)["verdict"], "deny");
+    let row = json!({"id": "1", "command": line, "label": "deny", "category": "link"});
+    let judged = world.marvin(["gate", "judge"]).input(row.to_string()).run().exits(0).json();
+    assert_eq!(judged["verdict"], "deny");
+    world.write("rows.jsonl", &row.to_string());
+    let report = world.marvin(["gate", "eval", "rows.jsonl", "--json"]).run().exits(0).json();
+    assert_eq!(report["table"]["dangerous"]["allow"], 1, "{report}");
+}
+
 // ---- rule files -----------------------------------------------------------------------------------------------------
 
 #[test]
