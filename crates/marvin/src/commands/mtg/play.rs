@@ -2,7 +2,7 @@
 
 use super::failures::table_failure;
 use super::screen;
-use super::table::{choose_deck, seat_parser, table_context};
+use super::table::{SearchArguments, SeedArguments, choose_deck, seat_parser, table_context};
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;
@@ -10,7 +10,7 @@ use crate::runtime::runtime;
 use clap::Args;
 use marvin_base::Exit;
 use marvin_base::printable::count;
-use marvin_table::{GameSetup, PlainSession, SeatKind, Table, TableContext, random_seed};
+use marvin_table::{GameSetup, PlainSession, SeatKind, Table, TableContext};
 use std::io::BufRead;
 
 /// Play a game of Magic against another player
@@ -34,15 +34,13 @@ pub(crate) struct PlayArguments {
     /// Answers can be taken back
     #[arg(long)]
     training: bool,
-    /// The seed; random if there is none
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedArguments,
     /// Games of the match
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9))]
     best_of: u32,
-    /// How long `mcts` thinks about one decision
-    #[arg(long, default_value_t = 500, value_name = "MS")]
-    think_ms: u64,
+    #[command(flatten)]
+    search: SearchArguments,
     /// Line by line, also on a terminal
     #[arg(long)]
     plain: bool,
@@ -67,8 +65,9 @@ fn open_table(arguments: &PlayArguments, context: &TableContext) -> Result<Table
                 tutor: arguments.tutor,
                 training: arguments.training,
                 best_of: arguments.best_of,
-                think_ms: arguments.think_ms,
-                ..GameSetup::new(decks, seats, arguments.seed.unwrap_or_else(random_seed))
+                think_ms: arguments.search.think_ms,
+                iterations: arguments.search.iterations,
+                ..GameSetup::new(decks, seats, arguments.seed.choose())
             };
             Table::create(context, setup)
         }

@@ -2,14 +2,14 @@
 
 use super::browser;
 use super::failures::table_failure;
-use super::table::{DeckArguments, table_context};
+use super::table::{DeckArguments, SeedArguments, table_context};
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;
 use crate::runtime::runtime;
 use clap::Args;
 use marvin_base::Exit;
-use marvin_table::{GameSetup, SeatKind, Table, TableServer, random_seed};
+use marvin_table::{GameSetup, SeatKind, Table, TableServer};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 
@@ -21,9 +21,8 @@ use std::net::{SocketAddr, TcpStream};
 pub(crate) struct ServeArguments {
     #[command(flatten)]
     decks: DeckArguments,
-    /// The seed; random if there is none
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedArguments,
     /// Print one link per seat for browsers, in place of commands for terminals
     #[arg(long)]
     browser: bool,
@@ -55,8 +54,8 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Exit, Failure> {
         Some(id) => Table::resume(&context, id),
         None => {
             let decks = arguments.decks.choose()?;
-            let seed = arguments.seed.unwrap_or_else(random_seed);
-            Table::create(&context, GameSetup::new(decks, [SeatKind::Person, SeatKind::Person], seed))
+            let seats = [SeatKind::Person, SeatKind::Person];
+            Table::create(&context, GameSetup::new(decks, seats, arguments.seed.choose()))
         }
     };
     let table = table.map_err(table_failure)?;

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::project;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use marvin_table::{DeckChoice, SeatKind, TableContext};
+use marvin_table::{DeckChoice, SeatKind, TableContext, random_seed};
 
 /// The games of the project around the directory; else the person's own.
 pub(super) fn table_context(place: &ProjectArguments) -> Result<TableContext, Failure> {
@@ -46,6 +46,20 @@ impl DeckArguments {
     pub(super) fn choose(&self) -> Result<[DeckChoice; 2], Failure> {
         let [one, two] = self.names()?;
         Ok([choose_deck(one)?, choose_deck(two)?])
+    }
+}
+
+/// Seed of one game
+#[derive(Debug, Args)]
+pub(super) struct SeedArguments {
+    /// The seed; random if there is none
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+impl SeedArguments {
+    pub(super) fn choose(&self) -> u64 {
+        self.seed.unwrap_or_else(random_seed)
     }
 }
 

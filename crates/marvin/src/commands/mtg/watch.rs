@@ -1,14 +1,14 @@
 //! `marvin mtg watch`: a game between players without a person, shown as it is played.
 
 use super::failures::table_failure;
-use super::table::{DeckArguments, seat_parser, table_context};
+use super::table::{DeckArguments, SearchArguments, SeedArguments, seat_parser, table_context};
 use crate::arguments::ProjectArguments;
 use crate::failure::Failure;
 use crate::output;
 use crate::runtime::runtime;
 use clap::Args;
 use marvin_base::Exit;
-use marvin_table::{GameSetup, OptionStyle, PlayerId, SeatKind, Table, random_seed};
+use marvin_table::{GameSetup, OptionStyle, PlayerId, SeatKind, Table};
 use std::time::Duration;
 
 /// Watch a game between two players without a person
@@ -22,15 +22,13 @@ pub(crate) struct WatchArguments {
     players: Vec<SeatKind>,
     #[command(flatten)]
     decks: DeckArguments,
-    /// The seed; random if there is none
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedArguments,
     /// Pause after each event
     #[arg(long, default_value_t = 400, value_name = "MS")]
     pace_ms: u64,
-    /// How long `mcts` thinks about one decision
-    #[arg(long, default_value_t = 500, value_name = "MS")]
-    think_ms: u64,
+    #[command(flatten)]
+    search: SearchArguments,
     #[command(flatten)]
     place: ProjectArguments,
 }
@@ -45,8 +43,9 @@ pub(crate) fn run(arguments: &WatchArguments) -> Result<Exit, Failure> {
     }
     let context = table_context(&arguments.place)?;
     let setup = GameSetup {
-        think_ms: arguments.think_ms,
-        ..GameSetup::new(decks, [*one, *two], arguments.seed.unwrap_or_else(random_seed))
+        think_ms: arguments.search.think_ms,
+        iterations: arguments.search.iterations,
+        ..GameSetup::new(decks, [*one, *two], arguments.seed.choose())
     };
     let mut table = Table::create(&context, setup).map_err(table_failure)?;
     let runtime = runtime()?;
