@@ -2,6 +2,7 @@
 //!
 //! This file shows the whole program: read the command line, run one command, turn its result into an exit code.
 
+mod argument_file;
 mod arguments;
 mod cli;
 mod commands;

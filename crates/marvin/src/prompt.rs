@@ -22,8 +22,9 @@ pub(crate) fn read(prompt: Option<&str>, file: Option<&Path>, deadline: Duration
             let name = format!("--prompt-file {}", path.display());
             let (path, file_name) = (path.to_path_buf(), name.clone());
             let read = move || {
-                let file = std::fs::File::open(&path)
-                    .map_err(|error| Failure::usage(format!("cannot read {file_name}: {error}")))?;
+                let file = std::fs::File::open(&path).map_err(|error| {
+                    Failure::usage(format!("cannot read {file_name}: {error}")).hint(HINT)
+                })?;
                 text(&file_name, file)
             };
             let prompt = wait_for(&name, deadline, read)?;
@@ -75,7 +76,7 @@ fn text(name: &str, source: impl Read) -> Result<String, Failure> {
     source
         .take(MAX_PROMPT_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")).hint(HINT))?;
     if bytes.len() as u64 > MAX_PROMPT_BYTES {
         return Err(Failure::usage(format!("{name} is longer than {} MB", MAX_PROMPT_BYTES / 1024 / 1024)));
     }

@@ -2,11 +2,10 @@
 
 use crate::failure::Failure;
 use crate::runtime::runtime;
-use crate::{output, project};
+use crate::{argument_file, output, project};
 use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
 use marvin_agent::ProjectContext;
-use marvin_base::files::{self, Links};
 use marvin_base::settings::table;
 use marvin_base::{Exit, atomic, clock, profile};
 use marvin_tools::alarms::ensure_scheduler;
@@ -14,7 +13,6 @@ use marvin_tools::calendar::{
     CalendarError, CalendarFile, Draft, EventRow, ImportCount, Rule, list_text, occurrence_line, occurrences,
     upcoming, view_month,
 };
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// A calendar file larger than this is not imported.
@@ -22,6 +20,9 @@ const MAX_IMPORT_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Show and change your calendar (calendar.ics of the active profile)
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin calendar add Dentist 2026-11-20T15:00\n  marvin calendar list --days 30\n  marvin calendar import holidays.ics"
+)]
 pub(crate) enum CalendarCommand {
     /// List the events of the next days
     #[command(
@@ -211,28 +212,11 @@ fn arm_reminders(context: &ProjectContext) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The bytes of an imported calendar. What cannot be read was named on the command line, so it is wrong usage.
 fn read_source(source: &Path) -> Result<Vec<u8>, Failure> {
-    let cannot = |error: std::io::Error| {
-        let text = format!("cannot read {}: {error}", source.display());
-        match error.kind() {
-            ErrorKind::NotFound => {
-                Failure::usage(text).hint("name an iCalendar file, or `-` for standard input")
-            }
-            _ => Failure::failed(text),
-        }
-    };
-    let bytes = if source == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().take(MAX_IMPORT_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
-        bytes
-    } else {
-        files::read(source, MAX_IMPORT_BYTES, Links::Follow).map_err(cannot)?
-    };
-    if bytes.len() as u64 > MAX_IMPORT_BYTES {
-        return Err(Failure::failed(format!(
-            "cannot read {}: it is larger than {MAX_IMPORT_BYTES} bytes",
-            source.display()
-        )));
+    const HINT: &str = "name an iCalendar file of at most 32 MB, or `-` for standard input";
+    if source == Path::new("-") {
+        return argument_file::bytes_of(std::io::stdin().lock(), "standard input", MAX_IMPORT_BYTES, HINT);
     }
-    Ok(bytes)
+    argument_file::read_bytes(source, MAX_IMPORT_BYTES, HINT)
 }

@@ -6,7 +6,7 @@ use crate::output;
 use crate::runtime::{cancel_on_signal, runtime};
 use clap::Args;
 use marvin_base::Exit;
-use marvin_model::script::Script;
+use marvin_model::script::{Script, ScriptError};
 use marvin_model::server::ModelServer;
 use serde::Serialize;
 use std::net::SocketAddr;
@@ -36,7 +36,10 @@ struct Ready {
 
 /// Serves until it is interrupted.
 pub(crate) fn run(arguments: &ModelServerArguments) -> Result<Exit, Failure> {
-    let script = Script::load(&arguments.script, None).map_err(Failure::usage)?;
+    let script = Script::load(&arguments.script, None).map_err(|error| match error {
+        ScriptError::Unreadable { .. } => Failure::usage(error).hint("name a script (docs/models.md)"),
+        _ => Failure::usage(error),
+    })?;
     let address = arguments.listen;
     if !address.ip().is_loopback() {
         return Err(Failure::refused(format!(

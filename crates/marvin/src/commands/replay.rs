@@ -128,6 +128,7 @@ fn find(name: &str) -> Result<RecordedRun, Failure> {
     let path = places.iter().find_map(|runs| run::find(name, runs)).ok_or_else(|| {
         let tried: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
         Failure::usage(format!("cannot find the run `{name}` here or in {}", tried.join(" and ")))
+            .hint("`marvin runs list` shows the runs; one can be replayed if it was recorded with --record")
     })?;
     let mut record = RunRecord::read(&path)
         .map_err(|error| Failure::usage(format!("cannot replay the run {}: {error}", path.display())))?;

@@ -1,5 +1,6 @@
 //! One turn: unattended (`--non-interactive`), or a person's single question.
 
+use crate::argument_file::read_text;
 use crate::arguments::{
     CostLimit, Deadline, ModelChoice, parse_cost, parse_deadline, parse_model, parse_rounds, path_text,
     setting_flags, text,
@@ -25,6 +26,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Bytes of a JSON schema.
+const MAX_SCHEMA_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The arguments of a turn.
 #[derive(Debug, Clone, Args)]
@@ -411,8 +415,8 @@ fn flags(arguments: &TurnArguments) -> Flags {
 }
 
 fn read_schema(path: &Path) -> Result<Value, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("--output-schema {}: {error}", path.display())))?;
+    const HINT: &str = "--output-schema names a file with a JSON schema";
+    let text = read_text(path, MAX_SCHEMA_BYTES, HINT)?;
     serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("--output-schema {} is not JSON: {error}", path.display())))
+        .map_err(|error| Failure::usage(format!("{} is not JSON: {error}", path.display())).hint(HINT))
 }

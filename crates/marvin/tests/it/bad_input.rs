@@ -440,3 +440,80 @@ fn recordings_that_cannot_be_written_are_errors() {
     let json = fails(ask(&world).args(["--record", "taken/here", "--json"]), 1, &["taken/here"]);
     assert_eq!(json.json()["exit_code"], 1);
 }
+
+#[test]
+fn a_named_file_is_read_within_a_bound() {
+    let world = World::new();
+    fs::create_dir_all(world.project()).unwrap();
+    fs::write(world.project().join("latin.txt"), b"caf\xe9\n").unwrap();
+    let schema = ["--non-interactive", "--prompt", "hi", "--provider", "mock", "--output-schema"];
+    for words in [
+        &["mtg", "decks", "import"][..],
+        &["mtg", "scenario"],
+        &["mtg", "replay"],
+        &["gate", "eval"],
+        &["memory", "import"],
+        &schema,
+    ] {
+        let refused = world.marvin(words).args(["/dev/zero"]).run().exits(2);
+        assert!(
+            refused.message().contains("cannot read /dev/zero: it is larger than"),
+            "{}",
+            refused.whole()
+        );
+        assert!(refused.stderr.contains("  hint: "), "{}", refused.whole());
+        for missing in ["missing", "."] {
+            let refused = world.marvin(words).args([missing]).run().exits(2);
+            assert!(refused.stderr.contains("  hint: "), "{}", refused.whole());
+        }
+    }
+    // A byte that is not text would be remembered as another character.
+    let refused = world.marvin(["memory", "import", "latin.txt"]).run().exits(2);
+    assert!(
+        refused.message().contains("not UTF-8 text (the first wrong byte is number 4)"),
+        "{}",
+        refused.whole()
+    );
+}
+
+#[test]
+fn an_import_without_cards_keeps_the_pack() {
+    let world = World::new();
+    world.write("empty.jsonl", "");
+    let refused = world.marvin(["mtg", "cards", "import", "empty.jsonl"]).run().exits(2);
+    assert!(refused.message().contains("it has no cards"), "{}", refused.whole());
+    assert!(!world.user().join("mtg").exists(), "nothing is written");
+}
+
+#[test]
+fn a_named_file_that_cannot_be_read_is_wrong_usage() {
+    let world = World::new();
+    world.write("empty", "");
+    for words in [
+        &["mtg", "replay", "empty"][..],
+        &["mtg", "simulate", "--continue", "empty"],
+        &["model-server", "--script", "missing"],
+        &["replay", "missing"],
+        &["workflow", "check", "missing"],
+        &["workflow", "check", "."],
+    ] {
+        let refused = world.marvin(words).run().exits(2);
+        assert!(
+            refused.message().contains(words[words.len() - 1]) || words[0] == "mtg",
+            "{}",
+            refused.whole()
+        );
+        assert!(refused.stderr.contains("  hint: "), "{}", refused.whole());
+    }
+}
+
+#[test]
+fn a_plot_that_cannot_be_written_does_not_cost_the_standings() {
+    let world = World::new();
+    world.write("file", "x");
+    let words =
+        ["mtg", "tournament", "--players", "random,random", "--games", "1", "--plot", "file/plot.svg"];
+    let ended = world.marvin(words).run().exits(1);
+    assert!(ended.text().contains("1 games"), "{}", ended.whole());
+    assert!(ended.message().contains("file/plot.svg"), "{}", ended.whole());
+}

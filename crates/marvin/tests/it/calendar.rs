@@ -72,8 +72,20 @@ fn events_are_added_listed_removed_and_moved() {
         "{}",
         wrong.whole()
     );
-    alone(&world, &["calendar", "import", "/dev/zero"]).run().exits(1);
     alone(&world, &["calendar", "import", "-"]).input("not a calendar").run().exits(2);
+    let large = world.root().join("large.ics");
+    fs::File::create(&large).unwrap().set_len(33 << 20).unwrap();
+    let directory = world.root().display().to_string();
+    for source in ["/dev/zero", &directory, &large.display().to_string()] {
+        let refused = alone(&world, &["calendar", "import", source]).run().exits(2);
+        assert!(
+            refused.message().contains(source) && refused.stderr.contains("hint: "),
+            "{}",
+            refused.whole()
+        );
+    }
+    let zeros = alone(&world, &["calendar", "import", "-"]).input(vec![b'x'; 33 << 20]).run().exits(2);
+    assert!(zeros.stderr.contains("hint: name an iCalendar file"), "{}", zeros.whole());
 }
 
 #[test]

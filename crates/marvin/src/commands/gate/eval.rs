@@ -1,13 +1,13 @@
 //! `marvin gate eval`: the gate's score on a labelled file.
 
 use super::scene::Scene;
+use crate::argument_file::read_text;
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
 use marvin_base::Exit;
 use marvin_gate::score::{Counts, Kind, Report, Row, Score};
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Score the gate on a labelled file of commands
@@ -30,24 +30,30 @@ pub(crate) struct EvalArguments {
     json: bool,
 }
 
+/// What a row of the file is.
+const ROW_HINT: &str =
+    r#"name a file of labelled commands; a line is {"id", "command", "label": "allow|ask|deny", "category"}"#;
+
+/// Bytes of a labelled file.
+const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The labelled rows of a file.
+fn read_rows(file: &Path) -> Result<Vec<Row>, Failure> {
+    let text = read_text(file, MAX_FILE_BYTES, ROW_HINT)?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let parse = |(number, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| {
+            let name = file.display();
+            Failure::usage(format!("{name}, line {}: {error}", number + 1)).hint(ROW_HINT)
+        })
+    };
+    lines.map(parse).collect()
+}
+
 /// Scores the gate on a file.
 pub(super) fn run(arguments: &EvalArguments) -> Result<Exit, Failure> {
     let scene = Scene::find(arguments.working_dir.as_deref(), !arguments.rules)?;
-    let name = arguments.file.display();
-    let opened = std::fs::File::open(&arguments.file)
-        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-    let mut rows: Vec<Row> = Vec::new();
-    for (number, line) in BufReader::new(opened).lines().enumerate() {
-        let line = line.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let row = serde_json::from_str(&line).map_err(|error| {
-            Failure::usage(format!("{name}, line {}: {error}", number + 1))
-                .hint(r#"a line is {"id", "command", "label": "allow|ask|deny", "category"}"#)
-        })?;
-        rows.push(row);
-    }
+    let rows = read_rows(&arguments.file)?;
     let mut score = Score::default();
     for row in &rows {
         let started = Instant::now();

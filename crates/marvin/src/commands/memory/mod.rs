@@ -6,7 +6,7 @@ mod show;
 
 use crate::arguments::{InvalidValue, ProjectArguments};
 use crate::failure::Failure;
-use crate::{output, pack_context, project};
+use crate::{argument_file, output, pack_context, project};
 use clap::{Args, Subcommand};
 use marvin_agent::session::artifacts;
 use marvin_base::Exit;
@@ -21,7 +21,6 @@ use marvin_memory::{MemoryError, eval, practice};
 use reviewer::{Reviewer, open_memory};
 use serde::Serialize;
 use serde_json::Value;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a file that is imported.
@@ -29,6 +28,9 @@ const MAX_IMPORT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Decide what is remembered, search it, and see who approved it
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin memory pending\n  marvin memory approve 5c46a1\n  marvin memory query which editor do I like"
+)]
 pub(crate) enum MemoryCommand {
     /// Show what is remembered
     #[command(
@@ -335,31 +337,25 @@ fn export(memory: &Memory) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+const IMPORT_HINT: &str = "a line is what `marvin memory export` writes, or a candidate as `marvin memory pending --json` shows it; nothing was proposed";
+
 fn import(file: &Path, place: &ProjectArguments) -> Result<Exit, Failure> {
     let (mut memory, context) = open_memory(place)?;
-    let name = file.display();
-    let bytes = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .take(MAX_IMPORT_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
-        bytes
+    let from_stdin = file == Path::new("-");
+    let name = if from_stdin { "standard input".to_string() } else { file.display().to_string() };
+    // A byte that is not text would be remembered as another character.
+    let text = if from_stdin {
+        argument_file::text_of(std::io::stdin().lock(), &name, MAX_IMPORT_BYTES, IMPORT_HINT)?
     } else {
-        marvin_base::files::read(file, MAX_IMPORT_BYTES, marvin_base::files::Links::Follow)
-            .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?
+        argument_file::read_text(file, MAX_IMPORT_BYTES, IMPORT_HINT)?
     };
-    if bytes.len() as u64 > MAX_IMPORT_BYTES {
-        return Err(Failure::usage(format!("{name} is larger than {MAX_IMPORT_BYTES} bytes")));
-    }
     let mut candidates = Vec::new();
-    for (number, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
+    for (number, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
-        let wrong = |why: String| {
-            Failure::usage(format!("{name}, line {}: {why}", number + 1)).hint("a line is what `marvin memory export` writes, or a candidate as `marvin memory pending --json` shows it; nothing was proposed")
-        };
+        let wrong =
+            |why: String| Failure::usage(format!("{name}, line {}: {why}", number + 1)).hint(IMPORT_HINT);
         let value: Value = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         // A line of an export, or a candidate by itself.
         let candidate = value.get("candidate").unwrap_or(&value);
@@ -380,6 +376,9 @@ fn show_proposals(proposed: &[(Candidate, ProposalOutcome)], as_json: bool) -> R
             outcome,
         });
         return output::json(&rows.collect::<Vec<_>>());
+    }
+    if proposed.is_empty() {
+        return output::line("Nothing was proposed.");
     }
     let pending =
         proposed.iter().filter(|(_, outcome)| matches!(outcome, ProposalOutcome::Pending(_))).count();

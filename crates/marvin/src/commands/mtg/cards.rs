@@ -1,6 +1,7 @@
 //! `marvin mtg cards`: which cards the engine plays, and the local card pack.
 
 use super::pool::{find_deck, layout, load_pool};
+use crate::argument_file::read_bytes;
 use crate::failure::Failure;
 use crate::output;
 use clap::{Args, Subcommand};
@@ -10,8 +11,16 @@ use marvin_mtg::cards::{CardFacts, Decline, OverrideFault, Pool, compile, overri
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+/// Bytes of a file of card facts, which may be compressed.
+const MAX_FACTS_BYTES: u64 = 256 * 1024 * 1024;
+
+const FACTS_HINT: &str = "name a file of card facts, one JSON object per line (docs/mtg.md)";
+
 /// List supported cards and import facts of cards
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin mtg cards support boundless_elves\n  marvin mtg cards import cards.jsonl.gz"
+)]
 pub(crate) enum CardsCommand {
     Support(SupportArguments),
     Import(ImportArguments),
@@ -153,9 +162,13 @@ fn find_cards<'p>(name: &str, pool: &'p Pool) -> Result<(Vec<&'p CardFacts>, Vec
 }
 
 fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
-    let bytes = std::fs::read(&arguments.file)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", arguments.file.display())))?;
-    let read = Pool::read(&bytes).map_err(Failure::usage)?;
+    let bytes = read_bytes(&arguments.file, MAX_FACTS_BYTES, FACTS_HINT)?;
+    let read = Pool::read(&bytes).map_err(|error| Failure::usage(error).hint(FACTS_HINT))?;
+    if read.is_empty() {
+        // An empty pack would take the place of the one that is there.
+        let name = arguments.file.display();
+        return Err(Failure::usage(format!("cannot import {name}: it has no cards")).hint(FACTS_HINT));
+    }
     let pool = if arguments.supported {
         read.select_supported(&marvin_mtg::decks::shipped_card_names())
     } else {

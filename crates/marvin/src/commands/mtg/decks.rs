@@ -1,6 +1,7 @@
 //! `marvin mtg decks`: shipped decks, deck files of other programs, and their checks.
 
 use super::pool::{find_deck, load_pool};
+use crate::argument_file::read_bytes;
 use crate::failure::Failure;
 use crate::output;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -15,6 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// List, show, import and export decks
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin mtg decks list\n  marvin mtg decks show boundless_elves\n  marvin mtg decks import deck.txt"
+)]
 pub(crate) enum DecksCommand {
     List(ListArguments),
     Show(ShowArguments),
@@ -129,14 +133,15 @@ fn list(arguments: &ListArguments) -> Result<Exit, Failure> {
     output::line(&lines)
 }
 
+/// Bytes of a deck file. A deck has a few kilobytes.
+const MAX_DECK_BYTES: u64 = 16 * 1024 * 1024;
+
+const DECK_HINT: &str = "give a deck of Arena, MTGO, Forge or Cockatrice, one card per line or XML";
+
 /// Reads a deck file.
 pub(super) fn read_deck(file: &Path) -> Result<ImportedDeck, Failure> {
-    let bytes = std::fs::read(file)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
-    import(&String::from_utf8_lossy(&bytes)).map_err(|error| {
-        Failure::usage(error)
-            .hint("give a deck of Arena, MTGO, Forge or Cockatrice, one card per line or XML")
-    })
+    let bytes = read_bytes(file, MAX_DECK_BYTES, DECK_HINT)?;
+    import(&String::from_utf8_lossy(&bytes)).map_err(|error| Failure::usage(error).hint(DECK_HINT))
 }
 
 pub(super) fn load_deck(name: &str) -> Result<DeckList, Failure> {

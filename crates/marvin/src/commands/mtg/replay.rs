@@ -1,7 +1,9 @@
 //! `marvin mtg replay`: replays the journal of a game and checks every state.
 
+use super::failures::{JOURNAL_HINT, journal_failure};
 use super::pool::load_pool;
 use super::simulate::write_journal;
+use crate::argument_file::read_text;
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
@@ -13,6 +15,8 @@ use marvin_mtg::state::Outcome;
 use marvin_mtg::view::VisibleState;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+
+const MAX_JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Replay the journal of a game and check the state after each line
 #[derive(Debug, Args)]
@@ -53,8 +57,7 @@ struct ReplayReport {
 }
 
 pub(super) fn read_journal(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+    read_text(path, MAX_JOURNAL_BYTES, JOURNAL_HINT)
 }
 
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
@@ -62,7 +65,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<Exit, Failure> {
     let pool = load_pool()?;
     let cards = CachedSource::new(&pool);
     let limit = arguments.until.map(|line| line.saturating_sub(1));
-    let mut journal = GameJournal::replay(&text, &cards, limit).map_err(Failure::failed)?;
+    let mut journal = GameJournal::replay(&text, &cards, limit).map_err(journal_failure)?;
     if let Some(count) = arguments.undo {
         journal = journal.undo(count, &cards).map_err(Failure::failed)?;
     }

@@ -1,11 +1,16 @@
 //! `marvin mtg scenario`: runs engine-neutral rules scenarios.
 
+use crate::argument_file::read_text;
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
 use marvin_base::Exit;
 use marvin_mtg::scenario::{PoolSource, ScenarioFile, run_scenario};
 use std::path::PathBuf;
+
+const MAX_SCENARIO_BYTES: u64 = 64 * 1024 * 1024;
+
+const HINT: &str = "name a file of scenarios in the format mtg-scenarios/1";
 
 /// Run the rules scenarios of a file, one line for each
 #[derive(Debug, Args)]
@@ -23,10 +28,9 @@ pub(crate) struct ScenarioArguments {
 
 pub(crate) fn run(arguments: &ScenarioArguments) -> Result<Exit, Failure> {
     let path = &arguments.file;
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+    let text = read_text(path, MAX_SCENARIO_BYTES, HINT)?;
     let file: ScenarioFile = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())).hint(HINT))?;
     let mut failed = 0usize;
     for scenario in &file.scenarios {
         let result = run_scenario(scenario, &PoolSource);

@@ -1,6 +1,7 @@
 //! `marvin mtg simulate`: games between players without a model.
 
 use super::decks::load_deck;
+use super::failures::journal_failure;
 use super::pool::load_pool;
 use super::table::{DeckArguments, SearchArguments};
 use crate::failure::Failure;
@@ -119,7 +120,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     };
     if let Some(path) = &arguments.from {
         let text = super::replay::read_journal(path)?;
-        let journal = GameJournal::replay(&text, &cards, None).map_err(Failure::failed)?;
+        let journal = GameJournal::replay(&text, &cards, None).map_err(journal_failure)?;
         let seed = journal.header.seed;
         let (row, journal) = play(arguments, kinds, seed, 0, journal)?;
         keep_journal(arguments, 0, &journal)?;

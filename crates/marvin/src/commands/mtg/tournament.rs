@@ -103,12 +103,19 @@ fn play_game(
 
 fn print(arguments: &TournamentArguments, report: &TournamentReport) -> Result<Exit, Failure> {
     let standings = report.standings();
+    if arguments.place.json {
+        output::json(&report.with_standings())?;
+    } else {
+        output::line(&standings_text(&standings, report))?;
+    }
+    // After the report, which a plot that cannot be written must not cost.
     if let Some(path) = &arguments.plot {
         atomic::replace(path, plot_standings(&standings).as_bytes()).map_err(Failure::failed)?;
     }
-    if arguments.place.json {
-        return output::json(&report.with_standings());
-    }
+    Ok(Exit::Success)
+}
+
+fn standings_text(standings: &[Standing], report: &TournamentReport) -> String {
     let row = |row: &Standing| {
         format!(
             "{:10} {:4} games  {:4} won  {:3} drawn  {:5.1} % ({:.1} to {:.1})\n",
@@ -124,5 +131,5 @@ fn print(arguments: &TournamentArguments, report: &TournamentReport) -> Result<E
     if let Some(figures) = &report.model {
         text.push_str(&format!("{figures}\n"));
     }
-    output::line(&text)
+    text
 }

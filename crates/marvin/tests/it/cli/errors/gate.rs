@@ -82,15 +82,22 @@ fn judge_explain_and_eval() {
     For more information, try '--help'.
     [exit code 2]
     ");
-    assert_snapshot!(screen(&world, "gate eval missing.jsonl"), @"
+    assert_snapshot!(screen(&world, "gate eval missing.jsonl"), @r#"
     --- stderr ---
     marvin: cannot read missing.jsonl: No such file or directory (os error 2)
+      hint: name a file of labelled commands; a line is {"id", "command", "label": "allow|ask|deny", "category"}
     [exit code 2]
-    ");
+    "#);
+    assert_snapshot!(screen(&world, "gate eval ."), @r#"
+    --- stderr ---
+    marvin: cannot read .: Is a directory (os error 21)
+      hint: name a file of labelled commands; a line is {"id", "command", "label": "allow|ask|deny", "category"}
+    [exit code 2]
+    "#);
     assert_snapshot!(screen(&world, "gate eval rows.jsonl"), @r#"
     --- stderr ---
     marvin: rows.jsonl, line 1: unknown variant `maybe`, expected one of `allow`, `ask`, `deny` at line 1 column 34
-      hint: a line is {"id", "command", "label": "allow|ask|deny", "category"}
+      hint: name a file of labelled commands; a line is {"id", "command", "label": "allow|ask|deny", "category"}
     [exit code 2]
     "#);
 }

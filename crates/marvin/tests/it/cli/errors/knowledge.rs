@@ -123,6 +123,7 @@ fn memory() {
     assert_snapshot!(screen(&world, "memory import missing.jsonl"), @"
     --- stderr ---
     marvin: cannot read missing.jsonl: No such file or directory (os error 2)
+      hint: a line is what `marvin memory export` writes, or a candidate as `marvin memory pending --json` shows it; nothing was proposed
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "memory import bad.jsonl"), @r#"
@@ -147,6 +148,7 @@ fn memory() {
     assert_snapshot!(screen(&world, "memory eval missing.jsonl"), @"
     --- stderr ---
     marvin: cannot read missing.jsonl: No such file or directory (os error 2)
+      hint: name a labelled file, and its format with --format
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "memory eval bad.jsonl"), @r#"

@@ -100,7 +100,7 @@ fn memory() {
     [exit code 0]
     "#);
     assert_snapshot!(screen(&world, "memory practice"), @"
-    0 of 0 wait for you; `marvin memory pending` shows them.
+    Nothing was proposed.
     [exit code 0]
     ");
 }
