@@ -17,7 +17,12 @@ use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use std::ffi::OsString;
 
-const EXAMPLES: &str = "\
+const HELP_END: &str = "\
+Diagnostics, with every command: -v shows on standard error what Marvin does, -vv shows more;
+a run keeps it in marvin.log. MARVIN_LOG=info,marvin_gate=debug writes only that file.
+
+Exit codes: 0 success, 1 the work failed, 2 usage, 3 not verified, 4 blocked, 5 refused by the gate, 6 budget spent, 130 interrupted
+
 Examples:
   marvin                                                talk, in a terminal (--plain: line by line)
   marvin what is 3 km in miles                          ask once, as a person
@@ -29,22 +34,17 @@ Examples:
                                                         done when the command says so, not the model
   marvin --non-interactive --working-dir app --design-first --prompt 'a to-do list as a web service'
                                                         from a sentence to verified software
-  marvin doctor                                         what is ready, and how to fix the rest
-
-Diagnostics, with every command: -v shows on standard error what Marvin does, -vv shows more;
-a run keeps it in marvin.log. MARVIN_LOG=info,marvin_gate=debug writes only that file.
-
-Exit codes: 0 success, 1 the work failed, 2 usage, 3 not verified, 4 blocked, 5 refused by the gate, 6 budget spent, 130 interrupted";
+  marvin doctor                                         what is ready, and how to fix the rest";
 
 /// A deterministic shell for LLM agents: models propose, the shell decides.
 #[derive(Debug, Parser)]
-#[command(name = "marvin", version, about, after_help = EXAMPLES, subcommand_negates_reqs = true, disable_help_subcommand = true, args_conflicts_with_subcommands = true)]
+#[command(name = "marvin", version, about, after_help = HELP_END, subcommand_negates_reqs = true, disable_help_subcommand = true, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
     turn: TurnArguments,
-    // Hidden, because it would stand in the help of every command; the examples above explain it once.
+    // Hidden, because it would stand in the help of every command; the end of the help explains it once.
     /// Show what Marvin does on standard error (-vv: more)
     #[arg(short, long, global = true, hide = true, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -242,9 +242,7 @@ impl Arguments {
             _ if turn.non_interactive => turn::non_interactive(&turn),
             [] => chat::run(turn),
             [word] if word == "help" => output::line(&Arguments::command().render_long_help().to_string()),
-            [word, path @ ..] if word == "help" && names_command(path) => {
-                output::line(&find_command(path).render_long_help().to_string())
-            }
+            [word, path @ ..] if word == "help" && names_command(path) => show_help(path),
             words => {
                 check_spelling(words)?;
                 turn::inline(&turn)
@@ -258,16 +256,30 @@ fn names_command(words: &[String]) -> bool {
     words.first().is_some_and(|word| Arguments::command().find_subcommand(word).is_some())
 }
 
-/// The command that words name (`workflow approve`), or as much of it as is known.
-fn find_command(words: &[String]) -> clap::Command {
+/// Shows the help of the command that words name (`workflow approve`); where one of them is unknown, of as much as is known.
+fn show_help(words: &[String]) -> Result<Exit, Failure> {
     let mut command = Arguments::command();
     // So that its usage has the whole name.
     command.build();
-    for word in words {
-        let Some(inner) = command.find_subcommand(word).cloned() else { break };
+    for (at, word) in words.iter().enumerate() {
+        let Some(inner) = command.find_subcommand(word).cloned() else {
+            output::line(&command.render_long_help().to_string())?;
+            return Err(unknown_subcommand(&command, words.get(..at).unwrap_or_default(), word));
+        };
         command = inner;
     }
-    command
+    output::line(&command.render_long_help().to_string())
+}
+
+/// The failure for a word behind the name of a command that is not one of its subcommands.
+fn unknown_subcommand(command: &clap::Command, known: &[String], word: &str) -> Failure {
+    let known = known.join(" ");
+    let failure = Failure::usage(format!("unknown command `{known} {word}`"));
+    let names = command.get_subcommands().flat_map(|command| command.get_name_and_visible_aliases());
+    match marvin_base::settings::nearest_of(word, names) {
+        Some(meant) => failure.hint(format!("did you mean `marvin help {known} {meant}`?")),
+        None => failure.hint(format!("the help above is that of `marvin {known}`")),
+    }
 }
 
 /// Refuses words that look like a misspelt command: as a question they would cost money and answer nothing.
@@ -275,15 +287,19 @@ fn find_command(words: &[String]) -> clap::Command {
 /// Words behind `--`, a quoted sentence and more than three words are a question.
 fn check_spelling(words: &[String]) -> Result<(), Failure> {
     const MAX_COMMAND_WORDS: usize = 3;
-    let [first, ..] = words else { return Ok(()) };
-    if words.len() > MAX_COMMAND_WORDS || std::env::args_os().any(|word| word == "--") {
+    // `marvin help workflw` asks about a command as well.
+    let (help, named) = match words {
+        [help, named @ ..] if help == "help" => ("help ", named),
+        named => ("", named),
+    };
+    let [first, rest @ ..] = named else { return Ok(()) };
+    if named.len() > MAX_COMMAND_WORDS || std::env::args_os().any(|word| word == "--") {
         return Ok(());
     }
     let tree = Arguments::command();
     let names = tree.get_subcommands().flat_map(|command| command.get_name_and_visible_aliases());
     let Some(meant) = marvin_base::settings::misspelling_of(first, names) else { return Ok(()) };
-    let line =
-        words.get(1..).unwrap_or_default().iter().fold(meant.to_string(), |line, word| line + " " + word);
+    let line = rest.iter().fold(format!("{help}{meant}"), |line, word| line + " " + word);
     let question = words.join(" ");
     let hint = format!("did you mean `marvin {line}`? To ask it as a question: `marvin -- {question}`");
     Err(Failure::usage(format!("unknown command `{first}`")).hint(hint))
@@ -323,5 +339,24 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_help_ends_with_examples() {
+        fn find_missing(command: &clap::Command, missing: &mut Vec<String>) {
+            let end = command.get_after_long_help().or(command.get_after_help());
+            let end = end.map(ToString::to_string).unwrap_or_default();
+            let block = end.split("\n\n").last().unwrap_or_default();
+            if !block.starts_with("Example") {
+                missing.push(command.get_display_name().unwrap_or(command.get_name()).to_string());
+            }
+            let shown = command.get_subcommands().filter(|inner| !inner.is_hide_set());
+            shown.filter(|inner| inner.get_name() != "help").for_each(|inner| find_missing(inner, missing));
+        }
+        let mut command = Arguments::command();
+        command.build();
+        let mut missing = Vec::new();
+        find_missing(&command, &mut missing);
+        assert!(missing.is_empty(), "{missing:#?}");
     }
 }

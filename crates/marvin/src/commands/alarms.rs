@@ -14,6 +14,9 @@ use serde::Serialize;
 
 /// Set, list and cancel alarms and timers
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin alarms set 07:30 'Time to get up' --label wake-up\n  marvin alarms list\n  marvin alarms cancel wake-up"
+)]
 pub(crate) enum AlarmsCommand {
     /// List alarms and timers
     #[command(

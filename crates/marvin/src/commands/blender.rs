@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 /// Connect Blender: install its add-on, see whether it answers
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:\n  marvin blender install\n  marvin blender status")]
 pub(crate) enum BlenderCommand {
     /// Write the add-on into the add-on directories of your Blender
     #[command(

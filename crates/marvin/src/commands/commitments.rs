@@ -62,6 +62,9 @@ pub(crate) struct CommitmentChoice {
 
 /// Add and verify commitments, which must hold before work is done
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests\n  marvin commitments list\n  marvin commitments verify"
+)]
 pub(crate) enum CommitmentsCommand {
     /// Add a commitment; an assertion that cannot fail is refused
     #[command(

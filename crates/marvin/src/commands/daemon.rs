@@ -28,14 +28,19 @@ const LOG_TAIL_BYTES: u64 = 16 * 1024;
 )]
 pub(crate) enum DaemonCommand {
     /// Start this project's daemon, unless it runs
+    #[command(after_help = "Example:\n  marvin daemon start")]
     Start(DaemonPlace),
     /// Stop this project's daemon; the next hook starts it again
+    #[command(after_help = "Example:\n  marvin daemon stop ~/src/app")]
     Stop(DaemonPlace),
     /// Restart this project's daemon
+    #[command(after_help = "Example:\n  marvin daemon restart")]
     Restart(DaemonPlace),
     /// Show the status of this project's daemon
+    #[command(after_help = "Examples:\n  marvin daemon status\n  marvin daemon status --json | jq .pid")]
     Status(DaemonPlace),
     /// Show the log of this project's daemon
+    #[command(after_help = "Examples:\n  marvin daemon log\n  marvin daemon log --follow")]
     Log {
         #[command(flatten)]
         place: DaemonPlace,
@@ -44,12 +49,16 @@ pub(crate) enum DaemonCommand {
         follow: bool,
     },
     /// List the daemons of all projects
+    #[command(
+        after_help = "Examples:\n  marvin daemon list\n  marvin daemon list --json | jq -r '.[].project'"
+    )]
     List {
         /// As JSON
         #[arg(long)]
         json: bool,
     },
     /// Remove files of dead daemons
+    #[command(after_help = "Example:\n  marvin daemon cleanup")]
     Cleanup {
         /// As JSON
         #[arg(long)]
@@ -138,6 +147,9 @@ pub(crate) fn run(command: DaemonCommand) -> Result<Exit, Failure> {
             let removed = daemon::cleanup(&environment);
             if json {
                 return output::json_entry("removed", &removed);
+            }
+            if removed.is_empty() {
+                return output::line("No daemon left anything.");
             }
             output::line(&format!("Removed what {} left.", count(removed.len(), "dead daemon")))
         }

@@ -17,6 +17,7 @@ const MAX_JSON_DOCUMENT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Show the documents of agents as they are stored
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:\n  marvin doc list\n  marvin doc show project")]
 pub(crate) enum DocCommand {
     /// Print a document, byte for byte as it is stored
     #[command(after_help = "Examples:\n  marvin doc show project\n  marvin doc show project > project.md")]

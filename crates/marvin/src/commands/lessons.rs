@@ -29,6 +29,9 @@ pub(crate) struct Consent {
 
 /// Manage lessons, which agents learn from corrections
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin lessons reflect\n  marvin lessons promote 1a2b3c4d\n  marvin lessons health"
+)]
 pub(crate) enum LessonsCommand {
     /// Show corrections and directions that could become lessons
     #[command(

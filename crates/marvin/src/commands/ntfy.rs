@@ -11,6 +11,7 @@ use serde::Serialize;
 
 /// Follow topics of push notifications (ntfy), and send some
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:\n  marvin ntfy new --label phone\n  marvin ntfy list")]
 pub(crate) enum NtfyCommand {
     /// List the topics that you follow
     #[command(after_help = "Examples:\n  marvin ntfy list\n  marvin ntfy list --json | jq -r '.[].topic'")]

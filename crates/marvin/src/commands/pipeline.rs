@@ -29,6 +29,9 @@ use std::sync::Arc;
 
 /// Show the progress of a project's pipeline, resume it, and explain its phases
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin pipeline status\n  marvin pipeline resume --max-cost 5\n  marvin pipeline explain 4b"
+)]
 pub(crate) enum PipelineCommand {
     /// Show the progress of a project's pipeline, with cost and time of each phase
     #[command(

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 /// Show an agent's prompt and its pieces
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Example:\n  marvin prompt show --role Reviewer")]
 pub(crate) enum PromptCommand {
     /// Print the system message of a role, exactly as a model would get it here
     #[command(

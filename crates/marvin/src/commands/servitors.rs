@@ -77,6 +77,9 @@ pub(crate) struct RunArguments {
 
 /// Summon agents that outlive a process, and run them to their end
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin servitors summon 'Write the parser' --commitment 'shell:pytest -q' --oracle tests\n  marvin servitors run\n  marvin servitors list"
+)]
 pub(crate) enum ServitorsCommand {
     /// Show the servitors of this project
     #[command(

@@ -44,6 +44,9 @@ pub(crate) struct NamedSkill {
 
 /// Show, test, trust and remove skills
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin skills show planner\n  marvin skills test deploy\n  marvin skills trust deploy"
+)]
 pub(crate) enum SkillsCommand {
     /// Show a skill: where it comes from, its status, its files and its text
     #[command(

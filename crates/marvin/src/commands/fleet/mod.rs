@@ -53,6 +53,7 @@ pub(crate) struct WorkerArguments {
 
 /// Try workflows on many machines
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Example:\n  marvin fleet up")]
 pub(crate) enum FleetCommand {
     /// Run a Temporal server and a store on this machine, for trying it
     #[command(

@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 /// List, add and remove learned rules
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin gate learned list\n  marvin gate learned add 'npm install --save-dev typescript'"
+)]
 pub(crate) enum LearnedCommand {
     /// List the learned rules of this project
     #[command(
@@ -58,11 +61,13 @@ pub(crate) struct SuggestionsArguments {
 #[derive(Debug, Subcommand)]
 enum SuggestionsCommand {
     /// Turn it into a rule
+    #[command(after_help = "Example:\n  marvin gate suggestions accept s-1x2y3z")]
     Accept {
         /// Its id
         id: String,
     },
     /// Do not show it again
+    #[command(after_help = "Example:\n  marvin gate suggestions dismiss s-1x2y3z")]
     Dismiss {
         /// Its id
         id: String,

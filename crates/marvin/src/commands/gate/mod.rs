@@ -20,6 +20,9 @@ use std::ffi::OsString;
 
 /// Judge shell commands, explain verdicts, and manage rules
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin gate explain 'git push --force'\n  marvin gate judge < commands.jsonl > verdicts.jsonl\n  marvin gate rules list"
+)]
 pub(crate) enum GateCommand {
     Judge(judge::JudgeArguments),
     Explain(explain::ExplainArguments),

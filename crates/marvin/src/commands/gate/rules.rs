@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// List, test and add rules
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:\n  marvin gate rules list\n  marvin gate rules add rust node")]
 pub(crate) enum RulesCommand {
     /// List the rule files and the rules that are in effect
     #[command(

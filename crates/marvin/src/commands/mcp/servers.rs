@@ -15,6 +15,9 @@ use std::io::IsTerminal;
 
 /// Manage MCP servers whose tools Marvin's agents get: [mcp.servers.NAME] in config.toml
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin mcp servers list\n  marvin mcp servers check github\n  marvin mcp servers trust docs"
+)]
 pub(crate) enum ServersCommand {
     /// List the servers that the settings name, and whether they may start
     #[command(

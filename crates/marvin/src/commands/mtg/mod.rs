@@ -22,6 +22,9 @@ use marvin_base::Exit;
 
 /// Cards, decks and games of the rules engine for Magic (unofficial fan content)
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin mtg play --deck boundless_elves --against dark_sacrifice --tutor\n  marvin mtg watch --players heuristic,random\n  marvin mtg decks list"
+)]
 pub(crate) enum MtgCommand {
     #[command(subcommand)]
     Cards(cards::CardsCommand),

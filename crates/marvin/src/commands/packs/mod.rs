@@ -17,6 +17,9 @@ use shelf::{NO_PACKS, Shelf, safe};
 
 /// Manage packs, the guidance for agents about files
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin packs list\n  marvin packs new billing\n  marvin packs why src/auth/login.ts"
+)]
 pub(crate) enum PacksCommand {
     /// List the packs in effect here
     #[command(

@@ -15,6 +15,9 @@ use marvin_base::Exit;
 
 /// List, show, stop and resume runs
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin runs list\n  marvin runs show run_20260203_040506_1a2b\n  marvin runs resume run_20260203_040506_1a2b"
+)]
 pub(crate) enum RunsCommand {
     List(list::AllRunsArguments),
     Show(show::ShowRunArguments),

@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 
 /// Check and draw workflows, and decide for steps that wait for a person
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Examples:\n  marvin workflow check build.yaml\n  marvin workflow approve --step release\n  marvin workflow answer --step name --text 'Marvin'"
+)]
 pub(crate) enum WorkflowCommand {
     /// Check a workflow, and run nothing
     #[command(

@@ -24,6 +24,24 @@ fn b8_a_misspelt_command_is_not_sent_to_the_model() {
 }
 
 #[test]
+fn help_about_a_misspelt_command_is_not_a_question() {
+    let world = World::new();
+    let near = world.marvin(["help", "workflow", "aprove"]).run().exits(2);
+    assert!(near.text().contains("Usage: marvin workflow <COMMAND>"), "{}", near.whole());
+    assert!(near.message().contains("unknown command `workflow aprove`"), "{}", near.whole());
+    assert!(near.message().contains("did you mean `marvin help workflow approve`?"), "{}", near.whole());
+    let far = world.marvin(["help", "doctor", "who"]).run().exits(2);
+    assert!(far.text().contains("Usage: marvin doctor"), "{}", far.whole());
+    let first = world.marvin(["help", "workflw", "approve"]).run().exits(2);
+    assert!(first.message().contains("did you mean `marvin help workflow approve`?"), "{}", first.whole());
+    assert!(world.marvin(["help", "workflow", "approve"]).run().exits(0).text().contains("--reject"));
+    assert!(world.runs().is_empty());
+    let script = world.script(&[say("Of course.")]);
+    let asked = world.marvin(["--script", &script, "help", "me", "please"]).run().exits(0);
+    assert!(asked.text().contains("Of course."), "{}", asked.whole());
+}
+
+#[test]
 fn b10_a_daemon_outlives_the_question_whether_it_runs() {
     let world = World::new();
     world.person(["init"]).run();

@@ -19,6 +19,11 @@ fn commitments() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests
+      marvin commitments list
+      marvin commitments verify
     ");
     assert_snapshot!(help("commitments add"), @r#"
     Add a commitment; an assertion that cannot fail is refused
@@ -158,6 +163,9 @@ fn prompt() {
 
     Options:
       -h, --help  Print help
+
+    Example:
+      marvin prompt show --role Reviewer
     ");
     assert_snapshot!(help("prompt show"), @r#"
     Print the system message of a role, exactly as a model would get it here
@@ -196,6 +204,10 @@ fn documents() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin doc list
+      marvin doc show project
     ");
     assert_snapshot!(help("doc show"), @"
     Print a document, byte for byte as it is stored
@@ -249,6 +261,11 @@ fn servitors() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin servitors summon 'Write the parser' --commitment 'shell:pytest -q' --oracle tests
+      marvin servitors run
+      marvin servitors list
     ");
     assert_snapshot!(help("servitors list"), @"
     Show the servitors of this project

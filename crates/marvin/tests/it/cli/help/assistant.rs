@@ -20,6 +20,11 @@ fn calendar() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin calendar add Dentist 2026-11-20T15:00
+      marvin calendar list --days 30
+      marvin calendar import holidays.ics
     ");
     assert_snapshot!(help("calendar list"), @r#"
     List the events of the next days
@@ -147,6 +152,11 @@ fn alarms() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin alarms set 07:30 'Time to get up' --label wake-up
+      marvin alarms list
+      marvin alarms cancel wake-up
     ");
     assert_snapshot!(help("alarms list"), @"
     List alarms and timers
@@ -257,6 +267,10 @@ fn ntfy() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin ntfy new --label phone
+      marvin ntfy list
     ");
     assert_snapshot!(help("ntfy list"), @"
     List the topics that you follow
@@ -343,6 +357,10 @@ fn blender() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin blender install
+      marvin blender status
     ");
     assert_snapshot!(help("blender install"), @"
     Write the add-on into the add-on directories of your Blender

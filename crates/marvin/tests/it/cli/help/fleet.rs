@@ -41,6 +41,9 @@ fn fleet() {
 
     Options:
       -h, --help  Print help
+
+    Example:
+      marvin fleet up
     ");
     assert_snapshot!(help("fleet up"), @"
     Run a Temporal server and a store on this machine, for trying it

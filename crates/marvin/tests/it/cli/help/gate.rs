@@ -22,6 +22,11 @@ fn gate() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin gate explain 'git push --force'
+      marvin gate judge < commands.jsonl > verdicts.jsonl
+      marvin gate rules list
     ");
     assert_snapshot!(help("gate judge"), @r#"
     Judge commands from standard input, one JSON object per line
@@ -104,6 +109,10 @@ fn gate() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin gate rules list
+      marvin gate rules add rust node
     ");
     assert_snapshot!(help("gate rules list"), @"
     List the rule files and the rules that are in effect
@@ -208,6 +217,9 @@ fn gate() {
     Options:
           --json  As JSON
       -h, --help  Print help
+
+    Example:
+      marvin gate suggestions accept s-1x2y3z
     ");
     assert_snapshot!(help("gate suggestions dismiss"), @"
     Do not show it again
@@ -220,6 +232,9 @@ fn gate() {
     Options:
           --json  As JSON
       -h, --help  Print help
+
+    Example:
+      marvin gate suggestions dismiss s-1x2y3z
     ");
     assert_snapshot!(help("gate learned"), @"
     List, add and remove learned rules
@@ -233,6 +248,10 @@ fn gate() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin gate learned list
+      marvin gate learned add 'npm install --save-dev typescript'
     ");
     assert_snapshot!(help("gate learned list"), @"
     List the learned rules of this project

@@ -19,6 +19,11 @@ fn packs() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin packs list
+      marvin packs new billing
+      marvin packs why src/auth/login.ts
     ");
     assert_snapshot!(help("packs list"), @"
     List the packs in effect here
@@ -119,6 +124,11 @@ fn lessons() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin lessons reflect
+      marvin lessons promote 1a2b3c4d
+      marvin lessons health
     ");
     assert_snapshot!(help("lessons reflect"), @"
     Show corrections and directions that could become lessons

@@ -27,6 +27,11 @@ fn memory() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin memory pending
+      marvin memory approve 5c46a1
+      marvin memory query which editor do I like
     ");
     assert_snapshot!(help("memory list"), @"
     Show what is remembered

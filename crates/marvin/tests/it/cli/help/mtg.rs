@@ -25,6 +25,11 @@ fn cards() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin mtg play --deck boundless_elves --against dark_sacrifice --tutor
+      marvin mtg watch --players heuristic,random
+      marvin mtg decks list
     ");
     assert_snapshot!(help("mtg cards"), @"
     List supported cards and import facts of cards
@@ -38,6 +43,10 @@ fn cards() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin mtg cards support boundless_elves
+      marvin mtg cards import cards.jsonl.gz
     ");
     assert_snapshot!(help("mtg cards support"), @r#"
     List which cards of a deck or set are supported, and the line that was declined of the others
@@ -116,6 +125,11 @@ fn decks() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin mtg decks list
+      marvin mtg decks show boundless_elves
+      marvin mtg decks import deck.txt
     ");
     assert_snapshot!(help("mtg decks list"), @"
     List the shipped decks
@@ -240,7 +254,7 @@ fn games() {
 
 #[test]
 fn games_at_the_table() {
-    assert_snapshot!(help("mtg play"), @r#"
+    assert_snapshot!(help("mtg play"), @r"
     Play a game of Magic against another player
 
     Usage: marvin mtg play [OPTIONS]
@@ -257,6 +271,7 @@ fn games_at_the_table() {
           --seed <N>             The seed; random if there is none
           --best-of <N>          Games of the match [default: 1]
           --think-ms <MS>        How long `mcts` thinks about one decision [default: 500]
+          --iterations <N>       Iterations of `mcts` for one decision, in place of a time
           --plain                Line by line, also on a terminal
           --resume [<GAME>]      Continue a game: the one with this id, or the last that is open
           --list                 List the games of this project; outside projects, those of the person
@@ -272,7 +287,7 @@ fn games_at_the_table() {
       marvin mtg play --opponent mcts --think-ms 2000 --best-of 3
       marvin mtg play --resume
       printf '1\n' | marvin mtg play --plain --seed 7
-    "#);
+    ");
     assert_snapshot!(help("mtg watch"), @"
     Watch a game between two players without a person
 
@@ -285,6 +300,7 @@ fn games_at_the_table() {
           --seed <N>                 The seed; random if there is none
           --pace-ms <MS>             Pause after each event [default: 400]
           --think-ms <MS>            How long `mcts` thinks about one decision [default: 500]
+          --iterations <N>           Iterations of `mcts` for one decision, in place of a time
           --working-dir <PATH>       The project's directory (default: the project around this
                                      directory)
           --json                     As JSON

@@ -162,6 +162,12 @@ fn the_program() {
       -V, --version
               Print version
 
+    Diagnostics, with every command: -v shows on standard error what Marvin does, -vv shows more;
+    a run keeps it in marvin.log. MARVIN_LOG=info,marvin_gate=debug writes only that file.
+
+    Exit codes: 0 success, 1 the work failed, 2 usage, 3 not verified, 4 blocked, 5 refused by the gate,
+    6 budget spent, 130 interrupted
+
     Examples:
       marvin                                                talk, in a terminal (--plain: line by line)
       marvin what is 3 km in miles                          ask once, as a person
@@ -174,12 +180,6 @@ fn the_program() {
       marvin --non-interactive --working-dir app --design-first --prompt 'a to-do list as a web service'
                                                             from a sentence to verified software
       marvin doctor                                         what is ready, and how to fix the rest
-
-    Diagnostics, with every command: -v shows on standard error what Marvin does, -vv shows more;
-    a run keeps it in marvin.log. MARVIN_LOG=info,marvin_gate=debug writes only that file.
-
-    Exit codes: 0 success, 1 the work failed, 2 usage, 3 not verified, 4 blocked, 5 refused by the gate,
-    6 budget spent, 130 interrupted
     ");
 }
 
@@ -247,7 +247,7 @@ fn config_and_doctor() {
 
 #[test]
 fn tools() {
-    assert_snapshot!(help("tools"), @"
+    assert_snapshot!(help("tools"), @r#"
     List, explain and call tools
 
     Usage: marvin tools <COMMAND>
@@ -260,7 +260,12 @@ fn tools() {
 
     Options:
       -h, --help  Print help
-    ");
+
+    Examples:
+      marvin tools list
+      marvin tools schema read_file
+      marvin tools call read_file --args '{"path":"Cargo.toml"}'
+    "#);
     assert_snapshot!(help("tools list"), @"
     List the tools
 

@@ -19,6 +19,11 @@ fn runs() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin runs list
+      marvin runs show run_20260203_040506_1a2b
+      marvin runs resume run_20260203_040506_1a2b
     ");
     assert_snapshot!(help("runs list"), @r#"
     List the runs of this project, newest first

@@ -66,6 +66,9 @@ fn daemon() {
     Options:
           --json  As JSON
       -h, --help  Print help
+
+    Example:
+      marvin daemon start
     ");
     assert_snapshot!(help("daemon stop"), @"
     Stop this project's daemon; the next hook starts it again
@@ -78,6 +81,9 @@ fn daemon() {
     Options:
           --json  As JSON
       -h, --help  Print help
+
+    Example:
+      marvin daemon stop ~/src/app
     ");
     assert_snapshot!(help("daemon restart"), @"
     Restart this project's daemon
@@ -90,6 +96,9 @@ fn daemon() {
     Options:
           --json  As JSON
       -h, --help  Print help
+
+    Example:
+      marvin daemon restart
     ");
     assert_snapshot!(help("daemon status"), @"
     Show the status of this project's daemon
@@ -102,6 +111,10 @@ fn daemon() {
     Options:
           --json  As JSON
       -h, --help  Print help
+
+    Examples:
+      marvin daemon status
+      marvin daemon status --json | jq .pid
     ");
     assert_snapshot!(help("daemon log"), @"
     Show the log of this project's daemon
@@ -115,6 +128,10 @@ fn daemon() {
           --json    As JSON
       -f, --follow  Follow the log until interrupted
       -h, --help    Print help
+
+    Examples:
+      marvin daemon log
+      marvin daemon log --follow
     ");
     assert_snapshot!(help("daemon list"), @"
     List the daemons of all projects
@@ -124,6 +141,10 @@ fn daemon() {
     Options:
           --json  As JSON
       -h, --help  Print help
+
+    Examples:
+      marvin daemon list
+      marvin daemon list --json | jq -r '.[].project'
     ");
     assert_snapshot!(help("daemon cleanup"), @"
     Remove files of dead daemons
@@ -133,6 +154,9 @@ fn daemon() {
     Options:
           --json  As JSON
       -h, --help  Print help
+
+    Example:
+      marvin daemon cleanup
     ");
 }
 
@@ -204,6 +228,11 @@ fn mcp() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin mcp servers list
+      marvin mcp servers check github
+      marvin mcp servers trust docs
     ");
     assert_snapshot!(help("mcp servers list"), @"
     List the servers that the settings name, and whether they may start

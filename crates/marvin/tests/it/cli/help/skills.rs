@@ -36,6 +36,11 @@ fn skills() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin skills show planner
+      marvin skills test deploy
+      marvin skills trust deploy
     ");
     assert_snapshot!(help("skills show"), @"
     Show a skill: where it comes from, its status, its files and its text

@@ -64,6 +64,11 @@ fn workflows() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin workflow check build.yaml
+      marvin workflow approve --step release
+      marvin workflow answer --step name --text 'Marvin'
     ");
     assert_snapshot!(help("workflow check"), @"
     Check a workflow, and run nothing
@@ -187,6 +192,11 @@ fn pipeline() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin pipeline status
+      marvin pipeline resume --max-cost 5
+      marvin pipeline explain 4b
     ");
     assert_snapshot!(help("pipeline status"), @"
     Show the progress of a project's pipeline, with cost and time of each phase

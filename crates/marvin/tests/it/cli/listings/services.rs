@@ -80,7 +80,7 @@ fn daemon() {
     [exit code 0]
     ");
     assert_snapshot!(screen(world, "daemon cleanup"), @"
-    Removed what 0 dead daemons left.
+    No daemon left anything.
     [exit code 0]
     ");
 }
