@@ -278,6 +278,7 @@ pub(crate) fn summarize(
         counts,
         steps: workflow.steps.len(),
         failed: Vec::new(),
+        partial: Vec::new(),
         waiting: Vec::new(),
         unverified: state.unverified,
         spent: false,
@@ -297,6 +298,11 @@ pub(crate) fn summarize(
         outcome.unverified |= is_unverified(failure);
         outcome.spent |= failure == Some("max-cost");
         outcome.failed.push((step_id(workflow, step).to_string(), data.error.unwrap_or_default()));
+    }
+    for step in with(StepStatus::Partial) {
+        let data = last(step)?;
+        let why = data.error.or(data.reason).unwrap_or_default();
+        outcome.partial.push((step_id(workflow, step).to_string(), why));
     }
     for step in with(StepStatus::Blocked) {
         let data = last(step)?;

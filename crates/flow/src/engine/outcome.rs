@@ -70,6 +70,8 @@ pub struct Outcome {
     pub steps: usize,
     /// Failed steps with their errors, at most 20.
     pub failed: Vec<(String, String)>,
+    /// Steps that gave only a part, with the reasons, at most 20.
+    pub partial: Vec<(String, String)>,
     /// Steps that wait for a person, at most 20.
     pub waiting: Vec<BlockedStep>,
     /// Whether a step failed because its commitments do not hold.

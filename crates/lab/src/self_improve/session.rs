@@ -292,7 +292,8 @@ impl Session<'_> {
             Ending::Workflow(outcome) => {
                 report.workflow_status = outcome.status.word().to_string();
                 report.workflow_ok = outcome.status == marvin_flow::engine::WorkflowStatus::Succeeded;
-                let failed = outcome.failed.iter().map(|(step, why)| format!("{step}: {why}"));
+                let failed = outcome.failed.iter().chain(&outcome.partial);
+                let failed = failed.map(|(step, why)| format!("{step}: {why}"));
                 let waiting = outcome
                     .waiting
                     .iter()

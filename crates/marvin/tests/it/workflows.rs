@@ -176,6 +176,18 @@ fn commands_are_judged_sandboxed_and_verified_by_exit_code() {
 }
 
 #[test]
+fn a_partial_run_says_what_is_missing() {
+    let world = World::new();
+    let goal = ["run-workflow", "--goal", "tidy up", "--provider", "mock"];
+    let ended = world.marvin(goal).run().exits(1);
+    assert!(
+        ended.text().contains("\npartial: work: mock: I am Marvin's built-in model"),
+        "{}",
+        ended.whole()
+    );
+}
+
+#[test]
 fn a_directory_that_holds_the_home_directory_is_refused_before_a_run() {
     let world = World::new();
     let steps = |steps: &[Value]| json!({"workflow_id": "w", "goal": "try it", "steps": steps}).to_string();

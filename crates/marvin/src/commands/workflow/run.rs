@@ -290,6 +290,9 @@ fn summary(outcome: &Outcome) -> String {
     for (step, why) in &outcome.failed {
         text.push_str(&format!("failed: {step}: {why}\n"));
     }
+    for (step, why) in &outcome.partial {
+        text.push_str(&format!("partial: {step}: {why}\n"));
+    }
     let path = outcome.run_path.display();
     if outcome.exit() == Exit::Budget {
         let spent = outcome
