@@ -19,6 +19,9 @@ use std::sync::OnceLock;
 
 const PICTURE_COLUMNS: u16 = 60;
 
+/// Characters of a line of an error.
+const MAX_ERROR_LINE_CHARS: usize = 8_000;
+
 /// Writes lines for people, printable wherever they go.
 pub(crate) fn line(text: &str) -> Result<Exit, Failure> {
     let mut text = visible(text);
@@ -135,7 +138,19 @@ pub(crate) fn ask(text: &str) {
 
 /// Writes an error. Errors quote what was typed and what files hold, so secrets of the environment are redacted.
 pub(crate) fn error(message: &str) {
-    talk(&format!("marvin: {}", environment_redactor().text(message)));
+    talk(&format!("marvin: {}", cut_lines(&environment_redactor().text(message))));
+}
+
+/// Cuts lines that no person reads: a name may be as long as a command line.
+fn cut_lines(message: &str) -> String {
+    let cut = |line: &str| match line.char_indices().nth(MAX_ERROR_LINE_CHARS) {
+        Some((end, _)) => {
+            let (head, rest) = line.split_at(end);
+            format!("{head}… [{} more characters]", rest.chars().count())
+        }
+        None => line.to_string(),
+    };
+    message.lines().map(cut).collect::<Vec<_>>().join("\n")
 }
 
 /// A redactor of the secrets of the environment, for messages from before a run.
@@ -147,6 +162,15 @@ pub(crate) fn environment_redactor() -> Redactor {
 mod tests {
     use super::*;
     use serde_json::Value;
+
+    #[test]
+    fn a_line_of_an_error_is_bounded() {
+        let short = "cannot read a: it is not there\n  hint: name another";
+        assert_eq!(cut_lines(short), short);
+        let long = format!("unknown `{}`\n  hint: b", "é".repeat(10_000));
+        let cut = cut_lines(&long);
+        assert!(cut.ends_with("é… [2010 more characters]\n  hint: b"), "{}", &cut[cut.len() - 60..]);
+    }
 
     #[test]
     fn json_stays_json() {

@@ -1,7 +1,7 @@
 //! The project that a command is about: its directory, its context, its runs.
 
 use crate::failure::Failure;
-use marvin_agent::ProjectContext;
+use marvin_agent::{ProjectContext, SessionError};
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::run_record::RunRecord;
@@ -71,10 +71,15 @@ pub(crate) fn run_directories(working_dir: Option<&Path>) -> Result<Vec<PathBuf>
 }
 
 /// The paths of the project around a directory, or of the directory itself.
+///
+/// A directory that does not exist is refused: the project around it would be another one than the caller means.
 pub(crate) fn layout_around(working_dir: Option<&Path>) -> Result<Layout, Failure> {
     let environment = Environment::of_process();
     let here = current_directory()?;
     let named = working_dir.map_or(here.clone(), |path| here.join(path));
+    if let Some(missing) = working_dir.filter(|_| !named.is_dir()) {
+        return Err(SessionError::NoDirectory(missing.display().to_string()).into());
+    }
     let project = Layout::new(&environment, None).find_project(&named).unwrap_or(named);
     Ok(Layout::new(&environment, Some(&project)))
 }

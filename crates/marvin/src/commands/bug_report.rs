@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::project::{self, current_directory, find_project, run_directories};
 use clap::Args;
-use marvin_agent::{ProjectContext, SessionError};
+use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
@@ -66,9 +66,6 @@ pub(crate) fn run(arguments: &BugReportArguments) -> Result<Exit, Failure> {
         return Err(exists(&path));
     }
     let working_dir = arguments.project.working_dir.as_deref();
-    if let Some(named) = working_dir.filter(|named| !named.is_dir()) {
-        return Err(SessionError::NoDirectory(named.display().to_string()).into());
-    }
     let places = run_directories(working_dir)?;
     let run = match &arguments.run {
         Some(name) => Some(inspect::find(Some(name), &places).map_err(Failure::usage)?),

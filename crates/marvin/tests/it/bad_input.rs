@@ -508,6 +508,28 @@ fn a_named_file_that_cannot_be_read_is_wrong_usage() {
 }
 
 #[test]
+fn a_directory_that_does_not_exist_is_not_the_project_around_it() {
+    let world = World::new();
+    world.play(&[say("hello")], &[]).run().exits(0);
+    let run = world.run().file_name().unwrap().to_str().unwrap().to_string();
+    for words in [
+        &["runs", "list"][..],
+        &["list-runs", "--all"],
+        &["runs", "show"],
+        &["inspect-run", &run],
+        &["stop-run", &run],
+        &["bug-report"],
+    ] {
+        let refused = world.marvin(words).args(["--working-dir", "nowhere"]).run().exits(2);
+        assert!(
+            refused.message().contains("--working-dir nowhere: no such directory"),
+            "{}",
+            refused.whole()
+        );
+    }
+}
+
+#[test]
 fn a_plot_that_cannot_be_written_does_not_cost_the_standings() {
     let world = World::new();
     world.write("file", "x");
