@@ -7,7 +7,11 @@ use super::value::{Stream, Word};
 use brush_parser::ast::{self, SimpleCommand};
 
 /// Rounds that are walked.
-const MAX_WALK_ROUNDS: usize = 8;
+const MAX_WALK_ROUNDS: usize = 64;
+/// Meanings of a list's element that are walked.
+const MAX_MEANINGS: usize = 8;
+/// Segments that the rounds of one command add.
+const MAX_WALK_SEGMENTS: usize = 256;
 /// Directories in which a command may run after several rounds.
 const MAX_WORKING_DIRECTORIES: usize = 4;
 
@@ -19,6 +23,7 @@ impl Shell<'_> {
         let mut after: Vec<Word> = Vec::new();
         let mut output;
         let mut round = 0;
+        let (outer_choice, outer_digits) = (self.choice, std::mem::take(&mut self.digits));
         loop {
             self.choice = round;
             let outer = std::mem::replace(&mut self.widest, 1);
@@ -29,7 +34,11 @@ impl Shell<'_> {
             let widest = std::mem::replace(&mut self.widest, outer);
             self.widest = self.widest.max(if self.depth > 0 { widest } else { 1 });
             round += 1;
-            let last = round >= widest.min(MAX_WALK_ROUNDS) || self.segments.len() - before > 256;
+            let last =
+                round >= widest.min(MAX_WALK_ROUNDS) || self.segments.len() - before > MAX_WALK_SEGMENTS;
+            if last && round < widest {
+                self.doubt("more combinations of values than can be followed");
+            }
             if last && round == 1 {
                 break;
             }
@@ -48,7 +57,7 @@ impl Shell<'_> {
             }
             self.state.directories.clone_from(&directories);
         }
-        self.choice = 0;
+        (self.choice, self.digits) = (outer_choice, outer_digits);
         if round > 1 { Stream::unknown(output.taint) } else { output }
     }
 
@@ -56,6 +65,7 @@ impl Shell<'_> {
     pub(super) fn listed(&mut self, words: &[ast::Word]) -> Vec<Word> {
         let mut found: Vec<Word> = Vec::new();
         let (choice, outer) = (self.choice, std::mem::replace(&mut self.widest, 1));
+        let digits = std::mem::take(&mut self.digits);
         for round in 0..MAX_WALK_ROUNDS {
             if round > 0 {
                 self.choice = round;
@@ -69,15 +79,36 @@ impl Shell<'_> {
                 break;
             }
         }
-        (self.choice, self.widest) = (choice, outer);
+        if self.widest > MAX_WALK_ROUNDS {
+            self.doubt("more combinations of values than can be followed");
+        }
+        (self.choice, self.widest, self.digits) = (choice, outer, digits);
         found
+    }
+
+    /// Which of so many values a variable has in this round, and the rounds after which this repeats itself. Rounds count
+    /// through the combinations of all variables of a command; each variable is a digit of the round's number.
+    pub(super) fn digit(&mut self, name: &str, values: usize) -> (usize, usize) {
+        if values < 2 {
+            return (0, 1);
+        }
+        let mut place = 1usize;
+        for (known, base) in &self.digits {
+            if known == name {
+                // What the command itself assigns is followed by the walk of the loop around it.
+                return (self.choice / place % base % values, place.saturating_mul(*base));
+            }
+            place = place.saturating_mul(*base);
+        }
+        self.digits.push((name.to_string(), values));
+        (self.choice / place % values, place.saturating_mul(values))
     }
 
     /// One of several meanings, by the round; `ways` is how many the variable had already.
     pub(super) fn one_of(&mut self, mut meanings: Vec<Vec<Word>>, ways: usize) -> Vec<Word> {
         let ways = ways.max(1);
         let widest = meanings.len().saturating_mul(ways);
-        if widest > MAX_WALK_ROUNDS {
+        if meanings.len() > MAX_MEANINGS || widest > MAX_WALK_ROUNDS {
             self.doubt("a list with more elements than can be followed");
         }
         self.widest = self.widest.max(widest);

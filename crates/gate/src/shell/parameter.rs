@@ -72,7 +72,7 @@ impl Shell<'_> {
             }
             Parameter::NamedWithAllIndices { name, .. } => {
                 let variable = self.named(name)?;
-                Some(self.chosen(&variable))
+                Some(variable.choices.into_iter().next().unwrap_or_default())
             }
         };
         if !indirect {
@@ -419,20 +419,15 @@ impl Shell<'_> {
         for _ in 0..8 {
             let variable = self.state.variables.get(&name).cloned().or_else(|| self.ambient(&name))?;
             if !variable.reference {
-                self.widest = self.widest.max(variable.choices.len());
-                let values = self.chosen(&variable);
+                let (at, ways) = self.digit(&name, variable.choices.len());
+                self.widest = self.widest.max(ways);
+                let values = variable.choices.get(at).cloned().unwrap_or_default();
                 return Some(Variable { choices: vec![values], ..variable });
             }
             name = variable.first()?.text()?.into_owned();
         }
         self.doubt("names that refer to names");
         None
-    }
-
-    /// The values of a variable in this round of choices.
-    fn chosen(&self, variable: &Variable) -> Vec<Word> {
-        let at = self.choice.checked_rem(variable.choices.len()).unwrap_or(0);
-        variable.choices.get(at).cloned().unwrap_or_default()
     }
 
     /// The first value or the second, by the round of choices.

@@ -131,6 +131,8 @@ pub(super) struct Shell<'a> {
     pub(super) unread: CrossCheckQueue,
     /// The choice among several values in this round.
     pub(super) choice: usize,
+    /// Variables with several values in this command, and how many each has.
+    pub(super) digits: Vec<(String, usize)>,
     /// The most values that a variable had in this round.
     pub(super) widest: usize,
     pub(super) steps: usize,
@@ -179,6 +181,7 @@ impl<'a> Shell<'a> {
             doubts: Vec::new(),
             unread: CrossCheckQueue::default(),
             choice: 0,
+            digits: Vec::new(),
             widest: 1,
             steps: 0,
             work: 0,

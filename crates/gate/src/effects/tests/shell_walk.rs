@@ -170,6 +170,18 @@ fn readonly_names_keep_their_value() {
 }
 
 #[test]
+fn values_of_several_variables_are_combined() {
+    stopped_and_kept(
+        &[
+            "for a in .e README; do for b in .md nv; do cat $a$b; done; done",
+            "for a in notes.txt .env; do cat $(echo README.md) $a; done",
+            "for a in 1 2 3 4 5; do for b in 1 2 3 4 5; do for c in 1 2 3 4 5; do cat $a$b$c; done; done; done",
+        ],
+        &["for a in src lib; do for b in one two three; do cat $a/$b.rs; done; done"],
+    );
+}
+
+#[test]
 fn loops_may_run_not_at_all() {
     stopped_and_kept(
         &[
