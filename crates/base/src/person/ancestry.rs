@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 /// Terminals inside of terminals that are followed.
 const MAX_NESTING: usize = 4;
 
+/// Programs that start a shell for another user.
+const USER_CHANGERS: [&str; 3] = ["sudo", "su", "doas"];
+
 /// Shells that read what a person types.
 const SHELLS: [&str; 16] = [
     "bash", "zsh", "fish", "sh", "dash", "ash", "ksh", "mksh", "ksh93", "tcsh", "csh", "nu", "elvish",
@@ -158,6 +161,12 @@ fn at_terminal<'a>(
     } else if !is_interactive_shell(leader) {
         return undecided(format!("{} is not a shell in which a person types", leader.shown()));
     }
+    if let Some(script) = script_of_own_session(below, leader) {
+        return undecided(format!(
+            "{} leads its session and is not a shell in which a person types",
+            script.shown()
+        ));
+    }
     if is_command && this.foreground != this.group {
         return undecided("it is not in the foreground of its terminal");
     }
@@ -213,6 +222,22 @@ fn session_leader<'a>(
         }
     }
     undecided("its terminal has no session")
+}
+
+/// The program that reads what is typed in a terminal that was opened below the person's own, unless it is a shell in which a person types or the
+/// process itself: a script there proves nothing, since a program that replaced itself by it leaves no trace.
+fn script_of_own_session<'a>(below: &[&'a Process], leader: &Process) -> Option<&'a Process> {
+    let this = below.first().copied()?;
+    if this.session == leader.session {
+        return None;
+    }
+    let at = below.iter().position(|process| process.pid == this.session)?;
+    let leads = below.get(at).copied()?;
+    let changes_user =
+        leads.exe_is_system && USER_CHANGERS.iter().any(|name| leads.exe_name().as_deref() == Some(*name));
+    // `sudo -i` leads the session of the shell that it starts.
+    let reads = if changes_user { below.get(at.checked_sub(1)?).copied()? } else { leads };
+    (reads.pid != this.pid && !is_interactive_shell(reads)).then_some(reads)
 }
 
 fn is_login(process: &Process) -> bool {

@@ -58,6 +58,20 @@ fn everyday_ways_to_a_terminal_are_accepted() {
         ("a nested shell", |rows| between(rows, 40, "/usr/bin/zsh", &["zsh"])),
         ("make", |rows| between(rows, 40, "/usr/bin/make", &["make", "approve"])),
         ("sudo", |rows| between(rows, 40, "/usr/bin/sudo", &["sudo", "-i"])),
+        ("sudo in a terminal of its own", |rows| {
+            between(rows, 40, "/usr/bin/bash", &["-bash"]);
+            at(rows, 35).session = 36;
+            at(rows, 40).session = 36;
+            let mut sudo = at(rows, 35).clone();
+            (sudo.pid, sudo.parent) = (36, 30);
+            program(&mut sudo, "/usr/bin/sudo", &["sudo", "-i"]);
+            at(rows, 35).parent = 36;
+            rows.push(sudo);
+        }),
+        ("a shell in a terminal of script", |rows| {
+            between(rows, 40, "/usr/bin/bash", &["bash", "-i"]);
+            (at(rows, 35).session, at(rows, 40).session) = (35, 35);
+        }),
         ("script in the person's own shell", |rows| between(rows, 40, "/usr/bin/script", &["script"])),
         ("a login shell", |rows| at(rows, 30).arguments = vec!["-bash".into()]),
         ("fish", |rows| program(at(rows, 30), "/usr/bin/fish", &["/usr/bin/fish", "-l"])),
@@ -154,6 +168,10 @@ fn s10_what_lost_its_ancestry_is_refused() {
         ("a shell with a script", |rows| at(rows, 30).arguments = vec!["bash".into(), "/tmp/x.sh".into()]),
         ("a shell with a start file", |rows| {
             at(rows, 30).arguments = ["bash", "--rcfile", "/nonexistent"].map(str::to_string).to_vec();
+        }),
+        ("a script in a terminal below the person's", |rows| {
+            between(rows, 40, "/usr/bin/dash", &["/bin/sh", "/tmp/decide"]);
+            (at(rows, 35).session, at(rows, 40).session) = (35, 35);
         }),
         ("another program in the window", |rows| program(at(rows, 30), "/usr/bin/expect", &["expect", "x"])),
         ("ssh to this machine", |rows| {
