@@ -22,6 +22,11 @@ fn commitments() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests
+      marvin commitments list
+      marvin commitments verify
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "commitments add"), @"
@@ -273,6 +278,11 @@ fn servitors() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin servitors summon 'Write the parser' --commitment 'shell:pytest -q' --oracle tests
+      marvin servitors run
+      marvin servitors list
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "servitors show"), @"

@@ -27,6 +27,11 @@ fn judge_explain_and_eval() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin gate explain 'git push --force'
+      marvin gate judge < commands.jsonl > verdicts.jsonl
+      marvin gate rules list
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "gate judg"), @"

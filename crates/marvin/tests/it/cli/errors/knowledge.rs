@@ -31,6 +31,11 @@ fn memory() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin memory pending
+      marvin memory approve 5c46a1
+      marvin memory query which editor do I like
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "memory lst"), @"
@@ -221,6 +226,11 @@ fn packs() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin packs list
+      marvin packs new billing
+      marvin packs why src/auth/login.ts
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "packs new"), @"
@@ -368,6 +378,11 @@ fn lessons() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin lessons reflect
+      marvin lessons promote 1a2b3c4d
+      marvin lessons health
     [exit code 2]
     ");
     assert_snapshot!(person_screen(&world, "lessons promote"), @"

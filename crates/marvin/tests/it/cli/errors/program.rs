@@ -203,13 +203,15 @@ fn files_and_directories_of_the_program() {
     "#);
     assert_snapshot!(screen(&world, &format!("{ask} --output-schema missing.json")), @r#"
     --- stderr ---
-    marvin: --output-schema missing.json: No such file or directory (os error 2)
+    marvin: cannot read missing.json: No such file or directory (os error 2)
+      hint: --output-schema names a file with a JSON schema
     MARVIN_COST:{"session_cost":0.0,"llm_turns":0,"model_turns":{},"model_cost":{}}
     [exit code 2]
     "#);
     assert_snapshot!(screen(&world, &format!("{ask} --output-schema bad.json")), @r#"
     --- stderr ---
-    marvin: --output-schema bad.json is not JSON: EOF while parsing an object at line 1 column 1
+    marvin: bad.json is not JSON: EOF while parsing an object at line 1 column 1
+      hint: --output-schema names a file with a JSON schema
     MARVIN_COST:{"session_cost":0.0,"llm_turns":0,"model_turns":{},"model_cost":{}}
     [exit code 2]
     "#);
@@ -247,7 +249,7 @@ fn files_and_directories_of_the_program() {
 #[test]
 fn tools() {
     let world = World::new();
-    assert_snapshot!(screen(&world, "tools"), @"
+    assert_snapshot!(screen(&world, "tools"), @r#"
     --- stderr ---
     marvin: List, explain and call tools
 
@@ -261,8 +263,13 @@ fn tools() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin tools list
+      marvin tools schema read_file
+      marvin tools call read_file --args '{"path":"Cargo.toml"}'
     [exit code 2]
-    ");
+    "#);
     assert_snapshot!(screen(&world, "tools lst"), @"
     --- stderr ---
     marvin: unrecognized subcommand 'lst'
@@ -460,6 +467,7 @@ fn model_server() {
     assert_snapshot!(screen(&world, "model-server --script missing.jsonl"), @"
     --- stderr ---
     marvin: cannot read the script missing.jsonl: No such file or directory (os error 2)
+      hint: name a script (docs/models.md)
     [exit code 2]
     ");
     assert_snapshot!(serve("0.0.0.0:0"), @"

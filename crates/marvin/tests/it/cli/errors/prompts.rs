@@ -34,12 +34,14 @@ fn prompts() {
     assert_snapshot!(screen(&world, "--non-interactive --prompt-file missing.md"), @r#"
     --- stderr ---
     marvin: cannot read --prompt-file missing.md: No such file or directory (os error 2)
+      hint: give --prompt TEXT, --prompt-file PATH, or pipe it in
     MARVIN_COST:{"session_cost":0.0,"llm_turns":0,"model_turns":{},"model_cost":{}}
     [exit code 2]
     "#);
     assert_snapshot!(screen(&world, "--non-interactive --prompt-file ."), @r#"
     --- stderr ---
     marvin: cannot read --prompt-file .: Is a directory (os error 21)
+      hint: give --prompt TEXT, --prompt-file PATH, or pipe it in
     MARVIN_COST:{"session_cost":0.0,"llm_turns":0,"model_turns":{},"model_cost":{}}
     [exit code 2]
     "#);

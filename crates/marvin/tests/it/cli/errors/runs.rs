@@ -22,6 +22,11 @@ fn no_run() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin runs list
+      marvin runs show run_20260203_040506_1a2b
+      marvin runs resume run_20260203_040506_1a2b
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "runs show"), @"
@@ -97,6 +102,7 @@ fn no_run() {
     assert_snapshot!(screen(&world, "replay nonsense"), @"
     --- stderr ---
     marvin: cannot find the run `nonsense` here or in [STATE]/runs and [HOME]/.config/marvin/runs
+      hint: `marvin runs list` shows the runs; one can be replayed if it was recorded with --record
     [exit code 2]
     ");
 }
@@ -162,6 +168,7 @@ fn runs_that_are_not_workflows() {
     assert_snapshot!(screen(&world, &format!("workflow check {run}")), @"
     --- stderr ---
     marvin: [RUN]: cannot be read: No such file or directory (os error 2)
+      hint: name a workflow file, JSON or YAML
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "runs show --timeline"), @"
@@ -196,6 +203,11 @@ fn pipeline() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin pipeline status
+      marvin pipeline resume --max-cost 5
+      marvin pipeline explain 4b
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "pipeline explain 9z"), @"

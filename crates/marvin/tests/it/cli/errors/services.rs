@@ -146,6 +146,11 @@ fn mcp() {
 
     Options:
       -h, --help  Print help
+
+    Examples:
+      marvin mcp servers list
+      marvin mcp servers check github
+      marvin mcp servers trust docs
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "mcp servers check nothing"), @"

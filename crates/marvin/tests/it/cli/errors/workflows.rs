@@ -30,6 +30,7 @@ fn files_that_are_wrong() {
     assert_snapshot!(screen(&world, "workflow check missing.yaml"), @"
     --- stderr ---
     marvin: missing.yaml: cannot be read: No such file or directory (os error 2)
+      hint: name a workflow file, JSON or YAML
     [exit code 2]
     ");
     assert_snapshot!(screen(&world, "workflow check dependency.yaml"), @"
