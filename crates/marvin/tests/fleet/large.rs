@@ -18,7 +18,7 @@ fn run(fleet: &Fleet, world: &World, workflow: &Value) -> (Value, Value) {
 
 #[test]
 fn a_long_run_continues_in_further_executions() {
-    let Some(fleet) = Fleet::start_with(&[FEW_EVENTS]) else { return };
+    let Some(fleet) = Fleet::start_without_losses(&[FEW_EVENTS]) else { return };
     let world = World::new();
     if !commands_run(&world) {
         return;
@@ -45,7 +45,7 @@ fn a_long_run_continues_in_further_executions() {
 
 #[test]
 fn a_fan_of_echoes_needs_no_activity_and_large_values_are_blobs() {
-    let Some(fleet) = Fleet::start() else { return };
+    let Some(fleet) = Fleet::start_without_losses(&[]) else { return };
     let world = World::new();
     if !commands_run(&world) {
         return;

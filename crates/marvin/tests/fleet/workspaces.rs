@@ -58,7 +58,7 @@ impl<'a> Clones<'a> {
 
 #[test]
 fn changes_travel_between_machines_and_back_to_the_client() {
-    let Some(fleet) = Fleet::start() else { return };
+    let Some(fleet) = Fleet::start_without_losses(&[]) else { return };
     if !commands_run(&World::new()) {
         return;
     }
@@ -84,7 +84,7 @@ fn changes_travel_between_machines_and_back_to_the_client() {
 
 #[test]
 fn changes_that_conflict_wait_for_a_person() {
-    let Some(fleet) = Fleet::start() else { return };
+    let Some(fleet) = Fleet::start_without_losses(&[]) else { return };
     if !commands_run(&World::new()) {
         return;
     }
@@ -94,7 +94,8 @@ fn changes_that_conflict_wait_for_a_person() {
         {"id": "right", "worker": "Command", "worktree": true, "inputs": {"command": "sleep 1; echo right > file.txt"}},
     ]));
     let result = ended.exits(4).json();
-    assert_eq!(result["waiting"][0]["step_id"], "right", "{result}");
     assert_eq!(result["waiting"][0]["kind"], "merge", "{result}");
-    assert_eq!(clones.client.read("file.txt"), "left\n");
+    // Whichever ended first is merged.
+    let merged = if result["waiting"][0]["step_id"] == "right" { "left\n" } else { "right\n" };
+    assert_eq!(clones.client.read("file.txt"), merged, "{result}");
 }
