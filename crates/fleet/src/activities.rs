@@ -85,10 +85,11 @@ impl Activities {
             self.metrics.count_found(EndDiscovery::BeforeWork);
             return Ok(done);
         }
-        let done = match &task.workspace {
+        let began = Instant::now();
+        let mut done = match &task.workspace {
             None => {
                 let reply = self.run_within_allowance(ctx, &task.request, None).await?;
-                AttemptDone { reply, changes: None }
+                AttemptDone::new(reply, None)
             }
             Some(state) => self.make_in_worktree(ctx, &task.request, state).await?,
         };
@@ -96,6 +97,7 @@ impl Activities {
             // It has no end: whether it had effects is not known.
             return Err(ActivityError::cancelled());
         }
+        done.took_ms = u64::try_from(began.elapsed().as_millis()).ok();
         self.metrics.count_attempt(&done);
         let bytes: Bytes =
             serde_json::to_vec(&done).map_err(|error| self.failure(&error.to_string()))?.into();
@@ -133,7 +135,7 @@ impl Activities {
             None
         };
         self.repository.remove(&tree.path).await;
-        Ok(AttemptDone { reply, changes })
+        Ok(AttemptDone::new(reply, changes))
     }
 
     async fn check_out(&self, name: &Path, state: &WorkspaceState) -> Result<Worktree, ActivityError> {
@@ -153,7 +155,7 @@ impl Activities {
         let Some(mut reply) = request.merge.clone() else {
             return Err(self.failure("the merge has no attempt"));
         };
-        let Some(changes) = changes else { return Ok(AttemptDone { reply, changes: None }) };
+        let Some(changes) = changes else { return Ok(AttemptDone::new(reply, None)) };
         let mut merged = state.clone();
         merged.changes.push(changes.clone());
         let order = &request.order;
@@ -162,7 +164,7 @@ impl Activities {
         match self.repository.check_out(&name, &merged).await {
             Ok(tree) => {
                 self.repository.remove(&tree.path).await;
-                Ok(AttemptDone { reply, changes: Some(changes) })
+                Ok(AttemptDone::new(reply, Some(changes)))
             }
             Err(WorkspaceError::Conflict(why)) => {
                 reply.end.attempt.status = Status::Blocked;
@@ -170,7 +172,7 @@ impl Activities {
                 let why = self.project.redactor.text(&why).into_owned();
                 reply.end.attempt.summary =
                     format!("its changes do not apply to the workspace; they are the blob {changes}: {why}");
-                Ok(AttemptDone { reply, changes: None })
+                Ok(AttemptDone::new(reply, None))
             }
             Err(error) => Err(self.failure(&error.to_string())),
         }
@@ -253,9 +255,32 @@ impl Activities {
                 return self.merge_changes(&task.request, state, task.merge.clone()).await;
             }
             let reply = self.run(&ctx, &task.request, None).await?;
-            Ok(AttemptDone { reply, changes: None })
+            Ok(AttemptDone::new(reply, None))
         };
         self.count(TaskKind::Merge, &ctx, with_heartbeats(&ctx, work)).await
+    }
+
+    /// Makes several attempts, one after another; one that cannot be made here has no end. A delivery that is repeated finds the
+    /// ends of those that were made.
+    #[activity(name = "attempts")]
+    pub async fn attempts(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        tasks: Vec<AttemptTask>,
+    ) -> Result<Vec<Option<AttemptDone>>, ActivityError> {
+        let work = async {
+            let mut ends = Vec::with_capacity(tasks.len());
+            for task in &tasks {
+                match self.make(&ctx, task).await {
+                    Err(ActivityError::Cancelled { details }) => {
+                        return Err(ActivityError::Cancelled { details });
+                    }
+                    made => ends.push(made.ok()),
+                }
+            }
+            Ok(ends)
+        };
+        self.count(TaskKind::Attempt, &ctx, with_heartbeats(&ctx, work)).await
     }
 
     /// Finds the end of an attempt whose worker was lost.

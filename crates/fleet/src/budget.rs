@@ -4,7 +4,6 @@
 //! attempt without an end, everything that was lent counts as spent.
 
 use crate::task::{AttemptTask, TaskId};
-use marvin_flow::workers::ROLES;
 use std::collections::BTreeMap;
 
 /// The part of the limit below which it is waited for what others return.
@@ -34,12 +33,16 @@ impl Budget {
 
     /// Whether an attempt needs a model, so that something must be lent to it.
     pub(crate) fn concerns(&self, task: &AttemptTask) -> bool {
-        let worker = &task.request.order.ticket.strategy.worker;
-        self.limit.is_some() && ROLES.iter().any(|role| role.name() == worker)
+        self.limit.is_some() && task.needs_model()
     }
 
     pub(crate) fn wait(&mut self, id: TaskId, task: Box<AttemptTask>) {
         self.waiting.insert(id, task);
+    }
+
+    /// Takes the attempts that wait.
+    pub(crate) fn take_waiting(&mut self) -> Vec<TaskId> {
+        std::mem::take(&mut self.waiting).into_keys().collect()
     }
 
     /// Takes back what was lent; `cost` is what was spent of it, if that is known.

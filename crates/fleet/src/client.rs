@@ -110,7 +110,8 @@ impl FleetClient {
             .task_timeout(timeout)
             .maybe_search_attributes(attributes)
             .build();
-        let input = MultiArgs2(input, workflow.to_json());
+        let document = serde_json::value::to_raw_value(&workflow.to_json());
+        let input = MultiArgs2(input, document.map_err(|error| request("start the run", error))?);
         let handle = match self.client.start_workflow(MarvinRun::run, input, options).await {
             Ok(handle) => handle,
             // The answer to an earlier request of this process was lost.

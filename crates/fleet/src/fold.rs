@@ -7,10 +7,11 @@
 use crate::FleetError;
 use crate::codec::BlobCodec;
 use crate::driver::{RunDriver, RunEvent};
-use crate::task::{RunInput, RunSignal, TaskEnd, TaskId, TaskKind};
+use crate::task::{RunInput, RunSignal, TaskEnd, TaskId, TaskKind, WaveReport};
+use crate::wave;
 use marvin_flow::record::NewTransition;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use temporalio_common::protos::temporal::api::common::v1::Payloads;
 use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
@@ -48,6 +49,8 @@ struct Execution {
     last_event: i64,
     /// Tasks by the event that scheduled them.
     tasks: BTreeMap<i64, TaskId>,
+    /// Waves by the event that began them.
+    waves: BTreeMap<i64, u32>,
     /// Events that no completed task of the workflow code has taken.
     batch: Vec<RunEvent>,
     /// The task of the workflow code that was started last: how much of the batch it has, and whether it was to drain.
@@ -127,15 +130,29 @@ impl HistoryFold {
             self.execution.batch.push(RunEvent::Ended(id, end));
             return Ok(());
         }
+        if let Some((number, result)) = self.closed_wave(&attributes) {
+            self.take_reports(result).await?;
+            self.execution.batch.push(RunEvent::WaveClosed(number));
+            return Ok(());
+        }
         match attributes {
             Attributes::WorkflowExecutionStartedEventAttributes(started) => {
                 let (input, workflow) = halves(started.input);
                 let input: RunInput = self.decode(input).await?.ok_or_else(no_input)?;
-                let workflow: Value = self.decode(workflow).await?.ok_or_else(no_input)?;
+                let workflow: Box<RawValue> = self.decode(workflow).await?.ok_or_else(no_input)?;
                 let changes = input.workspace.as_ref().map_or(0, |workspace| workspace.changes.len());
                 self.first_changes.get_or_insert(changes);
                 let opened = RunDriver::open(input, &workflow);
                 self.driver = Some(opened.map_err(|error| FleetError::History(error.to_string()))?);
+            }
+            Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) => {
+                let number = wave::number(&initiated.workflow_id);
+                self.execution.waves.extend(number.map(|number| (event.event_id, number)));
+            }
+            Attributes::WorkflowExecutionSignaledEventAttributes(signaled)
+                if signaled.signal_name == wave::REPORT_SIGNAL =>
+            {
+                self.take_reports(signaled.input).await?;
             }
             Attributes::WorkflowExecutionSignaledEventAttributes(signaled) => {
                 // Others may signal anything; the workflow code fails on it too.
@@ -188,6 +205,40 @@ impl HistoryFold {
             _ => return None,
         };
         Some((*self.execution.tasks.get(&scheduled)?, result))
+    }
+
+    /// The wave that an event closes, with its result if it has one.
+    fn closed_wave(&self, attributes: &Attributes) -> Option<(u32, Option<Payloads>)> {
+        let (initiated, result) = match attributes {
+            Attributes::ChildWorkflowExecutionCompletedEventAttributes(closed) => {
+                (closed.initiated_event_id, closed.result.clone())
+            }
+            Attributes::ChildWorkflowExecutionFailedEventAttributes(closed) => {
+                (closed.initiated_event_id, None)
+            }
+            Attributes::ChildWorkflowExecutionCanceledEventAttributes(closed) => {
+                (closed.initiated_event_id, None)
+            }
+            Attributes::ChildWorkflowExecutionTimedOutEventAttributes(closed) => {
+                (closed.initiated_event_id, None)
+            }
+            Attributes::ChildWorkflowExecutionTerminatedEventAttributes(closed) => {
+                (closed.initiated_event_id, None)
+            }
+            Attributes::StartChildWorkflowExecutionFailedEventAttributes(closed) => {
+                (closed.initiated_event_id, None)
+            }
+            _ => return None,
+        };
+        Some((*self.execution.waves.get(&initiated)?, result))
+    }
+
+    /// Takes what a wave reports. The workflow code takes a report that it cannot read for none.
+    async fn take_reports(&mut self, reports: Option<Payloads>) -> Result<(), FleetError> {
+        let reports: Option<Vec<WaveReport>> = self.decode(reports).await?;
+        let ends = reports.unwrap_or_default().into_iter().map(WaveReport::end);
+        self.execution.batch.extend(ends.map(|(id, end)| RunEvent::Ended(id, end)));
+        Ok(())
     }
 
     async fn task_end(&self, id: TaskId, result: Option<Payloads>) -> Result<TaskEnd, FleetError> {

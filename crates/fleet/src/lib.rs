@@ -5,6 +5,8 @@
 //! [`client`] starts runs, and computes their transitions from the history with the same driver ([`fold`]), so that looking at a
 //! run needs no worker.
 //!
+//! Attempts of a wide run begin in waves, child workflows with a history of their own (`waves`, `wave`).
+//!
 //! Large payloads are blobs of the store ([`codec`]); ends of attempts are objects that only one process can create, so that an
 //! attempt that is delivered several times has one end.
 //!
@@ -30,6 +32,8 @@ mod key_locks;
 mod metrics;
 pub mod search;
 pub mod task;
+pub mod wave;
+mod waves;
 pub mod worker;
 pub mod workflow;
 pub mod workspace;

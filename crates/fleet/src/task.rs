@@ -4,6 +4,7 @@ use crate::workspace::WorkspaceState;
 use marvin_flow::machine::LessonResult;
 use marvin_flow::remote::attempt::AttemptRequest;
 use marvin_flow::remote::{AttemptReply, RemoteState};
+use marvin_flow::workers::ROLES;
 use marvin_memory::lessons::Lesson;
 use marvin_store::BlobId;
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,12 @@ pub struct RunState {
     /// Nano-dollars that attempts have spent.
     #[serde(default)]
     pub spent: u64,
+    /// The number of its last wave.
+    #[serde(default)]
+    pub last_wave: u32,
+    /// Milliseconds that an attempt takes lately.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace_ms: Option<u64>,
 }
 
 /// An attempt, or a merge, for a worker.
@@ -59,6 +66,14 @@ pub struct AttemptTask {
     pub merge: Option<BlobId>,
 }
 
+impl AttemptTask {
+    /// Whether an agent makes it.
+    pub(crate) fn needs_model(&self) -> bool {
+        let worker = &self.request.order.ticket.strategy.worker;
+        ROLES.iter().any(|role| role.name() == worker)
+    }
+}
+
 /// The end of an attempt, or of a merge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttemptDone {
@@ -66,6 +81,15 @@ pub struct AttemptDone {
     /// What it changed in its workspace, if the machines do not share a directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<BlobId>,
+    /// Milliseconds that the attempt took on its worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
+}
+
+impl AttemptDone {
+    pub(crate) fn new(reply: AttemptReply, changes: Option<BlobId>) -> Self {
+        AttemptDone { reply, changes, took_ms: None }
+    }
 }
 
 /// A signal to a run.
@@ -92,7 +116,8 @@ pub struct RunResult {
 }
 
 /// A kind of task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TaskKind {
     Attempt,
     Recall,
@@ -117,7 +142,7 @@ impl TaskKind {
 }
 
 /// The name of a task of a run. Tasks that end together are taken in the order of their names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TaskId {
     pub step: u32,
     pub kind: TaskKind,
@@ -154,6 +179,51 @@ pub enum Task {
     Recall(String),
     Merge(Box<AttemptTask>),
     Teach(Box<Lesson>),
+}
+
+/// The input of a wave: attempts that begin together, in a history of their own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaveInput {
+    /// Seconds without a sign of life after which an attempt counts as lost.
+    pub heartbeat_s: u64,
+    /// Workers of steps with a queue of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// Milliseconds that an attempt takes, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace_ms: Option<u64>,
+    pub tasks: Vec<WaveTask>,
+}
+
+/// An attempt of a wave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaveTask {
+    pub id: TaskId,
+    /// The timeout of its step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_s: Option<u64>,
+    pub task: AttemptTask,
+}
+
+/// How an attempt of a wave ended; without an end, its worker was lost, or it was cancelled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaveReport {
+    pub id: TaskId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<Box<AttemptDone>>,
+}
+
+impl WaveReport {
+    pub(crate) fn new(id: TaskId, end: TaskEnd) -> Self {
+        match end {
+            TaskEnd::Done(done) => WaveReport { id, done: Some(done) },
+            TaskEnd::Recalled(_) | TaskEnd::Taught(_) | TaskEnd::Failed => WaveReport { id, done: None },
+        }
+    }
+
+    pub(crate) fn end(self) -> (TaskId, TaskEnd) {
+        (self.id, self.done.map_or(TaskEnd::Failed, TaskEnd::Done))
+    }
 }
 
 /// The end of a task.

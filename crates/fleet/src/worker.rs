@@ -4,6 +4,7 @@ use crate::activities::Activities;
 use crate::client::FleetClient;
 use crate::config::role_queue;
 use crate::metrics::{Metrics, MetricsServer};
+use crate::wave::MarvinWave;
 use crate::workflow::MarvinRun;
 use crate::{FleetConfig, FleetError};
 use futures::future::join_all;
@@ -115,7 +116,11 @@ fn worker(
         .workflow_task_poller_behavior(pollers)
         .graceful_shutdown_period(config.drain);
     let options = match is_common {
-        true => options.register_workflow::<MarvinRun>().map_err(|error| refuse(error.to_string()))?.build(),
+        true => options
+            .register_workflow::<MarvinRun>()
+            .and_then(|options| options.register_workflow::<MarvinWave>())
+            .map_err(|error| refuse(error.to_string()))?
+            .build(),
         false => options.build(),
     };
     Worker::new(runtime, client.client.clone(), options).map_err(|error| refuse(error.to_string()))

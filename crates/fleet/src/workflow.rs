@@ -8,12 +8,13 @@ use crate::activities::Activities;
 use crate::config::role_queue;
 use crate::driver::{Phase, RunCommand, RunDriver, RunEvent};
 use crate::search;
-use crate::task::{RunInput, RunResult, RunSignal, Task, TaskEnd, TaskId};
+use crate::task::{RunInput, RunResult, RunSignal, Task, TaskEnd, TaskId, WaveInput, WaveReport};
+use crate::wave::{self, MarvinWave};
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt, TryFutureExt};
 use marvin_base::run_record::RunStatus;
 use marvin_flow::remote::attempt::AttemptRequest;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -21,8 +22,9 @@ use temporalio_common::RetryPolicy;
 use temporalio_common::data_converters::MultiArgs2;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
-    ActivityCancellationType, ActivityOptions, ApplicationFailure, ContinueAsNewOptions, SyncWorkflowContext,
-    WorkflowCancellationToken, WorkflowContext, WorkflowResult, WorkflowTermination,
+    ActivityCancellationType, ActivityOptions, ApplicationFailure, ChildWorkflowOptions,
+    ContinueAsNewOptions, SyncWorkflowContext, WorkflowCancellationToken, WorkflowContext, WorkflowResult,
+    WorkflowTermination,
 };
 
 /// Time for an attempt at a step without a timeout.
@@ -40,7 +42,7 @@ const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(30);
 #[workflow]
 #[derive(Debug, Default)]
 pub struct MarvinRun {
-    inbox: Vec<RunSignal>,
+    inbox: Vec<RunEvent>,
 }
 
 #[workflow_methods]
@@ -48,7 +50,7 @@ impl MarvinRun {
     #[run(name = "marvin_run")]
     pub async fn run(
         ctx: &mut WorkflowContext<Self>,
-        input: MultiArgs2<RunInput, Value>,
+        input: MultiArgs2<RunInput, Box<RawValue>>,
     ) -> WorkflowResult<RunResult> {
         let MultiArgs2(input, document) = input;
         let driver = RunDriver::open(input, &document).map_err(|error| {
@@ -59,19 +61,26 @@ impl MarvinRun {
 
     #[signal(name = "marvin_signal")]
     pub fn take_signal(&mut self, _ctx: &mut SyncWorkflowContext<Self>, signal: RunSignal) {
-        self.inbox.push(signal);
+        self.inbox.push(RunEvent::Signal(signal));
+    }
+
+    #[signal(name = "marvin_ends")]
+    pub fn take_reports(&mut self, _ctx: &mut SyncWorkflowContext<Self>, reports: Vec<WaveReport>) {
+        let ends = reports.into_iter().map(WaveReport::end);
+        self.inbox.extend(ends.map(|(id, end)| RunEvent::Ended(id, end)));
     }
 }
 
-type PendingTask<'a> = (TaskId, LocalBoxFuture<'a, TaskEnd>);
+type PendingEvents<'a> = LocalBoxFuture<'a, Vec<RunEvent>>;
 
 /// One execution of the workflow code.
 struct Execution<'a> {
     ctx: &'a WorkflowContext<MarvinRun>,
     driver: RunDriver,
     /// The workflow file.
-    document: Value,
-    pending: Vec<PendingTask<'a>>,
+    document: Box<RawValue>,
+    /// Tasks and waves that were started.
+    pending: Vec<PendingEvents<'a>>,
     /// Cancels the attempts that run.
     cancel: WorkflowCancellationToken,
     /// The status that the search attributes have.
@@ -79,7 +88,7 @@ struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    fn new(ctx: &'a WorkflowContext<MarvinRun>, driver: RunDriver, document: Value) -> Self {
+    fn new(ctx: &'a WorkflowContext<MarvinRun>, driver: RunDriver, document: Box<RawValue>) -> Self {
         let cancel = WorkflowCancellationToken::new();
         // An execution is started, or continued, as running.
         Execution { ctx, driver, document, pending: Vec::new(), cancel, status: RunStatus::Running }
@@ -125,9 +134,9 @@ impl<'a> Execution<'a> {
                 return Poll::Ready(Err(WorkflowTermination::cancelled()));
             }
             let mut batch = take_signals(ctx);
-            pending.retain_mut(|(id, task)| match task.as_mut().poll(waker) {
-                Poll::Ready(end) => {
-                    batch.push(RunEvent::Ended(*id, end));
+            pending.retain_mut(|started| match started.as_mut().poll(waker) {
+                Poll::Ready(events) => {
+                    batch.extend(events);
                     false
                 }
                 Poll::Pending => true,
@@ -144,9 +153,10 @@ impl<'a> Execution<'a> {
                 std::mem::replace(&mut self.cancel, next).cancel();
             }
             RunCommand::Start(id, task) => {
-                let future = self.start(id, task);
-                self.pending.push((id, future));
+                let end = self.start(id, task).map(move |end| vec![RunEvent::Ended(id, end)]);
+                self.pending.push(end.boxed_local());
             }
+            RunCommand::StartWave(number, input) => self.pending.push(self.start_wave(number, *input)),
         }
     }
 
@@ -176,6 +186,24 @@ impl<'a> Execution<'a> {
         }
     }
 
+    fn start_wave(&self, number: u32, input: WaveInput) -> PendingEvents<'a> {
+        let options = ChildWorkflowOptions::builder()
+            .workflow_id(wave::id(self.ctx.workflow_id(), number))
+            .cancellation_token(self.cancel.clone())
+            .build();
+        let starting = self.ctx.start_child_workflow(MarvinWave::run, input, options);
+        let closed = async move {
+            // One without a result left nothing that was not reported before.
+            let reports = match starting.await {
+                Ok(started) => started.result().await.unwrap_or_default(),
+                Err(_) => Vec::new(),
+            };
+            let ends = reports.into_iter().map(WaveReport::end).map(|(id, end)| RunEvent::Ended(id, end));
+            ends.chain([RunEvent::WaveClosed(number)]).collect()
+        };
+        closed.boxed_local()
+    }
+
     /// Options of a task that a stop of the run does not cancel; `deliveries` 0 means any number.
     fn options(&self, id: TaskId, time: Duration, deliveries: u32) -> ActivityOptions {
         ActivityOptions::with_start_to_close_timeout(time)
@@ -189,20 +217,20 @@ impl<'a> Execution<'a> {
 
     fn attempt_options(&self, id: TaskId, request: &AttemptRequest) -> ActivityOptions {
         let step = self.driver.workflow().steps.get(id.step as usize);
-        let timeout = step.and_then(|step| step.extra().timeout_s).map(Duration::from_secs);
-        let time = timeout.map_or(MAX_ATTEMPT_TIME, |timeout| timeout.saturating_add(ATTEMPT_MARGIN));
         let role = &request.order.ticket.strategy.worker;
         let has_queue = self.driver.input().roles.contains(role);
         // Repeating it may do harm: then only one worker is ever given it, and a person decides if that one is lost.
         let deliveries = if request.order.repeatable { 0 } else { 1 };
-        ActivityOptions::with_start_to_close_timeout(time)
-            .activity_id(id.to_string())
-            .heartbeat_timeout(self.heartbeat())
-            .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
-            .cancellation_token(self.cancel.clone())
-            .maybe_task_queue(has_queue.then(|| role_queue(self.ctx.task_queue(), role)))
-            .retry_policy(retry(deliveries))
-            .build()
+        ActivityOptions::with_start_to_close_timeout(attempt_time(
+            step.and_then(|step| step.extra().timeout_s),
+        ))
+        .activity_id(id.to_string())
+        .heartbeat_timeout(self.heartbeat())
+        .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
+        .cancellation_token(self.cancel.clone())
+        .maybe_task_queue(has_queue.then(|| role_queue(self.ctx.task_queue(), role)))
+        .retry_policy(retry(deliveries))
+        .build()
     }
 
     fn heartbeat(&self) -> Duration {
@@ -216,14 +244,20 @@ fn take_signals(ctx: &WorkflowContext<MarvinRun>) -> Vec<RunEvent> {
     if ctx.state(|run| run.inbox.is_empty()) {
         return Vec::new();
     }
-    let signals = ctx.state_mut(|run| std::mem::take(&mut run.inbox));
-    signals.into_iter().map(RunEvent::Signal).collect()
+    ctx.state_mut(|run| std::mem::take(&mut run.inbox))
+}
+
+/// Time for an attempt, with the timeout of its step.
+pub(crate) fn attempt_time(timeout_s: Option<u64>) -> Duration {
+    let timeout = timeout_s.map(Duration::from_secs);
+    timeout.map_or(MAX_ATTEMPT_TIME, |timeout| timeout.saturating_add(ATTEMPT_MARGIN))
 }
 
 /// How often a lesson is delivered before the retry that needs it is given up.
 const MAX_LESSON_DELIVERIES: u32 = 5;
 
-fn retry(deliveries: u32) -> RetryPolicy {
+/// How often a task is delivered; 0 means any number.
+pub(crate) fn retry(deliveries: u32) -> RetryPolicy {
     RetryPolicy::builder()
         .initial_interval(FIRST_RETRY)
         .maximum_interval(MAX_RETRY_INTERVAL)

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::driver::RunCommand;
-use crate::task::{AttemptDone, Task};
+use crate::task::{AttemptDone, AttemptTask, Task, WaveInput};
 use marvin_base::environment::Environment;
 use marvin_flow::machine::{AttemptEnd, VERSION};
 use marvin_flow::record::StepStatus;
@@ -15,9 +15,11 @@ use serde_json::json;
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 use temporalio_common::protos::temporal::api::history::v1::{
     ActivityTaskCompletedEventAttributes, ActivityTaskScheduledEventAttributes,
-    ActivityTaskTimedOutEventAttributes, WorkflowExecutionSignaledEventAttributes,
-    WorkflowExecutionStartedEventAttributes, WorkflowTaskCompletedEventAttributes,
-    WorkflowTaskFailedEventAttributes, WorkflowTaskStartedEventAttributes,
+    ActivityTaskTimedOutEventAttributes, ChildWorkflowExecutionCompletedEventAttributes,
+    ChildWorkflowExecutionTerminatedEventAttributes, StartChildWorkflowExecutionInitiatedEventAttributes,
+    WorkflowExecutionSignaledEventAttributes, WorkflowExecutionStartedEventAttributes,
+    WorkflowTaskCompletedEventAttributes, WorkflowTaskFailedEventAttributes,
+    WorkflowTaskStartedEventAttributes,
 };
 
 /// A server with one run and its workflow code.
@@ -28,6 +30,7 @@ struct Server {
     inbox: Vec<RunEvent>,
     scheduled: BTreeMap<TaskId, i64>,
     open: Vec<(TaskId, Task)>,
+    waves: Vec<(u32, WaveInput)>,
     transitions: Vec<NewTransition>,
 }
 
@@ -39,11 +42,15 @@ fn payloads(value: &impl Serialize) -> Option<Payloads> {
 
 impl Server {
     fn start(steps: serde_json::Value) -> Self {
+        Server::start_with_slots(4, steps)
+    }
+
+    fn start_with_slots(slots: usize, steps: serde_json::Value) -> Self {
         let workflow = json!({"workflow_id": "w", "goal": "g", "steps": steps});
         let input = RunInput {
             version: VERSION,
             run_id: "run_20260101_000000_abcd".into(),
-            slots: 4,
+            slots,
             heartbeat_s: 2,
             roles: Vec::new(),
             limit: None,
@@ -51,6 +58,7 @@ impl Server {
             search_attributes: false,
             state: None,
         };
+        let workflow = serde_json::value::to_raw_value(&workflow).unwrap();
         let driver = RunDriver::open(input.clone(), &workflow).unwrap();
         let (inbox, transitions) = (Vec::new(), Vec::new());
         let mut server = Server {
@@ -59,6 +67,7 @@ impl Server {
             inbox,
             scheduled: BTreeMap::new(),
             open: Vec::new(),
+            waves: Vec::new(),
             transitions,
         };
         let started = WorkflowExecutionStartedEventAttributes {
@@ -99,12 +108,26 @@ impl Server {
         let commands = self.driver.on(std::mem::take(&mut self.inbox), false);
         self.transitions.extend(self.driver.take_transitions());
         for command in commands {
-            let RunCommand::Start(id, task) = command else { continue };
-            let scheduled =
-                ActivityTaskScheduledEventAttributes { activity_id: id.to_string(), ..Default::default() };
-            let event = self.write(Attributes::ActivityTaskScheduledEventAttributes(scheduled));
-            self.scheduled.insert(id, event);
-            self.open.push((id, task));
+            match command {
+                RunCommand::Start(id, task) => {
+                    let scheduled = ActivityTaskScheduledEventAttributes {
+                        activity_id: id.to_string(),
+                        ..Default::default()
+                    };
+                    let event = self.write(Attributes::ActivityTaskScheduledEventAttributes(scheduled));
+                    self.scheduled.insert(id, event);
+                    self.open.push((id, task));
+                }
+                RunCommand::StartWave(number, input) => {
+                    let initiated = StartChildWorkflowExecutionInitiatedEventAttributes {
+                        workflow_id: wave::id("marvin/p/run_1", number),
+                        ..Default::default()
+                    };
+                    self.write(Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated));
+                    self.waves.push((number, *input));
+                }
+                RunCommand::CancelAttempts => {}
+            }
         }
     }
 
@@ -115,32 +138,7 @@ impl Server {
 
     fn succeed(&mut self, step: u32) {
         let (id, Task::Attempt(task)) = self.take(step) else { panic!("step {step} has no attempt") };
-        let order = &task.request.order;
-        let attempt = Attempt {
-            attempt_id: order.ticket.attempt,
-            status: Status::Success,
-            call_signature: "s".into(),
-            worker_type: order.ticket.strategy.worker.clone(),
-            strategy_id: order.ticket.strategy.strategy_id.clone(),
-            retrieval_stage: 1,
-            summary: format!("step {step}"),
-            failure_signature: None,
-            progress: Progress::default(),
-            artifacts: Vec::new(),
-        };
-        let end = AttemptEnd {
-            attempt,
-            stopped: false,
-            next_signature: None,
-            component: String::new(),
-            retryable: false,
-            terminates: None,
-        };
-        let outputs = [("stdout".to_string(), json!(step))].into_iter().collect();
-        let done = AttemptDone {
-            reply: AttemptReply { end, outputs, artifacts: Vec::new(), cost: 0 },
-            changes: None,
-        };
+        let done = done(&task);
         let completed = ActivityTaskCompletedEventAttributes {
             result: payloads(&done),
             scheduled_event_id: self.scheduled[&id],
@@ -158,6 +156,18 @@ impl Server {
         };
         self.write(Attributes::ActivityTaskTimedOutEventAttributes(ended));
         self.inbox.push(RunEvent::Ended(id, TaskEnd::Failed));
+    }
+
+    /// A wave reports that its attempts from one place to another succeeded; the first of them was lost.
+    fn report(&mut self, wave: usize, places: std::ops::Range<usize>) -> Vec<WaveReport> {
+        let report = |task: &crate::task::WaveTask| WaveReport {
+            id: task.id,
+            done: (task.id.step != 0).then(|| Box::new(done(&task.task))),
+        };
+        let reports: Vec<_> = self.waves[wave].1.tasks[places].iter().map(report).collect();
+        let ends = reports.iter().cloned().map(WaveReport::end);
+        self.inbox.extend(ends.map(|(id, end)| RunEvent::Ended(id, end)));
+        reports
     }
 
     fn signal(&mut self, signal: RunSignal) {
@@ -179,6 +189,33 @@ impl Server {
         }
         fold
     }
+}
+
+/// The end of an attempt that succeeded.
+fn done(task: &AttemptTask) -> AttemptDone {
+    let order = &task.request.order;
+    let attempt = Attempt {
+        attempt_id: order.ticket.attempt,
+        status: Status::Success,
+        call_signature: "s".into(),
+        worker_type: order.ticket.strategy.worker.clone(),
+        strategy_id: order.ticket.strategy.strategy_id.clone(),
+        retrieval_stage: 1,
+        summary: format!("step {}", order.step),
+        failure_signature: None,
+        progress: Progress::default(),
+        artifacts: Vec::new(),
+    };
+    let end = AttemptEnd {
+        attempt,
+        stopped: false,
+        next_signature: None,
+        component: String::new(),
+        retryable: false,
+        terminates: None,
+    };
+    let outputs = [("stdout".to_string(), json!(order.step))].into_iter().collect();
+    AttemptDone::new(AttemptReply { end, outputs, artifacts: Vec::new(), cost: 0 }, None)
 }
 
 fn command(id: &str, after: &[&str]) -> serde_json::Value {
@@ -245,4 +282,68 @@ async fn a_lost_attempt_a_stop_and_a_decision_are_folded() {
     server.complete_task();
     assert_eq!(server.open.len(), 1, "step b was started");
     assert_eq!(server.fold().await.transitions(), server.transitions);
+}
+
+#[tokio::test]
+async fn waves_their_reports_and_their_ends_are_folded() {
+    let repeatable = |number: usize| {
+        json!({"id": format!("s{number}"), "worker": "Command", "writes": false, "repeatable": true,
+               "inputs": {"command": "true"}})
+    };
+    let steps: Vec<_> = (0..700).map(repeatable).collect();
+    let mut server = Server::start_with_slots(600, json!(steps));
+    server.complete_task();
+    let sizes: Vec<_> = server.waves.iter().map(|(number, wave)| (*number, wave.tasks.len())).collect();
+    assert_eq!(sizes, [(1, 300), (2, 300)]);
+    assert!(server.open.is_empty());
+    // A report of the first wave, and the end of the second with all others; the others wait for a wave of their own.
+    let reports = server.report(0, 0..50);
+    server.write(Attributes::WorkflowExecutionSignaledEventAttributes(
+        WorkflowExecutionSignaledEventAttributes {
+            signal_name: wave::REPORT_SIGNAL.into(),
+            input: payloads(&reports),
+            ..Default::default()
+        },
+    ));
+    server.complete_task();
+    assert_eq!(server.fold().await.transitions(), server.transitions);
+    assert_eq!((server.waves.len(), server.open.len()), (2, 1), "one attempt was lost, and is looked up");
+    let reports = server.report(1, 0..300);
+    server.write(Attributes::ChildWorkflowExecutionCompletedEventAttributes(
+        ChildWorkflowExecutionCompletedEventAttributes {
+            initiated_event_id: initiated(&server, 2),
+            result: payloads(&reports),
+            ..Default::default()
+        },
+    ));
+    server.inbox.push(RunEvent::WaveClosed(2));
+    server.complete_task();
+    let fold = server.fold().await;
+    assert_eq!(fold.transitions(), server.transitions);
+    assert_eq!(fold.driver().unwrap().machine().state().finished, 349);
+    // The rest of the first wave was terminated.
+    server.write(Attributes::ChildWorkflowExecutionTerminatedEventAttributes(
+        ChildWorkflowExecutionTerminatedEventAttributes {
+            initiated_event_id: initiated(&server, 1),
+            ..Default::default()
+        },
+    ));
+    server.inbox.push(RunEvent::WaveClosed(1));
+    server.complete_task();
+    let recalled = server.open.iter().filter(|(id, _)| id.kind == TaskKind::Recall).count();
+    assert_eq!(recalled, 251);
+    let fold = server.fold().await;
+    assert_eq!(fold.transitions(), server.transitions);
+    assert!(!fold.is_idle());
+}
+
+/// The event that began a wave.
+fn initiated(server: &Server, number: u32) -> i64 {
+    let is_it = |event: &&HistoryEvent| match &event.attributes {
+        Some(Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated)) => {
+            wave::number(&initiated.workflow_id) == Some(number)
+        }
+        _ => false,
+    };
+    server.history.iter().find(is_it).unwrap().event_id
 }
