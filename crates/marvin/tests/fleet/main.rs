@@ -27,4 +27,6 @@ mod same_state;
 #[allow(dead_code, reason = "the fixtures of the other tests, of which these need some")]
 mod support;
 #[cfg(test)]
+mod versions;
+#[cfg(test)]
 mod workspaces;
