@@ -1,7 +1,10 @@
-//! `cargo xtask fleet-test`, `fleet-faults` and `fleet-sim`: what belongs to runs on many machines.
+//! `cargo xtask fleet-test`, `fleet-faults`, `fleet-large` and `fleet-sim`: what belongs to runs on many machines.
 //!
 //! Feature `fleet` is off, so that neither the program nor the tests of the workspace build an S3 client and the SDK of
 //! Temporal. These tests turn it on.
+
+pub(crate) mod large;
+pub(crate) mod site;
 
 use crate::output::say;
 use crate::test::Counts;

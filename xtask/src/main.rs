@@ -39,7 +39,7 @@ use std::process::{Command, ExitCode};
 const HELP: &str = "\
 cargo xtask test [--thorough] [FILTER]
                             install what the tests need, run everything, end with the counts; thorough: 1,000 servitors, gigabytes, 200 kills
-cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, faces, sandbox, prompt, skills, mtg, offer, all
+cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, faces, sandbox, prompt, skills, mtg, offer, fleet, all
 cargo xtask attack [GROUP …] [--sample N] [--binary PATH]
                             attacks on the built binary, each with a control; data in attacks/
 cargo xtask fuzz [TARGET] [--minutes N]
@@ -64,6 +64,8 @@ cargo xtask fleet-test [FILTER]
 cargo xtask fleet-faults [N]
                             make N faults (default 300) in runs over a real Temporal server: workers and servers killed and frozen, links cut,
                             the store away, clocks shifted; every effect must happen once
+cargo xtask fleet-large [--fan N] [--chain N] [--pending N] [--workers N]
+                            a fan of 100,000 steps, a chain of 2,000, and 100,000 pending steps, with 4 workers over a real Temporal server
 cargo xtask fleet-server    install the Temporal server for `marvin fleet up`
 cargo xtask fleet-sim [--workers N] [--steps N] [--shape fan|chain|levels] [--seed N] …
                             a run of many steps on many simulated workers that are lost now and then, in virtual time; --help lists the options
@@ -108,6 +110,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["fleet-test", rest @ ..] => fleet::test(rest),
         ["fleet-faults"] => fleet::make_faults("300"),
         ["fleet-faults", count] => fleet::make_faults(count),
+        ["fleet-large", rest @ ..] => fleet::large::run(rest),
         ["fleet-server"] => fleet::install_server(),
         ["fleet-sim", rest @ ..] => fleet::simulate(rest),
         ["census", rest @ ..] => census::run(rest),

@@ -4,6 +4,7 @@
 mod engine;
 mod file_read;
 mod file_tree;
+mod fleet;
 mod front_ends;
 mod gate;
 mod grep;
@@ -28,7 +29,7 @@ use serde_json::Value;
 /// A benchmark: returns a report whose `ok` says whether its targets are met.
 type Bench = fn() -> anyhow::Result<Value>;
 
-const BENCHMARKS: [(&str, Bench); 16] = [
+const BENCHMARKS: [(&str, Bench); 17] = [
     ("start", start::run),
     ("stream", stream::run),
     ("grep", grep::run),
@@ -45,6 +46,7 @@ const BENCHMARKS: [(&str, Bench); 16] = [
     ("skills", skills::run),
     ("mtg", mtg::run),
     ("offer", offer::run),
+    ("fleet", fleet::run),
 ];
 
 /// Runs one benchmark, or all; fails when a target is missed.
