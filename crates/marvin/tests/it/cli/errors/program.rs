@@ -368,6 +368,7 @@ fn tools() {
     --- stderr ---
     marvin: refused: `.marvin/x` steers Marvin: settings, packs, rules and skills, and a person decides that; this needs a person's approval, and there is none to ask [path.steers]
     Say in your answer what should stand there and why.
+      hint: run it in a terminal, where you are asked
     [exit code 5]
     ");
     assert_snapshot!(screen(&world, "tools call run_command --args '{\"command\": \"rm -rf ~\"}'"), @"
