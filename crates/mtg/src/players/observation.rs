@@ -29,7 +29,7 @@ pub struct Observation {
     player: PlayerId,
     /// Faces of the own library in the order of the table.
     library: Vec<FaceId>,
-    /// Faces of the opponent's lands and other cards that are seen.
+    /// Faces of the opponent's lands and other cards that are seen; own lands before one is seen.
     seen_lands: Vec<FaceId>,
     seen_spells: Vec<FaceId>,
     unknown_spells: Vec<FaceId>,
@@ -60,6 +60,12 @@ impl Observation {
             }
         }
         library.sort_unstable();
+        if seen_lands.is_empty() {
+            // An opponent without lands could cast nothing.
+            let is_land =
+                |face: &FaceId| faces.get(*face).is_some_and(|face| face.face.has_type(CardType::Land));
+            seen_lands.extend(library.iter().copied().filter(is_land));
+        }
         seen_lands.sort_unstable();
         seen_spells.sort_unstable();
         engine.state.random = RandomStream::new(0);

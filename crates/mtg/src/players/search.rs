@@ -2,7 +2,8 @@
 //!
 //! A draw gives the hidden cards faces at random. Each candidate answer is played out in each draw
 //! by the heuristic player's simple form on both sides for a few turns, so that luck does not decide
-//! between them; candidates that are clearly worse drop out, and the time goes to the others. The
+//! between them. The opponent blocks an attack as the heuristic player would; what this answer is
+//! hardly depends on hidden cards, so it is sought once for each attack. Candidates that are clearly worse drop out, and the time goes to the others. The
 //! heuristic player's answer is left only for one that was better in the same draws by more than
 //! chance. With a number of iterations the search is deterministic; with a time it is not.
 
@@ -14,15 +15,18 @@ use super::quick::{light_answer, quick_attack, quick_block};
 use crate::action::Action;
 use crate::decision::{Answer, Decision, DecisionKind};
 use crate::engine::MTGEngine;
-use crate::ids::Entity;
+use crate::ids::{Entity, ObjectId};
 use crate::rng::RandomStream;
 use std::time::{Duration, Instant};
 
 /// Answers of one question that the search compares.
 const MAX_CANDIDATES: usize = 8;
 
+/// Blocks that differ from the best one in one blocker and are estimated.
+const MAX_OTHER_BLOCKS: usize = 24;
+
 /// Turns that a rollout plays after the current one.
-const ROLLOUT_TURNS: u32 = 3;
+const ROLLOUT_TURNS: u32 = 4;
 
 /// Questions that a rollout answers at most.
 const MAX_ROLLOUT_ANSWERS: usize = 400;
@@ -71,12 +75,14 @@ struct Candidate {
     answer: Answer,
     /// Results in the order of the draws.
     values: Vec<f64>,
+    /// The opponent's answer to an attack, once it is known.
+    block: Option<Vec<(ObjectId, ObjectId)>>,
     has_dropped: bool,
 }
 
 impl Candidate {
     fn new(answer: Answer) -> Self {
-        Candidate { answer, values: Vec::new(), has_dropped: false }
+        Candidate { answer, values: Vec::new(), block: None, has_dropped: false }
     }
 }
 
@@ -148,7 +154,8 @@ impl SearchPlayer {
                 if is_over {
                     break 'draws;
                 }
-                candidate.values.push(play_out(&drawn, decision, &candidate.answer));
+                let value = play_out(&drawn, decision, candidate);
+                candidate.values.push(value);
                 iterations += 1;
                 self.rollouts += 1;
             }
@@ -162,13 +169,38 @@ impl SearchPlayer {
 }
 
 /// The chance to win after an answer, when both players play on by simple answers.
-fn play_out(drawn: &MTGEngine, decision: &Decision, answer: &Answer) -> f64 {
+fn play_out(drawn: &MTGEngine, decision: &Decision, candidate: &mut Candidate) -> f64 {
     let mut engine = drawn.clone();
     let last_turn = engine.state().turn + ROLLOUT_TURNS;
-    if engine.submit(decision.player, decision.number, answer.clone()).is_ok() {
+    if engine.submit(decision.player, decision.number, candidate.answer.clone()).is_ok() {
+        if decision.kind == DecisionKind::DeclareAttackers {
+            answer_attack(&mut engine, &mut candidate.block);
+        }
         roll_out(&mut engine, last_turn);
     }
     win_chance(&engine, decision.player)
+}
+
+/// Lets the opponent block an attack that was declared, as well as the heuristic player does.
+fn answer_attack(engine: &mut MTGEngine, block: &mut Option<Vec<(ObjectId, ObjectId)>>) {
+    let turn = engine.state().turn;
+    for _ in 0..MAX_ROLLOUT_ANSWERS {
+        let Some(decision) = engine.decision().cloned() else { return };
+        let is_block = decision.kind == DecisionKind::DeclareBlockers;
+        if engine.state().turn != turn || engine.state().combat.attackers.is_empty() {
+            return;
+        }
+        let answer = if is_block {
+            let known = block.take().filter(|known| engine.check_block(decision.player, known).is_ok());
+            let best = known.unwrap_or_else(|| best_block(engine, &decision));
+            Answer::Block(block.insert(best).clone())
+        } else {
+            light_answer(engine, &decision)
+        };
+        if engine.submit(decision.player, decision.number, answer).is_err() || is_block {
+            return;
+        }
+    }
 }
 
 /// How much better one candidate was than another in the same draws: mean and standard error.
@@ -266,6 +298,7 @@ fn make_candidates(engine: &MTGEngine, decision: &Decision) -> Vec<Candidate> {
                 other.remove(position);
                 blocks.push(other);
             }
+            blocks.extend(other_blocks(engine, decision, &best));
             rate(engine, decision, blocks.into_iter().map(Answer::Block), &mut rated);
         }
         _ => rate(engine, decision, option_candidates(engine, decision).into_iter(), &mut rated),
@@ -276,6 +309,28 @@ fn make_candidates(engine: &MTGEngine, decision: &Decision) -> Vec<Candidate> {
         rated.retain(|entry| entry.0 >= best - MAX_ESTIMATE_GAP);
     }
     rated.into_iter().map(|(_, answer)| Candidate::new(answer)).collect()
+}
+
+/// A block with one blocker at another attacker, or with one blocker more.
+fn other_blocks(
+    engine: &MTGEngine,
+    decision: &Decision,
+    best: &[(ObjectId, ObjectId)],
+) -> Vec<Vec<(ObjectId, ObjectId)>> {
+    let mut blocks = Vec::new();
+    for blocker in engine.possible_blockers(decision.player) {
+        for attacker in &decision.subjects {
+            if best.contains(&(blocker, *attacker)) || !engine.can_block(blocker, *attacker) {
+                continue;
+            }
+            let mut other = best.to_vec();
+            other.retain(|entry| entry.0 != blocker);
+            other.push((blocker, *attacker));
+            blocks.push(other);
+        }
+    }
+    blocks.truncate(MAX_OTHER_BLOCKS);
+    blocks
 }
 
 fn rate(
