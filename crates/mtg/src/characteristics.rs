@@ -55,7 +55,7 @@ pub enum RestrictionRef {
 }
 
 /// Characteristics and controller of an object.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Characteristics {
     /// Face whose name and mana cost the object has.
     pub face: FaceId,
@@ -76,6 +76,19 @@ pub struct Characteristics {
     pub triggers: u64,
     /// Which kinds of ability it has; bits of [`AbilityClass`].
     pub classes: u16,
+}
+
+impl Clone for Characteristics {
+    // A derived clone would copy the lists element by element; every projection copies one of these
+    // for each permanent.
+    fn clone(&self) -> Self {
+        Self {
+            subtypes: SmallVec::from_slice(&self.subtypes),
+            abilities: SmallVec::from_slice(&self.abilities),
+            restrictions: SmallVec::from_slice(&self.restrictions),
+            ..*self
+        }
+    }
 }
 
 /// Kind of ability, to skip objects without one quickly.

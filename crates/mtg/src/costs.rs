@@ -338,8 +338,8 @@ impl MTGEngine {
         let mut paid = Vec::new();
         for part in &plan.parts {
             self.pay_part(player, part, &mut records, &mut paid);
+            self.touch();
         }
-        self.touch();
         self.collect_triggers(&before, &records);
         paid
     }
@@ -423,7 +423,7 @@ impl MTGEngine {
             object.tapped = tapped;
             let kind = if tapped { EventKind::Tapped } else { EventKind::Untapped };
             records.push(EventRecord::new(kind).subject(Entity::Object(id)));
-            self.touch();
+            self.touch_circumstances();
         }
     }
 

@@ -36,6 +36,11 @@ pub struct MTGEngine {
     projection: OnceLock<Arc<Projection>>,
     /// Next answer of the task that runs.
     cursor: usize,
+    /// Whether nothing has happened since state-based actions and triggers were last settled, other than
+    /// that a player passed.
+    pub(crate) is_settled: bool,
+    /// Whether a token or a copy may have left its zone since that was last checked.
+    pub(crate) may_have_strays: bool,
     /// Work of replacement effects and of casting during a resolution, done after the current step.
     pub(crate) deferred: Vec<Task>,
 }
@@ -44,7 +49,14 @@ impl MTGEngine {
     /// Engine for a state that was prepared or read.
     #[must_use]
     pub fn from_state(state: GameState) -> Self {
-        Self { state, projection: OnceLock::new(), cursor: 0, deferred: Vec::new() }
+        Self {
+            state,
+            projection: OnceLock::new(),
+            cursor: 0,
+            is_settled: false,
+            may_have_strays: true,
+            deferred: Vec::new(),
+        }
     }
 
     /// New game of two decks; the starting player is drawn by lot and chooses to play or draw.
@@ -80,6 +92,8 @@ impl MTGEngine {
     /// The state, to be changed by a caller that sets up a position.
     pub fn state_mut(&mut self) -> &mut GameState {
         self.touch();
+        self.may_have_strays = true;
+        self.is_settled = false;
         &mut self.state
     }
 
@@ -105,6 +119,18 @@ impl MTGEngine {
     /// Forgets the projection; every change of the state that characteristics can see calls it.
     pub(crate) fn touch(&mut self) {
         self.projection = OnceLock::new();
+    }
+
+    /// Forgets the projection if it depends on more than the permanents: on the step, on life, on what
+    /// is tapped, on other zones.
+    pub(crate) fn touch_circumstances(&mut self) {
+        if self.projection.get().is_some_and(|projection| projection.is_circumstantial) {
+            self.touch();
+        }
+        debug_assert!(
+            self.projection.get().is_none_or(|known| known.is_same(&project(&self.state))),
+            "a projection depends on circumstances and does not say so"
+        );
     }
 
     #[must_use]
@@ -271,7 +297,7 @@ impl MTGEngine {
         if self.state.outcome.is_some() {
             return Err(RefusalReason::GameOver.into());
         }
-        let Some(decision) = self.state.pending.clone() else {
+        let Some(decision) = &self.state.pending else {
             return Err(RefusalReason::NothingAsked.into());
         };
         if let Answer::Action(action) = &answer
@@ -287,13 +313,17 @@ impl MTGEngine {
         if decision.number != number {
             return Err(RefusalReason::OldDecision(decision.number).into());
         }
-        self.check_answer(&decision, &answer)?;
-        if let Answer::Action(action) = answer {
-            self.perform(player, &action)?;
-            self.state.pending = None;
-        } else {
-            self.state.pending = None;
-            self.state.answers.push(answer);
+        match answer {
+            // What is performed is checked first; to plan its payment twice would only cost time.
+            Answer::Action(action) if decision.kind == DecisionKind::Priority => {
+                self.perform(player, &action)?;
+                self.state.pending = None;
+            }
+            answer => {
+                self.check_answer(decision, &answer)?;
+                self.state.pending = None;
+                self.state.answers.push(answer);
+            }
         }
         self.state.quiet_steps = 0;
         Ok(self.advance())

@@ -150,7 +150,9 @@ impl MTGEngine {
 
     /// Ascend of permanents: who controls ten permanents gets the city's blessing for good (702.131b).
     pub(crate) fn grant_blessings(&mut self) {
-        if self.state.battlefield.len() < BLESSED_PERMANENTS {
+        if self.state.battlefield.len() < BLESSED_PERMANENTS
+            || !self.projection().keywords.contains(Keyword::Ascend)
+        {
             return;
         }
         for player in PlayerId::BOTH {
@@ -170,7 +172,7 @@ impl MTGEngine {
         let permanents = self.state.battlefield.iter().filter(|id| self.view().controller(**id) == player);
         if permanents.count() >= BLESSED_PERMANENTS {
             self.state.player_mut(player).has_blessing = true;
-            self.touch();
+            self.touch_circumstances();
         }
     }
 
@@ -224,7 +226,7 @@ impl MTGEngine {
                     && !own.tapped
                 {
                     own.tapped = true;
-                    self.touch();
+                    self.touch_circumstances();
                     records.push(EventRecord::new(EventKind::Tapped).subject(object));
                 }
             }
@@ -233,7 +235,7 @@ impl MTGEngine {
                     && own.tapped
                 {
                     own.tapped = false;
-                    self.touch();
+                    self.touch_circumstances();
                     records.push(EventRecord::new(EventKind::Untapped).subject(object));
                 }
             }
@@ -263,7 +265,7 @@ impl MTGEngine {
         }
         self.state.player_mut(player).life += amount;
         self.count(player, TurnStatistic::LifeGained, amount);
-        self.touch();
+        self.touch_circumstances();
         records.push(EventRecord::new(EventKind::LifeGained).subject(player).player(player).amount(amount));
     }
 
@@ -273,7 +275,7 @@ impl MTGEngine {
         }
         self.state.player_mut(player).life -= amount;
         self.count(player, TurnStatistic::LifeLost, amount);
-        self.touch();
+        self.touch_circumstances();
         records.push(EventRecord::new(EventKind::LifeLost).subject(player).player(player).amount(amount));
     }
 
@@ -372,7 +374,7 @@ impl MTGEngine {
                 object.damaged_by.push(source);
             }
         }
-        self.touch();
+        self.touch_circumstances();
     }
 
     pub(crate) fn toxic(&self, source: ObjectId) -> i32 {

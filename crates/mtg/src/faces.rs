@@ -7,8 +7,8 @@ use crate::ability::{
     Ability, ActivatedAbility, Body, Change, Cost, Effect, Filter, Instruction, Keyword, KeywordAbility,
     ManaOutput, Selector,
 };
-use crate::card::{CardFace, Color, ManaKind, Subtype, SubtypeKind};
-use crate::characteristics::Characteristics;
+use crate::card::{CardFace, CardType, Color, ManaKind, Subtype, SubtypeKind};
+use crate::characteristics::{Characteristics, trigger_bit};
 use crate::ids::{AbilityRef, FaceId, PlayerId};
 use crate::keywords::{expand_keyword, expand_keyword_ability};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -22,6 +22,11 @@ pub struct PreparedFace {
     pub abilities: Vec<Ability>,
     pub base: Characteristics,
     pub has_characteristic_ability: bool,
+    /// Whether the card can be cast at any time, or from the graveyard, by itself.
+    pub is_instant: bool,
+    pub casts_from_graveyard: bool,
+    /// Bits of the triggers of abilities that work in other zones than the battlefield.
+    pub zone_triggers: u64,
 }
 
 impl PreparedFace {
@@ -46,7 +51,29 @@ impl PreparedFace {
         }
         let has_characteristic_ability =
             abilities.iter().any(|ability| matches!(ability, Ability::Characteristic(_)));
-        Self { face, abilities, base, has_characteristic_ability }
+        let is_instant = face.has_type(CardType::Instant) || has_printed_keyword(&face, Keyword::Flash);
+        let casts_from_graveyard = face.abilities.iter().any(|ability| match ability {
+            Ability::Keyword(keyword) => matches!(keyword, Keyword::Retrace | Keyword::JumpStart),
+            Ability::KeywordAbility(keyword) => {
+                matches!(**keyword, KeywordAbility::Flashback(_) | KeywordAbility::Escape { .. })
+            }
+            _ => false,
+        });
+        let zone_triggers = abilities.iter().fold(0, |bits, ability| match ability {
+            Ability::Triggered(triggered) if triggered.zone.is_some() => {
+                triggered.events.iter().fold(bits, |bits, event| bits | trigger_bit(event))
+            }
+            _ => bits,
+        });
+        Self {
+            face,
+            abilities,
+            base,
+            has_characteristic_ability,
+            is_instant,
+            casts_from_graveyard,
+            zone_triggers,
+        }
     }
 }
 

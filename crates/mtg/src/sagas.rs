@@ -1,6 +1,7 @@
 //! Sagas: lore counters, chapters and the end of a Saga (714).
 
 use crate::ability::{Ability, CounterKind, EventPattern};
+use crate::card::Subtype;
 use crate::engine::MTGEngine;
 use crate::event::Event;
 use crate::ids::{ObjectId, PlayerId};
@@ -8,8 +9,11 @@ use crate::ids::{ObjectId, PlayerId};
 impl MTGEngine {
     /// A lore counter for each Saga of the active player, after the draw step (714.3b).
     pub(crate) fn lore_events(&self, active: PlayerId) -> Vec<Event> {
-        let own =
-            |id: &ObjectId| self.view().controller(*id) == active && self.has_subtype_named(*id, "Saga");
+        let Some(saga) = Subtype::saga() else { return Vec::new() };
+        let own = |id: &ObjectId| {
+            let permanent = self.view().characteristics(*id);
+            permanent.controller == active && permanent.has_subtype(saga)
+        };
         let sagas = self.state.battlefield.iter().copied().filter(own);
         sagas.map(|id| Event::Counters { on: id.into(), kind: CounterKind::Lore, amount: 1 }).collect()
     }
@@ -23,7 +27,9 @@ impl MTGEngine {
     /// Whether a Saga has no chapter left to come and none on the stack (714.4).
     pub(crate) fn is_saga_over(&self, id: ObjectId) -> bool {
         let lore = self.state.object(id).counter(CounterKind::Lore);
-        if lore == 0 || !self.has_subtype_named(id, "Saga") {
+        let is_saga =
+            || Subtype::saga().is_some_and(|saga| self.view().characteristics(id).has_subtype(saga));
+        if lore == 0 || !is_saga() {
             return false;
         }
         let last = self.view().characteristics(id).abilities.iter().filter_map(|reference| {

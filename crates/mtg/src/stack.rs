@@ -162,7 +162,7 @@ impl MTGEngine {
         if let Some(object) = self.state.object_mut(id) {
             object.kind = ObjectKind::Gone;
         }
-        self.touch();
+        self.touch_circumstances();
     }
 
     fn finish_spell(&mut self, item: &StackItem) -> Flow<()> {

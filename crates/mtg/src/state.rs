@@ -9,7 +9,7 @@ pub use object::{CastFacts, CastWay, ChosenValues, Object, ObjectFlag, ObjectKin
 
 use crate::ability::{Ability, CounterKind, Duration, ManaUse, PlayerRule, Replacement, TurnStep, Zone};
 use crate::card::ManaKind;
-use crate::characteristics::Characteristics;
+use crate::characteristics::{AbilityClass, Characteristics};
 use crate::context::{Context, EventRecord};
 use crate::decision::{Answer, Decision};
 use crate::faces::FaceTable;
@@ -435,6 +435,13 @@ impl GameState {
         let position = u16::try_from(self.abilities.len()).unwrap_or(u16::MAX);
         Arc::make_mut(&mut self.abilities).push(ability.clone());
         AbilityRef::Loose(position)
+    }
+
+    /// Whether the face of an object has a static ability.
+    #[must_use]
+    pub(crate) fn has_static_face(&self, id: ObjectId) -> bool {
+        let face = self.faces.get(self.object(id).shown_face());
+        face.is_some_and(|face| face.base.has_class(AbilityClass::Static))
     }
 
     /// Allocates an object, reusing a free slot.

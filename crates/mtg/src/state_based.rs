@@ -1,7 +1,7 @@
 //! State-based actions (704): all from one projection, at the same time, until nothing happens.
 
 use crate::ability::{CounterKind, Keyword, PlayerRule, Zone};
-use crate::card::{CardType, Supertype};
+use crate::card::{CardType, Subtype, Supertype};
 use crate::characteristics::RuleFlag;
 use crate::context::{EventKind, EventRecord};
 use crate::decision::{Decision, DecisionKind};
@@ -22,8 +22,8 @@ impl MTGEngine {
         let mut events: Vec<Event> = Vec::new();
         let mut loose: Vec<ObjectId> = Vec::new();
         let mut pairs: Vec<(ObjectId, i32)> = Vec::new();
-        for id in self.state.battlefield.clone() {
-            self.check_permanent(id, &mut events, &mut loose, &mut pairs);
+        for id in &self.state.battlefield {
+            self.check_permanent(*id, &mut events, &mut loose, &mut pairs);
         }
         let mut doomed = self.check_legends()?;
         doomed.extend(self.older_worlds());
@@ -31,7 +31,7 @@ impl MTGEngine {
             let moving = MoveEvent::new(id, Zone::Graveyard).cause(MoveCause::StateBased);
             events.push(Event::Move(moving));
         }
-        for card in self.state.exile.clone() {
+        for card in self.state.exile.iter().copied() {
             let object = self.state.object(card);
             if !object.has_flag(ObjectFlag::Linked)
                 && object.held_by.is_some_and(|holder| !self.state.is_on_battlefield(holder))
@@ -64,10 +64,10 @@ impl MTGEngine {
 
     /// Damage with deathtouch counts until state-based actions have been checked (704.5h).
     fn forget_deathtouch(&mut self) {
-        for id in self.state.battlefield.clone() {
-            if self.state.object(id).deathtouched
-                && let Some(object) = self.state.object_mut(id)
-            {
+        let touched = |id: &ObjectId| self.state.object(*id).deathtouched;
+        let touched: Vec<ObjectId> = self.state.battlefield.iter().copied().filter(touched).collect();
+        for id in touched {
+            if let Some(object) = self.state.object_mut(id) {
                 object.deathtouched = false;
             }
         }
@@ -139,7 +139,7 @@ impl MTGEngine {
             events.push(Event::Move(moving));
             return;
         }
-        if self.has_subtype_named(id, "Aura") {
+        if Subtype::aura().is_some_and(|aura| own.has_subtype(aura)) {
             let legal = object.attached_to.is_some_and(|host| {
                 self.can_enchant(id, host, own.controller)
                     && host.object().is_none_or(|host| self.state.is_on_battlefield(host))
@@ -157,6 +157,9 @@ impl MTGEngine {
 
     /// The world rule: only the newest world permanent stays (704.5k).
     fn older_worlds(&self) -> Vec<ObjectId> {
+        if !self.projection().supertypes.contains(Supertype::World) {
+            return Vec::new();
+        }
         let is_world = |id: &ObjectId| self.view().characteristics(*id).supertypes.contains(Supertype::World);
         let age = |id: &ObjectId| self.state.object(*id).timestamp;
         let mut worlds: Vec<ObjectId> = self.state.battlefield.iter().copied().filter(is_world).collect();
@@ -167,6 +170,9 @@ impl MTGEngine {
 
     /// The legend rule: the controller keeps one of each name (704.5j).
     fn check_legends(&mut self) -> Flow<Vec<ObjectId>> {
+        if !self.projection().supertypes.contains(Supertype::Legendary) {
+            return Ok(Vec::new());
+        }
         let legends: Vec<ObjectId> = self
             .state
             .battlefield
@@ -200,6 +206,9 @@ impl MTGEngine {
 
     /// Tokens and copies outside their zones cease to exist (704.5d, 704.5e).
     fn remove_tokens(&mut self) -> bool {
+        if !std::mem::take(&mut self.may_have_strays) {
+            return false;
+        }
         let gone: Vec<ObjectId> = self
             .state
             .objects

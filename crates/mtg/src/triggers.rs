@@ -145,7 +145,7 @@ impl MTGEngine {
 
     /// Abilities that trigger from other zones: of the spell being cast, of the discarded card, of
     /// cards whose ability says so.
-    fn collect_elsewhere(&mut self, records: &[EventRecord], bits: u64, found: &mut Vec<PendingTrigger>) {
+    fn collect_elsewhere(&self, records: &[EventRecord], bits: u64, found: &mut Vec<PendingTrigger>) {
         for record in records {
             let own = match record.kind {
                 EventKind::Cast | EventKind::Discard | EventKind::Cycle => record.subject,
@@ -160,11 +160,13 @@ impl MTGEngine {
             }
             self.collect_zone(id, std::slice::from_ref(record), false, found);
         }
-        for zone in [Zone::Graveyard, Zone::Hand, Zone::Exile] {
-            for id in self.state.zone_objects(zone) {
-                if self.view().characteristics(id).triggers & bits != 0 {
-                    self.collect_zone(id, records, true, found);
-                }
+        let [first, second] = &self.state.players;
+        let zones = [&first.graveyard, &second.graveyard, &first.hand, &second.hand, &self.state.exile];
+        for id in zones.into_iter().flatten() {
+            let face = self.state.faces.get(self.state.object(*id).shown_face());
+            let is_possible = face.is_some_and(|face| face.zone_triggers & bits != 0);
+            if is_possible && self.view().characteristics(*id).triggers & bits != 0 {
+                self.collect_zone(*id, records, true, found);
             }
         }
     }
@@ -442,7 +444,7 @@ impl MTGEngine {
             StackItem { object, ability: Some(trigger.ability), modes: modes.into_iter().collect(), context };
         self.state.stack.push(item);
         self.state.passes = 0;
-        self.touch();
+        self.touch_circumstances();
         self.record_targeting(object, &[]);
         Ok(())
     }

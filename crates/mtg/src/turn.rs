@@ -7,7 +7,7 @@ use crate::decision::{Decision, DecisionKind, OptionLabel};
 use crate::engine::{Flow, MTGEngine};
 use crate::event::{Event, MoveCause, MoveEvent};
 use crate::ids::{Entity, ObjectId, PlayerId};
-use crate::state::{Combat, ObjectFlag, Until};
+use crate::state::{Combat, GameState, ObjectFlag, Until};
 use crate::task::Task;
 use std::sync::Arc;
 
@@ -17,22 +17,7 @@ const OPENING_HAND: u8 = 7;
 impl MTGEngine {
     /// State-based actions, triggered abilities, then a player gets priority (117.5).
     pub(crate) fn run_priority(&mut self) -> Flow<()> {
-        self.notice_control();
-        self.grant_blessings();
-        self.prune_combat();
-        if self.check_state_based()? {
-            self.state.tasks.push(Task::Priority);
-            return Ok(());
-        }
-        self.check_state_triggers();
-        if !self.state.triggers.is_empty() {
-            self.state.tasks.push(Task::Priority);
-            self.order_triggers()?;
-            return Ok(());
-        }
-        if self.state.step == TurnStep::Cleanup && self.state.stack.is_empty() && self.state.passes == 0 {
-            // What happened in the cleanup step is settled: another cleanup step follows (514.3a).
-            self.state.tasks.push(Task::BeginStep(TurnStep::Cleanup));
+        if !std::mem::take(&mut self.is_settled) && self.settle_position()? {
             return Ok(());
         }
         self.state.decisions += 1;
@@ -42,12 +27,37 @@ impl MTGEngine {
         Ok(())
     }
 
+    /// True if something happens before a player gets priority.
+    fn settle_position(&mut self) -> Flow<bool> {
+        self.notice_control();
+        self.grant_blessings();
+        self.prune_combat();
+        if self.check_state_based()? {
+            self.state.tasks.push(Task::Priority);
+            return Ok(true);
+        }
+        self.check_state_triggers();
+        if !self.state.triggers.is_empty() {
+            self.state.tasks.push(Task::Priority);
+            self.order_triggers()?;
+            return Ok(true);
+        }
+        if self.state.step == TurnStep::Cleanup && self.state.stack.is_empty() && self.state.passes == 0 {
+            // What happened in the cleanup step is settled: another cleanup step follows (514.3a).
+            self.state.tasks.push(Task::BeginStep(TurnStep::Cleanup));
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
     /// Both pass in succession: the top resolves, or the step ends (117.4).
     pub(crate) fn pass(&mut self, player: PlayerId) {
         self.state.passes += 1;
         if self.state.passes < 2 {
             self.state.priority = player.opponent();
             self.state.tasks.push(Task::Priority);
+            // The other player gets priority in the same position.
+            self.is_settled = true;
             return;
         }
         self.state.passes = 0;
@@ -79,18 +89,24 @@ impl MTGEngine {
         }
         self.state.snapshots.retain(|(_, snapshot)| snapshot.turn + 2 > turn);
         self.expire(|until, controller| until.duration == Duration::YourNextTurn && controller == player);
-        self.touch();
+        self.touch_circumstances();
         self.state.tasks.push(Task::BeginStep(TurnStep::Untap));
     }
 
     /// Ends effects whose time is over; the controller of an effect is given.
     fn expire(&mut self, over: impl Fn(Until, PlayerId) -> bool) {
+        let count = |state: &GameState| (state.effects.len(), state.rules.len());
+        let before = count(&self.state);
         self.state.effects.retain(|effect| !over(effect.until, effect.controller));
         self.state.rules.retain(|rule| !over(rule.until, rule.controller));
         self.state.shields.retain(|shield| !over(shield.until, shield.context.controller));
         self.state.delayed.retain(|delayed| !over(delayed.until, delayed.context.controller));
         self.state.grants.retain(|grant| !over(grant.until, grant.controller));
-        self.touch();
+        if count(&self.state) == before {
+            self.touch_circumstances();
+        } else {
+            self.touch();
+        }
     }
 
     /// Ends effects that last as long as their source does.
@@ -223,7 +239,7 @@ impl MTGEngine {
         self.state.step = step;
         self.state.priority = self.state.active;
         self.state.passes = 0;
-        self.touch();
+        self.touch_circumstances();
         self.grant_blessings();
         let mut record =
             EventRecord::new(EventKind::StepBegan).player(self.state.active).subject(self.state.active);
@@ -278,7 +294,7 @@ impl MTGEngine {
         if step == TurnStep::EndCombat {
             self.expire(|until, _| until.duration == Duration::EndOfCombat);
             self.state.combat = Combat::default();
-            self.touch();
+            self.touch_circumstances();
         }
         if step == TurnStep::Cleanup {
             let next = self.state.extra_turns.pop().unwrap_or(self.state.active.opponent());

@@ -206,7 +206,7 @@ impl MTGEngine {
         let sized = own.is_creature();
         VisiblePermanent {
             instance_id: id,
-            name: self.view().name(id).to_string(),
+            name: self.permanent_name(id),
             controller_id: own.controller,
             owner_id: object.owner,
             types: own.types.iter().map(crate::card::CardType::name).collect(),
@@ -222,6 +222,11 @@ impl MTGEngine {
             is_token: object.kind == ObjectKind::Token,
             summoning_sick: sized && self.is_summoning_sick(id),
         }
+    }
+
+    fn permanent_name(&self, id: ObjectId) -> String {
+        let view = self.view();
+        if view.is_face_down(id) { "face-down creature".to_owned() } else { view.name(id).to_owned() }
     }
 
     /// Name of the card that asks.

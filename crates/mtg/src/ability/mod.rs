@@ -98,6 +98,7 @@ pub enum CounterKind {
     Reach,
     Hexproof,
     Indestructible,
+    Intervention,
 }
 
 /// Ability of a card, token or emblem.

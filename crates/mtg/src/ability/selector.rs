@@ -172,6 +172,7 @@ pub enum Filter {
     Historic,
     Outlaw,
     Party,
+    FaceDown,
 }
 
 impl Filter {

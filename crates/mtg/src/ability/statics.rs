@@ -79,6 +79,12 @@ pub enum Change {
     KeepThisAbility,
     /// Layer 1, only in effects that have begun: copiable values that are fixed (707.2c).
     ShowFace(FaceId),
+    /// Layer 1b: a 2/2 creature without name, text, subtypes and mana cost (708.2).
+    TurnFaceDown,
+    /// Only in effects that have begun: the face of such a creature.
+    ShowFaceDown(FaceId),
+    /// Layer 4: only the creature type chosen for the source.
+    SetChosenType,
 }
 
 /// What an object cannot or must do.

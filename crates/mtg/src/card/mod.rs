@@ -47,6 +47,17 @@ pub struct CardFace {
 }
 
 impl CardFace {
+    /// Characteristics of a face-down permanent (708.2a).
+    #[must_use]
+    pub fn face_down() -> Self {
+        Self {
+            types: TypeSet::from_members(&[CardType::Creature]),
+            power: Some(2),
+            toughness: Some(2),
+            ..Self::default()
+        }
+    }
+
     /// Mana value (202.3).
     #[must_use]
     pub fn mana_value(&self) -> u32 {

@@ -27,10 +27,12 @@ pub struct Subtype(u16);
 struct SubtypeTable {
     rows: Vec<(&'static str, SubtypeKind)>,
     by_name: BTreeMap<&'static str, u16>,
+    aura: Option<Subtype>,
+    saga: Option<Subtype>,
 }
 
 static TABLE: LazyLock<SubtypeTable> = LazyLock::new(|| {
-    let mut table = SubtypeTable { rows: Vec::new(), by_name: BTreeMap::new() };
+    let mut table = SubtypeTable { rows: Vec::new(), by_name: BTreeMap::new(), aura: None, saga: None };
     for line in include_str!("../../data/subtypes.txt").lines() {
         let Some((kind, name)) = line.split_once(' ') else { continue };
         let kind = match kind {
@@ -48,6 +50,8 @@ static TABLE: LazyLock<SubtypeTable> = LazyLock::new(|| {
             table.rows.push((name, kind));
         }
     }
+    let find = |name: &str| table.by_name.get(name).copied().map(Subtype);
+    (table.aura, table.saga) = (find("Aura"), find("Saga"));
     table
 });
 
@@ -55,6 +59,18 @@ impl Subtype {
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         TABLE.by_name.get(name).copied().map(Self)
+    }
+
+    /// The subtype Aura, which is asked for at every check of state-based actions.
+    #[must_use]
+    pub fn aura() -> Option<Self> {
+        TABLE.aura
+    }
+
+    /// The subtype Saga.
+    #[must_use]
+    pub fn saga() -> Option<Self> {
+        TABLE.saga
     }
 
     #[must_use]

@@ -78,6 +78,8 @@ pub fn fold_name(name: &str) -> String {
         match character {
             'Æ' | 'æ' => folded.push_str("ae"),
             '\'' | '’' | '‘' | '`' | '"' | '“' | '”' | ',' | '.' | '!' | '?' | ':' => {}
+            // Nearly all letters of all names are these: a pool folds every name as it is read.
+            'a'..='z' | 'A'..='Z' | '0'..='9' => folded.push(character.to_ascii_lowercase()),
             _ => match FOLDED_LETTERS.iter().find(|(letters, _)| letters.contains(character)) {
                 Some((_, plain)) => folded.push(*plain),
                 None if character.is_whitespace() || character == '-' || character == '/' => {
@@ -89,7 +91,11 @@ pub fn fold_name(name: &str) -> String {
             },
         }
     }
-    folded.trim().to_owned()
+    folded.truncate(folded.trim_end().len());
+    match folded.len() - folded.trim_start().len() {
+        0 => folded,
+        spaces => folded.split_off(spaces),
+    }
 }
 
 const FOLDED_LETTERS: [(&str, char); 8] = [

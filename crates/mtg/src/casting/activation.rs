@@ -218,7 +218,7 @@ impl MTGEngine {
         }
         let modes = action.modes.iter().copied().collect();
         self.state.stack.push(StackItem { object, ability: Some(action.ability), modes, context });
-        self.touch();
+        self.touch_circumstances();
         let record = EventRecord::new(EventKind::Activation).subject(action.source).player(player);
         let before = self.shared_projection();
         self.collect_triggers(&before, &[record]);

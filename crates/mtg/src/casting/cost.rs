@@ -127,10 +127,15 @@ impl MTGEngine {
         let mut apply = |change: &crate::ability::CostChange, inner: &Context| {
             let whose = view.matches(&change.who, Entity::Player(player), inner);
             let holds = change.condition.as_ref().is_none_or(|condition| view.condition(condition, inner));
+            let is_aimed = |filter: &Filter| {
+                let mut aims = context.targets.iter().flat_map(|choice| choice.entities.iter());
+                aims.any(|target| view.matches(filter, *target, inner))
+            };
             if change.abilities
                 || !whose
                 || !holds
                 || !view.object_matches(&spell_filter(&change.spells), card, inner)
+                || !target_filters(&change.spells).into_iter().all(is_aimed)
             {
                 return;
             }
@@ -176,6 +181,15 @@ impl MTGEngine {
             need.remove(mana);
         }
         need.generic = need.generic.saturating_sub(less + affinity);
+    }
+}
+
+/// What a spell must have a target for, if its cost changes with its targets.
+fn target_filters(filter: &Filter) -> Vec<&Filter> {
+    match filter {
+        Filter::HasTarget(wanted) => vec![wanted],
+        Filter::All(parts) => parts.iter().flat_map(target_filters).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -235,10 +249,12 @@ fn sacrificed_objects(plan: &CostPlan) -> Vec<ObjectId> {
 
 /// Filters of cost changes say "spell"; the card is not one yet when the cost is determined.
 pub(crate) fn spell_filter(filter: &Filter) -> Cow<'_, Filter> {
+    // A spell that is being planned is not on the stack yet, and its targets are in the plan.
+    let is_for_stack = |part: &Filter| matches!(part, Filter::Spell | Filter::HasTarget(_));
     match filter {
-        Filter::Spell => Cow::Owned(Filter::Any),
-        Filter::All(parts) if parts.contains(&Filter::Spell) => {
-            Cow::Owned(Filter::All(parts.iter().filter(|part| **part != Filter::Spell).cloned().collect()))
+        Filter::Spell | Filter::HasTarget(_) => Cow::Owned(Filter::Any),
+        Filter::All(parts) if parts.iter().any(is_for_stack) => {
+            Cow::Owned(Filter::All(parts.iter().filter(|part| !is_for_stack(part)).cloned().collect()))
         }
         other => Cow::Borrowed(other),
     }

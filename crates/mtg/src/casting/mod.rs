@@ -41,7 +41,7 @@ pub(crate) fn spell_body(face: &CardFace) -> Cow<'_, Body> {
             return Cow::Borrowed(body);
         }
     }
-    let aura = Subtype::find("Aura").is_some_and(|aura| face.has_subtype(aura));
+    let aura = Subtype::aura().is_some_and(|aura| face.has_subtype(aura));
     let enchant = find_keyword_ability(face, |keyword| match keyword {
         KeywordAbility::Enchant(filter) => Some(filter.clone()),
         _ => None,
@@ -348,12 +348,13 @@ impl MTGEngine {
         Ok((face, base))
     }
 
-    /// Carries out an action that was checked.
+    /// Carries out an action of the player with priority; one that is not legal changes nothing.
     pub(crate) fn perform(&mut self, player: PlayerId, action: &Action) -> Result<(), Refusal> {
         match action {
             Action::Pass => self.pass(player),
             Action::Concede => self.concede(player),
             Action::PlayLand { card } => {
+                self.check_land(player, *card)?;
                 self.state.passes = 0;
                 self.count(player, TurnStatistic::LandsPlayed, 1);
                 self.state.tasks.push(Task::Priority);
@@ -361,6 +362,7 @@ impl MTGEngine {
             }
             Action::Cast(CastAction { ask: true, .. })
             | Action::Activate(ActivateAction { ask: true, .. }) => {
+                self.check_asked(player, action)?;
                 self.state.tasks.push(Task::Announce(player, Box::new(action.clone())));
             }
             Action::Cast(cast) => {
@@ -406,7 +408,7 @@ impl MTGEngine {
             modes: cast.modes.iter().copied().collect(),
             context,
         });
-        self.touch();
+        self.touch_circumstances();
         let paid = self.pay(player, &plan.cost);
         if let Some(item) = self.state.stack.iter_mut().find(|item| item.object == spell) {
             item.context.paid = paid.into_iter().collect();

@@ -333,7 +333,7 @@ impl MTGEngine {
             records.push(EventRecord::new(kind).subject(attacker.object).player(player));
         }
         self.state.combat.blockers_declared = true;
-        self.touch();
+        self.touch_circumstances();
         let before = self.shared_projection();
         self.collect_triggers(&before, &records);
         self.state.tasks.push(Task::Priority);

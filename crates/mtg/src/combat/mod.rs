@@ -237,7 +237,7 @@ impl MTGEngine {
         }
         self.count(player, TurnStatistic::Attackers, i32::try_from(attack.len()).unwrap_or(0));
         self.state.combat.attackers_declared = true;
-        self.touch();
+        self.touch_circumstances();
         self.collect_triggers(&before, &records);
         if self.state.combat.attackers.is_empty() {
             // No creature attacks: the rest of combat is skipped, but triggers of the step are not.

@@ -260,6 +260,9 @@ impl MTGEngine {
         for change in changes {
             let change = match change {
                 Change::CopyOf { of, except } => self.fix_copy(of, except, context),
+                Change::TurnFaceDown => {
+                    Some(Change::ShowFaceDown(self.state.faces.intern(&CardFace::face_down())))
+                }
                 other => Some(self.fix_change(other, context)),
             };
             fixed.extend(change);
@@ -350,12 +353,11 @@ impl MTGEngine {
     /// Notices changes of control: summoning sickness begins, combat ends for it (302.6, 506.4).
     pub(crate) fn notice_control(&mut self) {
         let turn = self.state.turn;
-        for id in self.state.battlefield.clone() {
+        let view = self.view();
+        let has_changed = |id: &ObjectId| view.controller(*id) != self.state.object(*id).last_controller;
+        let changed: Vec<ObjectId> = self.state.battlefield.iter().copied().filter(has_changed).collect();
+        for id in changed {
             let controller = self.view().controller(id);
-            let object = self.state.object(id);
-            if object.last_controller == controller {
-                continue;
-            }
             if let Some(object) = self.state.object_mut(id) {
                 object.last_controller = controller;
                 object.controlled_since = turn;

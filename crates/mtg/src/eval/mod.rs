@@ -4,6 +4,7 @@
 //! asks before it uses them.
 
 mod amount;
+mod identity;
 
 use crate::ability::{
     Ability, Amount, EventRole, Filter, Keyword, ObjectMark, Selector, TurnStatistic, Zone,
@@ -53,6 +54,9 @@ impl<'a> View<'a> {
         if let Some(own) = self.projection.get(self.state, id) {
             return own;
         }
+        if let Some(own) = self.projection.get_elsewhere(id) {
+            return own;
+        }
         let object = self.state.object(id);
         if object.is_gone() {
             if let Some(snapshot) = self.state.snapshot(id) {
@@ -90,11 +94,6 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn face(&self, id: ObjectId) -> Option<&'a PreparedFace> {
         self.state.faces.get(self.face_id(id))
-    }
-
-    #[must_use]
-    pub fn name(&self, id: ObjectId) -> &'a str {
-        self.face(id).map_or("", |face| face.face.name.as_str())
     }
 
     /// What the source is attached to. An Equipment whose ability triggered when that left is attached
@@ -159,20 +158,6 @@ impl<'a> View<'a> {
             }
         }
         Some(size)
-    }
-
-    #[must_use]
-    pub fn mana_value(&self, id: ObjectId) -> i32 {
-        let Some(face) = self.face(id) else { return 0 };
-        let cost = face.face.mana_cost.as_ref();
-        let base = i32::try_from(face.face.mana_value()).unwrap_or(i32::MAX);
-        let object = self.object(id);
-        // On the stack X has its chosen value, elsewhere it is 0 (202.3e).
-        if object.zone == Zone::Stack {
-            let count = cost.map_or(0, |cost| i32::try_from(cost.x_count()).unwrap_or(0));
-            return base + count * object.cast.x;
-        }
-        base
     }
 
     /// The ability that a reference stands for.
@@ -241,6 +226,10 @@ impl<'a> View<'a> {
             Filter::Named(name) => self.name(id) == name,
             Filter::SameNameAs(selector) => {
                 let name = self.name(id);
+                // Objects without a name have none in common (201.2b).
+                if name.is_empty() {
+                    return false;
+                }
                 self.select(selector, context)
                     .iter()
                     .any(|entity| entity.object().is_some_and(|other| self.name(other) == name))
@@ -298,6 +287,7 @@ impl<'a> View<'a> {
             }
             Filter::Tapped => object.tapped,
             Filter::Untapped => !object.tapped,
+            Filter::FaceDown => self.is_face_down(id),
             Filter::Enchanted => self.has_attachment(id, "Aura"),
             Filter::Equipped => self.has_attachment(id, "Equipment"),
             Filter::AttachedTo(selector) => {

@@ -76,7 +76,7 @@ impl MTGEngine {
         for attacker in &mut self.state.combat.attackers {
             attacker.blockers.retain(|blocker| *blocker != id);
         }
-        self.touch();
+        self.touch_circumstances();
     }
 
     /// Moves an object; it becomes a new one (400.7). Returns its new id.
@@ -124,7 +124,14 @@ impl MTGEngine {
                 self.settle_on_battlefield(id, moving.controller.unwrap_or(owner), moving);
             }
         }
-        self.touch();
+        let is_seen = |zone: Zone| matches!(zone, Zone::Battlefield | Zone::Command);
+        // Static abilities of some cards work in graveyards.
+        let is_static = self.state.has_static_face(id);
+        if is_seen(from) || is_seen(moving.to) || is_static {
+            self.touch();
+        } else {
+            self.touch_circumstances();
+        }
         if from == Zone::Battlefield {
             self.count(last_controller, TurnStatistic::PermanentsLeft, 1);
             if moving.to == Zone::Graveyard && was_creature {
@@ -246,6 +253,7 @@ impl MTGEngine {
     fn renew_object(&mut self, old: ObjectId, moving: &MoveEvent) -> ObjectId {
         let id = old.next_version();
         let timestamp = self.state.next_timestamp();
+        self.may_have_strays |= self.state.object(old).kind != ObjectKind::Card;
         if let Some(object) = self.state.object_mut(old) {
             // A permanent keeps how its spell was cast; a spell that is being cast has no history.
             let cast = if object.zone == Zone::Stack && moving.to == Zone::Battlefield {

@@ -395,6 +395,14 @@ pub(crate) fn expand_keyword_ability(keyword: &KeywordAbility) -> Vec<Ability> {
             };
             vec![activated(format!("Equip {}", cost.mana), cost.clone(), body, true, Zone::Battlefield)]
         }
+        KeywordAbility::Ninjutsu(cost) => {
+            let unblocked = Filter::creature().and(Filter::Unblocked).and(Filter::yours());
+            let part = CostPart::ReturnToHand { filter: unblocked, count: Amount::Fixed(1) };
+            let to = Destination { tapped: true, attacking: true, ..Destination::zone(Zone::Battlefield) };
+            let enter = Effect::Move { what: Selector::This, to };
+            let text = format!("Ninjutsu {}", cost.mana);
+            vec![activated(text, with_part(cost, part), effects(vec![enter.into()]), false, Zone::Hand)]
+        }
         KeywordAbility::Crew(power) => {
             let animate = Effect::Continuous {
                 affected: Selector::This,

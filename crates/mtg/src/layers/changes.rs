@@ -42,12 +42,12 @@ impl Builder<'_> {
                 let of = self.view().select(of, context).into_iter().find_map(Entity::object);
                 of.and_then(|of| self.state.faces.get(self.state.object(of).shown_face()))
             }
-            Change::ShowFace(face) => self.state.faces.get(*face),
+            Change::ShowFace(face) | Change::ShowFaceDown(face) => self.state.faces.get(*face),
             _ => None,
         };
         let Some(own) = self.projection.get_mut(id) else { return };
         match change {
-            Change::CopyOf { .. } | Change::ShowFace(_) => {
+            Change::CopyOf { .. } | Change::ShowFace(_) | Change::ShowFaceDown(_) => {
                 if let Some(face) = copied {
                     let controller = own.controller;
                     *own = face.base.clone();
@@ -66,6 +66,10 @@ impl Builder<'_> {
             Change::AddColors(colors) => own.colors = own.colors.union(*colors),
             Change::SetChosenColor => own.colors = chosen.color.into_iter().collect::<ColorSet>(),
             Change::AddChosenType => own.subtypes.extend(chosen.subtype),
+            Change::SetChosenType => {
+                let chosen = chosen.subtype.into_iter().collect();
+                change_types(own, &Change::SetSubtypes(chosen));
+            }
             Change::SetName(_) | Change::NoManaCost | Change::KeepThisAbility => {}
             _ if layer_of(change) == 3 => change_types(own, change),
             _ => self.change_abilities(id, change, position, effect, context),

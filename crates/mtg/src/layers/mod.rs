@@ -6,9 +6,14 @@
 //! apply continue (613.6). Limits: text-changing effects (layer 3) do not exist.
 
 mod changes;
+mod circumstances;
+mod projection;
+
+pub(crate) use projection::Projection;
 
 use crate::ability::{
-    Ability, Change, CounterKind, Filter, Keyword, PlayerRule, Restriction, Selector, StaticAbility, Zone,
+    Ability, Change, CounterKind, Duration, Filter, Keyword, PlayerRule, Restriction, Selector,
+    StaticAbility, Zone,
 };
 use crate::characteristics::{AbilityClass, Characteristics, RestrictionRef, rule_flag};
 use crate::context::Context;
@@ -16,53 +21,8 @@ use crate::eval::View;
 use crate::ids::{AbilityRef, Entity, FaceId, ObjectId, PlayerId};
 use crate::state::{GameState, ObjectFlag};
 use changes::counter_keyword;
+use circumstances::{is_plain_player, is_plain_static};
 use smallvec::SmallVec;
-
-/// Projected characteristics of the battlefield.
-#[derive(Debug, Clone, Default)]
-pub struct Projection {
-    ids: Vec<ObjectId>,
-    own: Vec<Characteristics>,
-    /// Position in `own` by slot of the object; `u16::MAX` if it is not on the battlefield.
-    positions: Vec<u16>,
-    /// Union of the bits of triggers on the battlefield.
-    pub triggers: u64,
-    /// Union of the classes of abilities on the battlefield.
-    pub classes: u16,
-    /// Rules for players: who, the rule's place and source.
-    pub rules: Vec<(PlayerId, PlayerRule, ObjectId)>,
-}
-
-impl Projection {
-    /// Permanents in the order of the battlefield.
-    #[must_use]
-    pub fn ids(&self) -> &[ObjectId] {
-        &self.ids
-    }
-
-    #[must_use]
-    pub fn get(&self, state: &GameState, id: ObjectId) -> Option<&Characteristics> {
-        let position = *self.positions.get(id.slot())?;
-        if self.ids.get(usize::from(position)) != Some(&id) || state.object(id).zone != Zone::Battlefield {
-            return None;
-        }
-        self.own.get(usize::from(position))
-    }
-
-    fn get_mut(&mut self, id: ObjectId) -> Option<&mut Characteristics> {
-        let position = *self.positions.get(id.slot())?;
-        // An effect on an object does not affect what the object became (400.7).
-        if self.ids.get(usize::from(position)) != Some(&id) {
-            return None;
-        }
-        self.own.get_mut(usize::from(position))
-    }
-
-    #[must_use]
-    pub fn has_class(&self, class: AbilityClass) -> bool {
-        self.classes & class.bit() != 0
-    }
-}
 
 /// Where an effect comes from.
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +43,9 @@ struct LayerEffect {
     layers: u16,
 }
 
+/// Layer 1b: face-down permanents, after all copies (613.2b).
+const FACE_DOWN: u8 = 9;
+
 /// Pass for restrictions, after all layers: an ability that was lost restricts nothing.
 const RESTRICTIONS: u8 = 8;
 
@@ -94,6 +57,7 @@ fn layer_of(change: &Change) -> u8 {
         | Change::SetName(_)
         | Change::NoManaCost
         | Change::KeepThisAbility => 1,
+        Change::TurnFaceDown | Change::ShowFaceDown(_) => FACE_DOWN,
         Change::Control(_) => 2,
         Change::AddTypes(_)
         | Change::RemoveTypes(_)
@@ -105,7 +69,8 @@ fn layer_of(change: &Change) -> u8 {
         | Change::AllCreatureTypes
         | Change::AddSupertype(_)
         | Change::RemoveSupertype(_)
-        | Change::AddChosenType => 3,
+        | Change::AddChosenType
+        | Change::SetChosenType => 3,
         Change::SetColors(_) | Change::AddColors(_) | Change::SetChosenColor => 4,
         Change::AddKeyword(_)
         | Change::RemoveKeyword(_)
@@ -133,6 +98,7 @@ pub(crate) fn project(state: &GameState) -> Projection {
     builder.collect();
     // Layers 1 to 6 of the rules, then 7b, 7c, 7d; 7a is part of `define_sizes`.
     builder.apply_layer(1);
+    builder.apply_layer(FACE_DOWN);
     builder.collect_copied();
     for layer in [2, 3, 4, 5] {
         builder.apply_layer(layer);
@@ -144,6 +110,7 @@ pub(crate) fn project(state: &GameState) -> Projection {
     builder.apply_layer(0);
     builder.apply_layer(RESTRICTIONS);
     builder.apply_group_rules();
+    builder.note_circumstances();
     builder.finish()
 }
 
@@ -181,13 +148,17 @@ impl<'a> Builder<'a> {
 
     fn collect(&mut self) {
         if self.projection.has_class(AbilityClass::Static) {
-            let sources: Vec<ObjectId> = self.state.battlefield.clone();
-            for id in sources {
-                self.collect_static(id, Zone::Battlefield);
+            for id in &self.state.battlefield {
+                self.collect_static(*id, Zone::Battlefield);
             }
         }
         for id in &self.state.command {
             self.collect_static(*id, Zone::Command);
+        }
+        for id in self.state.zone_objects(Zone::Graveyard) {
+            if self.state.has_static_face(id) {
+                self.collect_static(id, Zone::Graveyard);
+            }
         }
         for (index, effect) in self.state.effects.iter().enumerate() {
             let mut context = Context::new(effect.source, effect.controller);
@@ -236,7 +207,8 @@ impl<'a> Builder<'a> {
         }
         for (index, ability) in (0u8..).zip(&face.abilities) {
             let Ability::Static(granting) = ability else { continue };
-            if zone == Zone::Battlefield && granting.zone.is_some_and(|wanted| wanted != Zone::Battlefield) {
+            let wanted = granting.zone.unwrap_or(Zone::Battlefield);
+            if zone != Zone::Command && zone != wanted {
                 continue;
             }
             self.effects.push(LayerEffect {
@@ -304,6 +276,9 @@ impl<'a> Builder<'a> {
     }
 
     fn apply_layer(&mut self, layer: u8) {
+        if self.effects.is_empty() && layer != 5 {
+            return;
+        }
         let mut waiting: Vec<usize> = (0..self.effects.len())
             .filter(|index| self.effects.get(*index).is_some_and(|effect| effect.layers & (1 << layer) != 0))
             .collect();
@@ -416,6 +391,9 @@ impl<'a> Builder<'a> {
         if let Some((source, _)) = self.origin_static(effect.origin) {
             context.controller = self.view().controller(source);
         }
+        if !matches!(effect.origin, Origin::Resolved(_)) {
+            self.prepare_elsewhere(&affected);
+        }
         for id in &affected {
             for (position, change) in (0u8..).zip(changes) {
                 if layer_of(change) == layer {
@@ -425,6 +403,20 @@ impl<'a> Builder<'a> {
         }
         if let Some(kept) = self.effects.get_mut(index) {
             kept.affected = Some(affected);
+        }
+    }
+
+    /// Gives objects of other zones that a static ability affects the characteristics to be changed.
+    fn prepare_elsewhere(&mut self, affected: &[ObjectId]) {
+        for id in affected {
+            let object = self.state.object(*id);
+            if object.zone == Zone::Battlefield || object.is_gone() {
+                continue;
+            }
+            let (state, controller) = (self.state, self.view().controller(*id));
+            let Some(face) = state.faces.get(object.shown_face()) else { continue };
+            let build = || Characteristics { controller, ..face.base.clone() };
+            self.projection.add_elsewhere(*id, build);
         }
     }
 
@@ -499,12 +491,28 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Notes whether the next step or another life total could change the result.
+    fn note_circumstances(&mut self) {
+        let is_plain = |effect: &LayerEffect| match self.origin_static(effect.origin) {
+            Some((_, reference)) => self.static_ability(reference).is_none_or(is_plain_static),
+            None => true,
+        };
+        let has_plain_effects = self.effects.iter().all(is_plain);
+        let defines = self.projection.own.iter().any(|own| own.has_class(AbilityClass::Characteristic));
+        let has_plain_rules = self.state.rules.iter().all(|rule| {
+            rule.until.duration != Duration::TheirNextTurn && !matches!(rule.rule, PlayerRule::Restricts(..))
+        });
+        self.projection.is_circumstantial = defines || !has_plain_effects || !has_plain_rules;
+    }
+
     fn finish(mut self) -> Projection {
         self.projection.triggers = 0;
         self.projection.classes = 0;
         for own in &self.projection.own {
             self.projection.triggers |= own.triggers;
             self.projection.classes |= own.classes;
+            self.projection.supertypes = self.projection.supertypes.union(own.supertypes);
+            self.projection.keywords = self.projection.keywords.union(own.keywords);
         }
         let mut rules = Vec::new();
         for rule in self.state.rules.iter().filter(|rule| rule.is_active(self.state)) {
@@ -512,21 +520,26 @@ impl<'a> Builder<'a> {
         }
         if self.projection.has_class(AbilityClass::PlayerRule) || !self.state.command.is_empty() {
             for id in self.state.battlefield.iter().chain(&self.state.command) {
-                self.collect_rules(*id, &mut rules);
+                if !self.collect_rules(*id, &mut rules) {
+                    self.projection.is_circumstantial = true;
+                }
             }
         }
         self.projection.rules = rules;
         self.projection
     }
 
-    fn collect_rules(&self, id: ObjectId, rules: &mut Vec<(PlayerId, PlayerRule, ObjectId)>) {
+    /// False if the rules depend on circumstances.
+    fn collect_rules(&self, id: ObjectId, rules: &mut Vec<(PlayerId, PlayerRule, ObjectId)>) -> bool {
         let own = self.view().characteristics(id);
+        let mut is_plain = true;
         for reference in &own.abilities {
             let Some(Ability::PlayerRule { who, rule, condition }) =
                 crate::eval::find_ability(self.state, *reference)
             else {
                 continue;
             };
+            is_plain &= condition.is_none() && is_plain_player(who);
             let context = Context::new(id, self.view().controller(id));
             if condition.as_ref().is_some_and(|condition| !self.view().condition(condition, &context)) {
                 continue;
@@ -537,6 +550,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
+        is_plain
     }
 }
 

@@ -55,7 +55,7 @@ impl MTGEngine {
         if plan.life > 0 {
             self.commit_loss(player, plan.life, &mut records);
         }
-        self.touch();
+        self.touch_circumstances();
         let before = self.shared_projection();
         self.collect_triggers(&before, &records);
     }
@@ -84,7 +84,7 @@ impl MTGEngine {
                     if let Some(object) = self.state.object_mut(id) {
                         object.tapped = true;
                     }
-                    self.touch();
+                    self.touch_circumstances();
                     records.push(EventRecord::new(EventKind::Tapped).subject(id));
                     records.push(EventRecord::new(EventKind::TappedForMana).subject(id).player(player));
                 }

@@ -17,7 +17,7 @@ pub use schema::{
 };
 pub use stops::Stops;
 
-use crate::ability::{Ability, Body, CostPart, KeywordAbility, TargetSpec, Zone};
+use crate::ability::{Ability, Body, CostPart, KeywordAbility, PlayerRule, TargetSpec, Zone};
 use crate::action::{Action, ActivateAction, CastAction, Payment};
 use crate::card::{CardFace, CardType};
 use crate::casting::spell_body;
@@ -31,6 +31,7 @@ use crate::state::CastWay;
 use crate::targets::target_specs;
 use serde::Serialize;
 use smallvec::smallvec;
+use std::cell::OnceCell;
 
 /// Combinations of targets that are listed for one way to play a card.
 pub const MAX_COMBINATIONS: usize = 24;
@@ -58,6 +59,9 @@ const OTHER_WAYS: [CastWay; 10] = [
     CastWay::JumpStart,
 ];
 
+/// Sources of mana that are found when they are needed.
+type KnownSources = OnceCell<Vec<ManaSource>>;
+
 /// Action with a short id and a label that says what it does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CompactAction {
@@ -80,15 +84,38 @@ impl MTGEngine {
             return Vec::new();
         }
         let mut actions = vec![Action::Pass];
-        let sources = self.mana_sources(player);
+        let sources = OnceCell::new();
+        let plays_lands = self.is_sorcery_time(player) && self.land_plays(player) > 0;
         for card in self.playable_cards(player) {
-            if self.check_land(player, card).is_ok() {
+            if plays_lands && self.check_land(player, card).is_ok() {
                 actions.push(Action::PlayLand { card });
             }
-            self.list_casts(player, card, &sources, &mut actions);
+            if self.may_be_castable(player, card) {
+                self.list_casts(player, card, &sources, &mut actions);
+            }
         }
         self.list_activations(player, &sources, &mut actions);
         actions
+    }
+
+    /// Whether the place of a card and the time leave a way to cast it; most cards are done with here.
+    fn may_be_castable(&self, player: PlayerId, card: ObjectId) -> bool {
+        let object = self.state.object(card);
+        let Some(face) = self.state.faces.get(object.face) else { return false };
+        let place = match object.zone {
+            Zone::Hand => true,
+            Zone::Graveyard if face.casts_from_graveyard => true,
+            _ => self.play_permission(player, card).is_some(),
+        };
+        place
+            && (face.is_instant
+                || self.is_sorcery_time(player)
+                || self.has_rule(player, |rule| matches!(rule, PlayerRule::Flash(_))))
+    }
+
+    /// The sources of mana of a player, found when the first cost is looked at.
+    fn known_sources<'s>(&self, player: PlayerId, sources: &'s KnownSources) -> &'s [ManaSource] {
+        sources.get_or_init(|| self.mana_sources(player))
     }
 
     fn playable_cards(&self, player: PlayerId) -> Vec<ObjectId> {
@@ -104,7 +131,7 @@ impl MTGEngine {
         &self,
         player: PlayerId,
         card: ObjectId,
-        sources: &[ManaSource],
+        sources: &KnownSources,
         actions: &mut Vec<Action>,
     ) {
         let object = self.state.object(card);
@@ -178,11 +205,12 @@ impl MTGEngine {
         base: &CastAction,
         body: &Body,
         has_x: bool,
-        sources: &[ManaSource],
+        sources: &KnownSources,
         actions: &mut Vec<Action>,
     ) {
         let specs = target_specs(body, &base.modes);
-        let depends_on_targets = self.own_cost_changes(base.card);
+        let depends_on_targets =
+            self.own_cost_changes(base.card) || self.projection().has_class(AbilityClass::CostChange);
         for x in 0..=(if has_x { MAX_LISTED_X } else { 0 }) {
             let mut context = Context::new(base.card, player);
             context.x = i32::try_from(x).unwrap_or(0);
@@ -191,7 +219,9 @@ impl MTGEngine {
             for targets in self.target_combinations(&specs, &context) {
                 let cast = CastAction { targets, x, ..base.clone() };
                 // Whether the cost can be paid mostly does not depend on the targets.
-                if (any && !depends_on_targets) || self.plan_cast(player, &cast, sources).is_ok() {
+                if (any && !depends_on_targets)
+                    || self.plan_cast(player, &cast, self.known_sources(player, sources)).is_ok()
+                {
                     any = true;
                     actions.push(Action::Cast(cast));
                 } else if !depends_on_targets {
@@ -256,7 +286,7 @@ impl MTGEngine {
         all
     }
 
-    fn list_activations(&self, player: PlayerId, sources: &[ManaSource], actions: &mut Vec<Action>) {
+    fn list_activations(&self, player: PlayerId, sources: &KnownSources, actions: &mut Vec<Action>) {
         let view = self.view();
         let own = self.state.player(player);
         let permanents = self
@@ -290,7 +320,7 @@ impl MTGEngine {
         source: ObjectId,
         reference: AbilityRef,
         modes: &[u8],
-        sources: &[ManaSource],
+        sources: &KnownSources,
         actions: &mut Vec<Action>,
     ) {
         let Some(Ability::Activated(ability)) = self.ability(reference) else { return };
@@ -311,7 +341,7 @@ impl MTGEngine {
                     payment: Payment::default(),
                     ask: false,
                 };
-                if self.plan_activation(player, &action, sources).is_err() {
+                if self.plan_activation(player, &action, self.known_sources(player, sources)).is_err() {
                     break;
                 }
                 any = true;

@@ -184,6 +184,7 @@ rules! {
         ["embalm" (cost: KeywordCost)] => { KeywordAbility::Embalm(cost) };
         ["eternalize" (cost: KeywordCost)] => { KeywordAbility::Eternalize(cost) };
         ["scavenge" (cost: KeywordCost)] => { KeywordAbility::Scavenge(cost) };
+        ["ninjutsu" (cost: KeywordCost)] => { KeywordAbility::Ninjutsu(cost) };
         ["outlast" (cost: KeywordCost)] => { KeywordAbility::Outlast(cost) };
         ["spectacle" (cost: KeywordCost)] => { KeywordAbility::Spectacle(cost) };
         ["ward" (cost: KeywordCost)] => { KeywordAbility::Ward(cost) };

@@ -60,7 +60,7 @@ pub(crate) const SUPERTYPE_WORDS: [(&str, Supertype); 4] = [
     ("world", Supertype::World),
 ];
 
-const COUNTER_WORDS: [(&str, CounterKind); 36] = [
+const COUNTER_WORDS: [(&str, CounterKind); 37] = [
     ("bribery", CounterKind::Bribery),
     ("+1/+1", CounterKind::PlusOne),
     ("-1/-1", CounterKind::MinusOne),
@@ -82,6 +82,7 @@ const COUNTER_WORDS: [(&str, CounterKind); 36] = [
     ("blood", CounterKind::Blood),
     ("feather", CounterKind::Feather),
     ("growth", CounterKind::Growth),
+    ("intervention", CounterKind::Intervention),
     ("spore", CounterKind::Spore),
     ("storage", CounterKind::Storage),
     ("mining", CounterKind::Mining),

@@ -205,7 +205,9 @@ impl ScenarioRun {
                 Entity::Player(player) => parse_player(name) == Ok(player),
                 Entity::Object(id) => {
                     let (base, number) = split_number(name);
-                    if self.engine.view().name(id) != base {
+                    let view = self.engine.view();
+                    let is_face_down = base.starts_with("face-down") && view.is_face_down(id);
+                    if view.known_name(id) != base && !is_face_down {
                         return false;
                     }
                     number.is_none_or(|number| self.numbered(base, number) == Some(id))
@@ -228,7 +230,7 @@ impl ScenarioRun {
     /// The n-th permanent with a name, counted from 1 in the order of the battlefield.
     fn numbered(&self, name: &str, number: usize) -> Option<ObjectId> {
         let view = self.engine.view();
-        let all = self.engine.state().battlefield.iter().copied().filter(|id| view.name(*id) == name);
+        let all = self.engine.state().battlefield.iter().copied().filter(|id| view.known_name(*id) == name);
         all.collect::<Vec<_>>().get(number.checked_sub(1)?).copied()
     }
 
@@ -237,7 +239,8 @@ impl ScenarioRun {
         let (base, Some(number)) = split_number(name) else { return None };
         let view = self.engine.view();
         let own = self.engine.state().battlefield.iter().copied();
-        own.filter(|id| view.name(*id) == base && view.controller(*id) == player).nth(number.checked_sub(1)?)
+        own.filter(|id| view.known_name(*id) == base && view.controller(*id) == player)
+            .nth(number.checked_sub(1)?)
     }
 
     /// The object or player that a value names: on the battlefield, then elsewhere.
