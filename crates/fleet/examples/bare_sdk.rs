@@ -9,7 +9,6 @@
 
 use anyhow::{Context, bail};
 use clap::{Parser, ValueEnum};
-use futures::future::join_all;
 use marvin_flow::machine::VERSION;
 use marvin_flow::remote::attempt::AttemptRequest;
 use marvin_flow::remote::{RemoteEffect, RemoteRun};
@@ -29,6 +28,7 @@ use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, SlotSupplier,
 use temporalio_sdk::{
     ActivityOptions, ApplicationFailure, Runtime, Worker, WorkerOptions, WorkflowContext, WorkflowResult,
 };
+use temporalio_workflow::workflows::join_all;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 

@@ -336,7 +336,9 @@ async fn with_heartbeats<T>(
     work: impl Future<Output = Result<T, ActivityError>>,
 ) -> Result<T, ActivityError> {
     let period = ctx.info().heartbeat_timeout.unwrap_or(DEFAULT_HEARTBEAT) / HEARTBEATS_PER_TIMEOUT;
-    let mut ticks = tokio::time::interval(period.max(Duration::from_millis(100)));
+    let period = period.max(Duration::from_millis(100));
+    // The delivery itself is the first sign of life, and each further one is a request that the server keeps.
+    let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + period, period);
     let mut work = std::pin::pin!(work);
     loop {
         tokio::select! {

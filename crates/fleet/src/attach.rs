@@ -17,6 +17,8 @@ use marvin_flow::spec::Workflow;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
+/// The pause before the server is asked for further events: those of a fast run are read together.
+const READ_PAUSE: Duration = Duration::from_millis(200);
 /// The pause before the server is asked again that did not answer.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
@@ -127,9 +129,13 @@ pub async fn follow(
             waited = reader.wait() => waited,
             () = cancel.cancelled() => return Ok(FollowResult::Detached),
         };
-        match waited {
-            Err(FleetError::Request { .. }) => tokio::time::sleep(RETRY_PAUSE).await,
-            other => other?,
+        let pause = match waited {
+            Err(FleetError::Request { .. }) => RETRY_PAUSE,
+            other => other.map(|()| READ_PAUSE)?,
+        };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = cancel.cancelled() => return Ok(FollowResult::Detached),
         }
     }
 }

@@ -12,13 +12,13 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 use std::process::Command;
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 const CHAIN_STEPS: usize = 60;
-const FAN_STEPS: usize = 400;
+const FAN_STEPS: usize = 200;
 const SLOTS: usize = 4;
 /// Requests for tasks that are open, as a worker has them by default.
 const POLLERS: usize = 2;
-const ECHO_STEPS: usize = 10_000;
+const ECHO_STEPS: usize = 5_000;
 const PENDING_STEPS: usize = 50_000;
 const MIN_RATIO: f64 = 0.8;
 const MAX_CHAIN_EVENTS: f64 = 6.2;

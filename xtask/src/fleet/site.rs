@@ -177,7 +177,9 @@ impl Site {
         std::fs::write(&file, workflow.to_string())?;
         let file = file.to_string_lossy();
         let mut command = self.marvin(&["run-workflow", &file, "--engine", "temporal", "--json"]);
-        let done = command.args(words).stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+        // A line for each step.
+        let progress = File::create(self.directory.path().join("progress.log"))?;
+        let done = command.args(words).stdin(Stdio::null()).stderr(progress).output()?;
         let result: Value = serde_json::from_slice(&done.stdout)
             .with_context(|| format!("the run printed {}", String::from_utf8_lossy(&done.stdout)))?;
         let path = result.pointer("/run_path").and_then(Value::as_str).context("the run has a path")?;
