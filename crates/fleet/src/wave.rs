@@ -6,7 +6,7 @@
 use crate::activities::Activities;
 use crate::config::role_queue;
 use crate::task::{AttemptDone, TaskEnd, WaveInput, WaveReport, WaveTask};
-use crate::waves::WavePlan;
+use crate::waves::{REPORT_SIGNAL, WavePlan, run_of};
 use crate::workflow::{MarvinRun, attempt_time, retry};
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
@@ -20,8 +20,6 @@ use temporalio_sdk::{
     WorkflowCancellationToken, WorkflowContext, WorkflowResult,
 };
 
-/// The name of the signal that reports ends to the run.
-pub(crate) const REPORT_SIGNAL: &str = "marvin_ends";
 /// How long ends wait for others that are reported with them.
 const REPORT_PAUSE: Duration = Duration::from_secs(1);
 
@@ -36,22 +34,6 @@ impl MarvinWave {
     pub async fn run(ctx: &mut WorkflowContext<Self>, input: WaveInput) -> WorkflowResult<Vec<WaveReport>> {
         Ok(Wave::new(ctx, input).run().await)
     }
-}
-
-/// The id of a wave of a run. It does not begin like that of a run, which lists of runs look for.
-pub(crate) fn id(run: &str, number: u32) -> String {
-    format!("wave/{run}/{number}")
-}
-
-/// The number of a wave in its id.
-pub(crate) fn number(id: &str) -> Option<u32> {
-    id.rsplit_once('/')?.1.parse().ok()
-}
-
-/// The run in the id of a wave.
-fn run_of(id: &str) -> &str {
-    let run = id.rsplit_once('/').map_or(id, |(run, _)| run);
-    run.strip_prefix("wave/").unwrap_or(run)
 }
 
 /// How a delivery ended.
@@ -265,16 +247,4 @@ fn options(input: &WaveInput, id: String, time: Duration, queue: Option<String>)
         .maybe_task_queue(queue)
         .retry_policy(retry(0))
         .build()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_id_of_a_wave_names_its_run() {
-        let id = id("marvin/project/run_1", 12);
-        assert_eq!((number(&id), run_of(&id)), (Some(12), "marvin/project/run_1"));
-        assert!(!id.starts_with("marvin/"));
-    }
 }

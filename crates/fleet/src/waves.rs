@@ -7,6 +7,25 @@
 use crate::task::{AttemptDone, AttemptTask, TaskId, WaveReport};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The name of the signal that reports ends to the run.
+pub(crate) const REPORT_SIGNAL: &str = "marvin_ends";
+
+/// The id of a wave of a run. It does not begin like that of a run, which lists of runs look for.
+pub(crate) fn id(run: &str, number: u32) -> String {
+    format!("wave/{run}/{number}")
+}
+
+/// The number of a wave in its id.
+pub(crate) fn number(id: &str) -> Option<u32> {
+    id.rsplit_once('/')?.1.parse().ok()
+}
+
+/// The run in the id of a wave.
+pub(crate) fn run_of(id: &str) -> &str {
+    let run = id.rsplit_once('/').map_or(id, |(run, _)| run);
+    run.strip_prefix("wave/").unwrap_or(run)
+}
+
 /// Attempts of a wave. Their events, at most six each, are fewer than a history may have before it should be continued.
 pub(crate) const MAX_WAVE_TASKS: usize = 500;
 /// Attempts that a wave is worth.
@@ -246,5 +265,12 @@ mod tests {
         assert_eq!(plan.cancel(), 8..20);
         assert_eq!(plan.begin().0.len(), 0);
         assert!(!plan.needs_moment(true));
+    }
+
+    #[test]
+    fn the_id_of_a_wave_names_its_run() {
+        let id = id("marvin/project/run_1", 12);
+        assert_eq!((number(&id), run_of(&id)), (Some(12), "marvin/project/run_1"));
+        assert!(!id.starts_with("marvin/"));
     }
 }

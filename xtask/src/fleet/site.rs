@@ -53,7 +53,7 @@ pub(crate) struct ServerRun {
 /// What `temporal workflow list` says of one execution.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct ExecutionRow {
     status: String,
     start_time: String,
     #[serde(default)]
@@ -195,8 +195,8 @@ impl Site {
         let until = Instant::now() + LIST_TIMEOUT;
         loop {
             let listed = tools::output(&mut self.temporal(&words))?;
-            let listed: Vec<Listed> = serde_json::from_slice(&listed)?;
-            let is_open = |one: &Listed| one.status == "WORKFLOW_EXECUTION_STATUS_RUNNING";
+            let listed: Vec<ExecutionRow> = serde_json::from_slice(&listed)?;
+            let is_open = |one: &ExecutionRow| one.status == "WORKFLOW_EXECUTION_STATUS_RUNNING";
             if !listed.is_empty() && !listed.iter().any(is_open) {
                 return measure(&listed);
             }
@@ -225,10 +225,10 @@ impl Drop for Site {
     }
 }
 
-fn measure(listed: &[Listed]) -> anyhow::Result<ServerRun> {
+fn measure(listed: &[ExecutionRow]) -> anyhow::Result<ServerRun> {
     let first = listed.iter().map(|one| one.start_time.as_str()).min().context("it has a beginning")?;
     let last = listed.iter().filter_map(|one| one.close_time.as_deref()).max().context("it has an end")?;
-    let length = |one: &Listed| one.history_length.parse::<u64>().unwrap_or(0);
+    let length = |one: &ExecutionRow| one.history_length.parse::<u64>().unwrap_or(0);
     Ok(ServerRun {
         seconds: (second_of_day(last)? - second_of_day(first)?).rem_euclid(SECONDS_PER_DAY),
         events: listed.iter().map(length).sum(),
@@ -281,7 +281,7 @@ mod tests {
             {"status": "C", "startTime": "2026-01-01T23:59:50.5Z", "closeTime": "2026-01-01T23:59:58Z", "historyLength": "7"},
             {"status": "C", "startTime": "2026-01-01T23:59:58Z", "closeTime": "2026-01-02T00:00:10.5Z", "historyLength": "12"}
         ]"#;
-        let run = measure(&serde_json::from_str::<Vec<Listed>>(listed).unwrap()).unwrap();
+        let run = measure(&serde_json::from_str::<Vec<ExecutionRow>>(listed).unwrap()).unwrap();
         assert_eq!((run.seconds, run.events, run.histories, run.longest), (20.0, 19, 2, 12));
         assert!(second_of_day("yesterday").is_err());
     }

@@ -222,8 +222,8 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
         } else {
             output::error(&context.redactor.text(&called.text));
         }
-        if let (Err(hint), true) = (&person, absent.was_asked.load(Ordering::Relaxed)) {
-            output::talk(hint);
+        if let (Err(AbsenceNote(note)), true) = (&person, absent.was_asked.load(Ordering::Relaxed)) {
+            output::talk(note);
         }
         Ok(exit)
     })
@@ -235,12 +235,15 @@ const MAX_SUBJECT_BYTES: usize = 400;
 /// Asks the person who typed the command, in the terminal.
 struct TerminalApprover(Person);
 
-/// The person at the terminal; else what to say after a question that had to be refused.
-fn terminal_person() -> Result<Person, String> {
+/// What to say after a question that had to be refused.
+struct AbsenceNote(String);
+
+/// The person at the terminal.
+fn terminal_person() -> Result<Person, AbsenceNote> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err("  hint: run it in a terminal, where you are asked".into());
+        return Err(AbsenceNote("  hint: run it in a terminal, where you are asked".into()));
     }
-    deciding::person(None).map_err(|failure| format!("note: {failure}"))
+    deciding::person(None).map_err(|failure| AbsenceNote(format!("note: {failure}")))
 }
 
 /// Stands where no person can be asked: every question is a refusal.

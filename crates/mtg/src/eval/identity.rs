@@ -10,7 +10,7 @@ impl<'a> View<'a> {
         self.face(id).map_or("", |face| face.face.name.as_str())
     }
 
-    /// The name, or that of the card if the object is face down: whoever turned it down knows it.
+    /// The name, or that of the card if the object is face down: the player who turned it down knows it.
     #[must_use]
     pub(crate) fn known_name(&self, id: ObjectId) -> &'a str {
         if !self.is_face_down(id) {
