@@ -88,8 +88,9 @@ impl MTGEngine {
             }
         }
         self.state.snapshots.retain(|(_, snapshot)| snapshot.turn + 2 > turn);
+        // Players are listed from the active one on.
+        self.touch();
         self.expire(|until, controller| until.duration == Duration::YourNextTurn && controller == player);
-        self.touch_circumstances();
         self.state.tasks.push(Task::BeginStep(TurnStep::Untap));
     }
 
