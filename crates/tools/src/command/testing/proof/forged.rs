@@ -1,6 +1,6 @@
 //! Code that speaks for its runner: it prints the summary of a test runner and ends the process.
 //!
-//! In Python this is seen while the tests run (`python/guard.py`). Elsewhere nothing outside the process can tell the runner's
+//! In Python this is seen while the tests run (`python/sitecustomize.py`). Elsewhere nothing outside the process can tell the runner's
 //! lines from others, so files that the work added or changed are searched for both together.
 //!
 //! Limits: texts that are joined while the program runs are not found. A tree with more source files than [`MAX_FILES`] cannot be
