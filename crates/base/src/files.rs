@@ -18,11 +18,21 @@ pub enum Links {
 /// # Errors
 /// When it is not there, not regular, larger, or not text.
 pub fn read_text(path: &Path, limit: u64, links: Links) -> std::io::Result<String> {
-    let bytes = read(path, limit, links)?;
+    let bytes = read_stream(open(path, links)?, limit)?;
+    String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not UTF-8 text"))
+}
+
+/// The bytes of a stream of at most `limit` bytes, which may be a pipe.
+///
+/// # Errors
+/// When it cannot be read or is longer.
+pub fn read_stream(stream: impl Read, limit: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(std::io::Error::other(format!("it is larger than {limit} bytes")));
     }
-    String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not UTF-8 text"))
+    Ok(bytes)
 }
 
 /// The first `limit` bytes of a regular file, and one more where there are more.

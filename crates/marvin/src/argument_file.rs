@@ -1,6 +1,7 @@
 //! Files that the command line names: read whole, within a bound, from a disk or a pipe.
 
 use crate::failure::Failure;
+use marvin_base::files;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -24,13 +25,7 @@ pub(crate) fn text_of(source: impl Read, name: &str, limit: u64, hint: &str) -> 
 
 /// The bytes of a source with this name.
 pub(crate) fn bytes_of(source: impl Read, name: &str, limit: u64, hint: &str) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let read = source.take(limit.saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(|error| unreadable(name, &error, hint))?;
-    if bytes.len() as u64 > limit {
-        return Err(unreadable(name, &format!("it is larger than {limit} bytes"), hint));
-    }
-    Ok(bytes)
+    files::read_stream(source, limit).map_err(|error| unreadable(name, &error, hint))
 }
 
 fn text(bytes: Vec<u8>, name: &str, hint: &str) -> Result<String, Failure> {

@@ -13,7 +13,9 @@
 
 use crate::arguments::Arguments;
 use crate::client::{Request, Usage};
+use marvin_base::files;
 use marvin_base::person::process::start_ticks;
+use marvin_base::signature;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -196,12 +198,8 @@ pub struct Script {
 
 /// The text of a script, which may come through a pipe.
 fn read_text(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(MAX_SCRIPT_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_SCRIPT_BYTES {
-        return Err(std::io::Error::other(format!("it is larger than {MAX_SCRIPT_BYTES} bytes")));
-    }
-    Ok(text)
+    let bytes = files::read_stream(File::open(path)?, MAX_SCRIPT_BYTES)?;
+    String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not UTF-8 text"))
 }
 
 impl Script {
@@ -255,13 +253,18 @@ impl Script {
             std::fs::create_dir_all(directory)?;
         }
         let mut file = open_state(path)?;
-        let used = read_state(&mut file)?;
+        let Consumption { mut used, lost } = read_state(&mut file)?;
+        let request_hash = hash(request);
+        used.retain(|index| {
+            let is_reply = self.entries.get(*index).is_some_and(|entry| entry.fail.is_none());
+            !(is_reply && lost.get(index) == Some(&request_hash))
+        });
         let Some((index, entry)) = self.first_unused(&used, request) else { return Ok(None) };
         let mut taken = TakenEntry { entry: entry.clone(), shared: None };
         if !entry.repeat {
             let pid = std::process::id();
             let started = start_ticks(pid).unwrap_or_default();
-            append(&mut file, &StateLine::Take { entry: index, pid, started })?;
+            append(&mut file, &StateLine::Take { entry: index, pid, started, request: request_hash })?;
             taken.shared = Some((path.to_path_buf(), index));
         }
         Ok(Some(taken))
@@ -269,7 +272,8 @@ impl Script {
 }
 
 /// An entry that is being played. It counts as used when this is dropped; when the process is killed before, the entry is
-/// there again for the process that resumes the run.
+/// there again for the process that resumes the run. A process may also be killed when its entry is used and the reply is not
+/// recorded yet: then the resumed run sends the same request again, and the same entry answers it.
 #[derive(Debug)]
 pub struct TakenEntry {
     entry: Entry,
@@ -302,6 +306,9 @@ enum StateLine {
         entry: usize,
         pid: u32,
         started: u64,
+        /// The hash of the request that it answers.
+        #[serde(default)]
+        request: String,
     },
     Done {
         entry: usize,
@@ -322,16 +329,23 @@ fn append(file: &mut File, line: &StateLine) -> std::io::Result<()> {
     file.write_all(format!("\n{}", serde_json::to_string(line)?).as_bytes())
 }
 
-/// The entries that are used up, or played by a process that lives.
-fn read_state(file: &mut File) -> std::io::Result<BTreeSet<usize>> {
+/// What the state file says.
+struct Consumption {
+    /// Entries that are used up, or played by a process that lives.
+    used: BTreeSet<usize>,
+    /// Those that a process played which has ended since, with the hash of the request.
+    lost: BTreeMap<usize, String>,
+}
+
+fn read_state(file: &mut File) -> std::io::Result<Consumption> {
     let mut text = String::new();
     file.read_to_string(&mut text)?;
     let mut used = BTreeSet::new();
     let mut playing = BTreeMap::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
         match serde_json::from_str(line)? {
-            StateLine::Take { entry, pid, started } => {
-                playing.insert(entry, (pid, started));
+            StateLine::Take { entry, pid, started, request } => {
+                playing.insert(entry, (pid, started, request));
             }
             StateLine::Done { entry } => {
                 used.insert(entry);
@@ -339,9 +353,20 @@ fn read_state(file: &mut File) -> std::io::Result<BTreeSet<usize>> {
             StateLine::Used(entries) => used.extend(entries),
         }
     }
-    let lives = |(pid, started): (u32, u64)| start_ticks(pid).is_some_and(|since| since == started);
-    used.extend(playing.into_iter().filter(|(_, process)| lives(*process)).map(|(entry, _)| entry));
-    Ok(used)
+    let mut lost = BTreeMap::new();
+    for (entry, (pid, started, request)) in playing {
+        if start_ticks(pid) == Some(started) {
+            used.insert(entry);
+        } else {
+            lost.insert(entry, request);
+        }
+    }
+    Ok(Consumption { used, lost })
+}
+
+/// The hash of what a request asks, by whom. The offered tools do not count.
+fn hash(request: &Request) -> String {
+    signature::hash(&(&request.role, &request.step, &request.messages))
 }
 
 /// Reads the lines of a script; blank lines and lines that begin with `#` or `//` are skipped.
@@ -430,8 +455,7 @@ mod tests {
         };
         let text =
             |taken: &Option<TakenEntry>| taken.as_ref().and_then(|entry| Some(entry.reply.clone()?.text));
-        // A process that is gone took the first, and another one of its number has started since.
-        let dead = StateLine::Take { entry: 0, pid: std::process::id(), started: 1 };
+        let dead = dead_take(0, String::new());
         append(&mut open_state(&state).unwrap(), &dead).unwrap();
         let first = next();
         assert_eq!(text(&first).as_deref(), Some("a"));
@@ -442,6 +466,41 @@ mod tests {
         std::fs::write(&state, "[0]").unwrap();
         assert_eq!(text(&next()).as_deref(), Some("b"));
         assert!(next().is_none());
+    }
+
+    /// The line of a process that is gone; another one of its number has started since.
+    fn dead_take(entry: usize, request: String) -> StateLine {
+        StateLine::Take { entry, pid: std::process::id(), started: 1, request }
+    }
+
+    #[test]
+    fn a_reply_that_a_killed_process_did_not_record_is_played_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, state) = (directory.path().join("s.jsonl"), directory.path().join("state"));
+        let text = r#"{"fail":{"kind":"garbage"}}
+{"reply":{"text":"a"}}
+{"reply":{"text":"b"}}
+"#;
+        std::fs::write(&file, text).unwrap();
+        let asked = request("Chat", "x");
+        for entry in [0, 1] {
+            let mut state = open_state(&state).unwrap();
+            append(&mut state, &dead_take(entry, hash(&asked))).unwrap();
+            append(&mut state, &StateLine::Done { entry }).unwrap();
+        }
+        let say = |text: &str| {
+            let script = Script::load(&file, Some(state.clone())).unwrap();
+            let entry = script.take(&request("Chat", text)).unwrap();
+            entry.map(|entry| entry.reply.clone().unwrap().text)
+        };
+        // A failure was not a reply that could be lost: a resumed run does not fail in the same way for ever.
+        assert_eq!(say("x").as_deref(), Some("a"));
+        assert_eq!(say("x").as_deref(), Some("b"), "once, as this process lives");
+        std::fs::remove_file(&state).unwrap();
+        append(&mut open_state(&state).unwrap(), &dead_take(1, hash(&asked))).unwrap();
+        append(&mut open_state(&state).unwrap(), &StateLine::Done { entry: 0 }).unwrap();
+        append(&mut open_state(&state).unwrap(), &StateLine::Done { entry: 1 }).unwrap();
+        assert_eq!(say("x, and then y").as_deref(), Some("b"), "another request");
     }
 
     #[test]
