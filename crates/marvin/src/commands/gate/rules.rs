@@ -82,7 +82,7 @@ pub(super) fn run(command: RulesCommand) -> Result<Exit, Failure> {
 }
 
 fn scene(project: &ProjectArguments) -> Result<Scene, Failure> {
-    Scene::find(project.working_dir.as_deref(), false)
+    Scene::of_project(project.working_dir.as_deref(), false)
 }
 
 fn list(scene: &Scene, as_json: bool) -> Result<Exit, Failure> {

@@ -1,7 +1,7 @@
 //! The directory and the rules that commands are judged by.
 
 use crate::failure::Failure;
-use crate::project::current_directory;
+use crate::project::{current_directory, layout_around};
 use clap::Args;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
@@ -35,6 +35,12 @@ pub(super) struct Scene {
 }
 
 impl Scene {
+    /// The scene of a project whose records or rules are meant: its directory must exist.
+    pub(super) fn of_project(working_dir: Option<&Path>, no_rules: bool) -> Result<Self, Failure> {
+        layout_around(working_dir)?;
+        Scene::find(working_dir, no_rules)
+    }
+
     /// The directory need not exist: commands for another machine can be judged too.
     pub(super) fn find(working_dir: Option<&Path>, no_rules: bool) -> Result<Self, Failure> {
         let given = match working_dir {

@@ -8,7 +8,7 @@ use marvin_base::Exit;
 use marvin_gate::layers::Stats;
 
 pub(super) fn run(project: &ProjectArguments) -> Result<Exit, Failure> {
-    let scene = Scene::find(project.working_dir.as_deref(), true)?;
+    let scene = Scene::of_project(project.working_dir.as_deref(), true)?;
     let directory = scene.layout.security();
     let stats = Stats::read(&directory).map_err(Failure::failed)?;
     if project.json {

@@ -36,7 +36,7 @@ struct TrustedFile {
 
 pub(super) fn run(arguments: &TrustArguments) -> Result<Exit, Failure> {
     let remove = arguments.remove;
-    let scene = Scene::find(arguments.project.working_dir.as_deref(), false)?;
+    let scene = Scene::of_project(arguments.project.working_dir.as_deref(), false)?;
     let command = if remove { "gate trust --remove" } else { "gate trust" };
     deciding::decide(command, &scene.layout.security().display().to_string())?;
     let list = scene.layout.trusted();
