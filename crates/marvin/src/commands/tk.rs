@@ -84,7 +84,8 @@ impl From<TicketError> for Failure {
         let message = error.to_string();
         match error {
             TicketError::Usage(_) => Failure::usage(message).hint("`marvin tk help`"),
-            TicketError::NotFound(_) | TicketError::Failed(_) => Failure::failed(message),
+            TicketError::NotFound(_) => Failure::failed(message).hint("`marvin tk ls` lists the tickets"),
+            TicketError::Failed(_) => Failure::failed(message),
             // The hint of a refusal is written for models.
             TicketError::Refused(refusal) => match refusal.kind {
                 RefusalKind::Link | RefusalKind::LeadsOut | RefusalKind::Workspace => {

@@ -52,6 +52,7 @@ impl CalendarError {
             CalendarError::Rule { .. } => {
                 "write a rule of RFC 5545: `FREQ=DAILY`, `FREQ=WEEKLY;COUNT=4` or `FREQ=MONTHLY;BYDAY=1MO`"
             }
+            CalendarError::NotFound { .. } => "`marvin calendar list` shows the events with their uids",
             CalendarError::MixedTimes { .. } => "give start and end both as days, or both as times",
             _ => return None,
         })
