@@ -113,7 +113,7 @@ fn a_session_of_hooks_with_damage() {
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "runs list"), @"
-    run_20260203_040506_1a2b  hooks  ?  [TIME]
+    run_20260203_040506_1a2b  hooks  RECORDED  [TIME]
     [exit code 0]
     ");
     assert_snapshot!(screen(&world, "inspect-run nonsense"), @"
