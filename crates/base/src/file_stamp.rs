@@ -1,6 +1,7 @@
 //! Facts of a file that change with its content, by which a cache knows when to read it again.
 
 use crate::clock;
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -22,8 +23,13 @@ impl FileStamp {
     /// The facts now; `None` when the file does not exist.
     #[must_use]
     pub fn from_path(path: &Path) -> Option<FileStamp> {
-        let facts = std::fs::metadata(path).ok()?;
-        Some(FileStamp {
+        std::fs::metadata(path).ok().map(|facts| FileStamp::from_metadata(&facts))
+    }
+
+    /// The facts that were just read of a file.
+    #[must_use]
+    pub fn from_metadata(facts: &Metadata) -> FileStamp {
+        FileStamp {
             inode: facts.ino(),
             size: facts.size(),
             modified: (facts.mtime(), facts.mtime_nsec()),
@@ -31,7 +37,7 @@ impl FileStamp {
             racy: clock::now().as_nanosecond()
                 - (i128::from(facts.ctime()) * 1_000_000_000 + i128::from(facts.ctime_nsec()))
                 < RACY_NS,
-        })
+        }
     }
 
     /// Is the file still the one that this was taken of?

@@ -20,7 +20,7 @@ const LEFT_BEHIND: [&str; 5] = [".git", "__pycache__", ".pytest_cache", "node_mo
 /// When the directory cannot be read, has a link in it, or is too large.
 pub fn list(directory: &Path) -> Result<Vec<PathBuf>, SkillError> {
     let mut listing = Listing::default();
-    listing.walk(directory, Path::new(""), 0)?;
+    listing.walk_root(directory)?;
     listing.files.sort();
     Ok(listing.files)
 }
@@ -29,7 +29,7 @@ pub fn list(directory: &Path) -> Result<Vec<PathBuf>, SkillError> {
 /// link; a file that grew beyond the limit is noticed when the skill is loaded.
 pub(super) fn directory_stamps(directory: &Path) -> Result<FileStamps, SkillError> {
     let mut listing = Listing::default();
-    listing.walk(directory, Path::new(""), 0)?;
+    listing.walk_root(directory)?;
     Ok(listing.directories)
 }
 
@@ -43,11 +43,15 @@ struct Listing {
 }
 
 impl Listing {
+    fn walk_root(&mut self, root: &Path) -> Result<(), SkillError> {
+        self.directories.push((root.to_path_buf(), FileStamp::from_path(root)));
+        self.walk(root, Path::new(""), 0)
+    }
+
     fn walk(&mut self, root: &Path, below: &Path, nesting: usize) -> Result<(), SkillError> {
         let unreadable =
             |error: std::io::Error| SkillError::Unreadable(below.display().to_string(), error.to_string());
         let directory = root.join(below);
-        self.directories.push((directory.clone(), FileStamp::from_path(&directory)));
         for entry in std::fs::read_dir(&directory).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
             let name = entry.file_name();
@@ -60,6 +64,7 @@ impl Listing {
                 if nesting >= MAX_NESTING {
                     return Err(SkillError::TooMany(format!("{MAX_NESTING} nested directories in it")));
                 }
+                self.directories.push((root.join(&path), Some(FileStamp::from_metadata(&facts))));
                 self.walk(root, &path, nesting + 1)?;
             } else if facts.is_file() && path.to_str().is_some() {
                 self.bytes += facts.len();
