@@ -94,13 +94,13 @@ impl RunDriver {
         let workflow = Arc::new(workflow);
         let (remote, budget, waves) = match input.state.take() {
             Some(state) => {
-                let RunState { remote, spent, last_wave, pace_ms } = *state;
+                let RunState { remote, spent, highest_cost, last_wave, pace_ms } = *state;
                 let remote = RemoteRun::load(workflow.clone(), remote)?;
-                (remote, Budget::new(input.limit, spent), Waves::new(last_wave, pace_ms))
+                (remote, Budget::new(input.limit, spent, highest_cost), Waves::new(last_wave, pace_ms))
             }
             None => {
                 let remote = RemoteRun::new(workflow.clone(), &input.run_id, input.slots);
-                (remote, Budget::new(input.limit, 0), Waves::default())
+                (remote, Budget::new(input.limit, 0, None), Waves::default())
             }
         };
         Ok(RunDriver {
@@ -235,6 +235,7 @@ impl RunDriver {
         let state = RunState {
             remote: self.remote.state(),
             spent: self.budget.spent(),
+            highest_cost: self.budget.highest_cost(),
             last_wave: self.waves.last(),
             pace_ms: self.waves.pace_ms(),
         };

@@ -46,6 +46,9 @@ pub struct RunState {
     /// Nano-dollars that attempts have spent.
     #[serde(default)]
     pub spent: u64,
+    /// What one of them has cost at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highest_cost: Option<u64>,
     /// The number of its last wave.
     #[serde(default)]
     pub last_wave: u32,
