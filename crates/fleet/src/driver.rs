@@ -8,7 +8,7 @@ use crate::task::{
     AttemptDone, AttemptTask, RunInput, RunResult, RunSignal, RunState, Task, TaskEnd, TaskId, TaskKind,
     WaveInput, WaveTask,
 };
-use crate::waves::{Beginning, Waves};
+use crate::wave_plan::{Beginning, Waves};
 use marvin_base::run_record::RunStatus;
 use marvin_flow::machine::{LessonResult, MERGE_CONFLICT, Machine, VERSION};
 use marvin_flow::record::NewTransition;

@@ -8,7 +8,7 @@ use crate::FleetError;
 use crate::codec::BlobCodec;
 use crate::driver::{RunDriver, RunEvent};
 use crate::task::{RunInput, RunSignal, TaskEnd, TaskId, TaskKind, WaveReport};
-use crate::waves;
+use crate::wave_plan;
 use marvin_flow::record::NewTransition;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -146,11 +146,11 @@ impl HistoryFold {
                 self.driver = Some(opened.map_err(|error| FleetError::History(error.to_string()))?);
             }
             Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) => {
-                let number = waves::number(&initiated.workflow_id);
+                let number = wave_plan::number(&initiated.workflow_id);
                 self.execution.waves.extend(number.map(|number| (event.event_id, number)));
             }
             Attributes::WorkflowExecutionSignaledEventAttributes(signaled)
-                if signaled.signal_name == waves::REPORT_SIGNAL =>
+                if signaled.signal_name == wave_plan::REPORT_SIGNAL =>
             {
                 self.take_reports(signaled.input).await?;
             }

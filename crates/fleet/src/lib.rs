@@ -33,7 +33,7 @@ mod metrics;
 pub mod search;
 pub mod task;
 pub mod wave;
-mod waves;
+mod wave_plan;
 pub mod worker;
 pub mod workflow;
 pub mod workspace;

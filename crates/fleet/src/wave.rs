@@ -1,12 +1,12 @@
 //! The workflow code of a wave: attempts that begin together, as a child workflow of their run.
 //!
 //! It gives the attempts to workers, short ones several at a time, and reports their ends to the run in signals. What was not
-//! reported is its result. Like that of a run, this code has no clock and does no I/O ([`crate::waves::WavePlan`]).
+//! reported is its result. Like that of a run, this code has no clock and does no I/O ([`crate::wave_plan::WavePlan`]).
 
 use crate::activities::Activities;
 use crate::config::role_queue;
 use crate::task::{AttemptDone, TaskEnd, WaveInput, WaveReport, WaveTask};
-use crate::waves::{REPORT_SIGNAL, WavePlan, run_of};
+use crate::wave_plan::{REPORT_SIGNAL, WavePlan, run_of};
 use crate::workflow::{MarvinRun, attempt_time, retry};
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;

@@ -10,7 +10,7 @@ use crate::driver::{Phase, RunCommand, RunDriver, RunEvent};
 use crate::search;
 use crate::task::{RunInput, RunResult, RunSignal, Task, TaskEnd, TaskId, WaveInput, WaveReport};
 use crate::wave::MarvinWave;
-use crate::waves;
+use crate::wave_plan;
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt, TryFutureExt};
 use marvin_base::run_record::RunStatus;
@@ -189,7 +189,7 @@ impl<'a> Execution<'a> {
 
     fn start_wave(&self, number: u32, input: WaveInput) -> PendingEvents<'a> {
         let options = ChildWorkflowOptions::builder()
-            .workflow_id(waves::id(self.ctx.workflow_id(), number))
+            .workflow_id(wave_plan::id(self.ctx.workflow_id(), number))
             .cancellation_token(self.cancel.clone())
             .build();
         let starting = self.ctx.start_child_workflow(MarvinWave::run, input, options);
