@@ -5,6 +5,7 @@ use marvin_model::client::{Event, Failure, Request, Usage};
 use marvin_model::script::{Entry, FailureKind, RequestCondition, ScriptCall, ScriptReply};
 use marvin_model::{Message, ToolSpec};
 use serde_json::json;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -329,7 +330,7 @@ pub(crate) async fn the_ripgrep_that_codex_brings_accepts_the_guard(program: Pro
 
 /// Plants every kind of file by which a project could make a program run commands. Each of them would
 /// leave a file of its name in the returned directory.
-fn plant(stage: &Stage) -> std::path::PathBuf {
+fn plant(stage: &Stage) -> PathBuf {
     let traps = stage.home().join("traps");
     let work = stage.workspace();
     for directory in [traps.clone(), work.join(".claude"), work.join(".codex/rules")] {
@@ -395,9 +396,16 @@ async fn sprung(stage: &Stage) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
+/// A directory that Codex's sandbox does not leave writable, as it does temporary ones. The clone may be in one.
+fn outside_of_temporary() -> &'static Path {
+    let temporary = [PathBuf::from("/tmp"), std::env::temp_dir()];
+    let places = [env!("CARGO_TARGET_TMPDIR"), "/var/tmp"].map(Path::new);
+    let is_outside = |place: &&Path| !temporary.iter().any(|root| place.starts_with(root));
+    places.into_iter().find(is_outside).expect("the target directory or /var/tmp is not temporary")
+}
+
 pub(crate) async fn a_project_runs_nothing_through_the_program(program: Program) {
-    // Not in the temporary directory, which a sandbox leaves writable.
-    let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let outside = tempfile::tempdir_in(outside_of_temporary()).unwrap();
     let made = outside.path().join("made");
     let script = || vec![runs(program, &format!("touch {}", made.display())), says(DONE)];
     for sandbox in ["read-only", "workspace-write"] {
