@@ -298,13 +298,14 @@ impl View {
     }
 }
 
-/// The status word of a run, from its `run.json` and whether a process works on it. A record of calls that another program
-/// made has no outcome.
+/// The status word of a run, from its `run.json` and whether a process works on it. A record of what another program did has
+/// no outcome.
 #[must_use]
 pub fn status(facts: &RunRecord, held: bool) -> String {
     match facts.status {
         _ if held => "RUNNING".to_string(),
         Some(status) if status.is_open() => "BROKEN_OFF".to_string(),
-        status => status.map_or("recorded", RunStatus::word).to_uppercase(),
+        None if matches!(facts.manner, RunKind::Hooks | RunKind::Mcp) => "RECORDED".to_string(),
+        status => status.map_or("?", RunStatus::word).to_uppercase(),
     }
 }

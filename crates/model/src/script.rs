@@ -23,7 +23,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a script; a recording of a long run has a few megabytes.
 const MAX_SCRIPT_BYTES: u64 = 256 * 1024 * 1024;
@@ -193,7 +193,15 @@ pub enum ScriptError {
 pub struct Script {
     entries: Vec<Entry>,
     used: Mutex<BTreeSet<usize>>,
-    state: Option<PathBuf>,
+    state: Option<SharedState>,
+}
+
+/// How far the processes of a run have played a script.
+#[derive(Debug)]
+struct SharedState {
+    path: PathBuf,
+    /// Entries that this process has played and whose replies it may still have to record.
+    played: Arc<Mutex<Vec<usize>>>,
 }
 
 /// The text of a script, which may come through a pipe.
@@ -217,7 +225,11 @@ impl Script {
         let name = path.display().to_string();
         let text =
             read_text(path).map_err(|source| ScriptError::Unreadable { path: name.clone(), source })?;
-        Ok(Script { entries: parse(&name, &text)?, used: Mutex::default(), state })
+        Ok(Script {
+            entries: parse(&name, &text)?,
+            used: Mutex::default(),
+            state: state.map(SharedState::new),
+        })
     }
 
     #[must_use]
@@ -232,14 +244,14 @@ impl Script {
     pub fn take(&self, request: &Request) -> Result<Option<TakenEntry>, ScriptError> {
         match &self.state {
             None => {
-                let mut used = self.used.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
                 let found = self.first_unused(&used, request);
                 used.extend(found.and_then(|(index, entry)| (!entry.repeat).then_some(index)));
                 Ok(found.map(|(_, entry)| TakenEntry { entry: entry.clone(), shared: None }))
             }
-            Some(path) => self
-                .take_shared(path, request)
-                .map_err(|source| ScriptError::State { path: path.display().to_string(), source }),
+            Some(state) => self
+                .take_shared(state, request)
+                .map_err(|source| ScriptError::State { path: state.path.display().to_string(), source }),
         }
     }
 
@@ -248,11 +260,13 @@ impl Script {
         entries.find(|(index, entry)| !used.contains(index) && entry.when.matches(request))
     }
 
-    fn take_shared(&self, path: &Path, request: &Request) -> std::io::Result<Option<TakenEntry>> {
-        if let Some(directory) = path.parent() {
+    fn take_shared(&self, state: &SharedState, request: &Request) -> std::io::Result<Option<TakenEntry>> {
+        if let Some(directory) = state.path.parent() {
             std::fs::create_dir_all(directory)?;
         }
-        let mut file = open_state(path)?;
+        let mut file = open_state(&state.path)?;
+        // Who asks again has recorded the reply of before.
+        state.keep(&mut file)?;
         let Consumption { mut used, lost } = read_state(&mut file)?;
         let request_hash = hash(request);
         used.retain(|index| {
@@ -265,10 +279,35 @@ impl Script {
             let pid = std::process::id();
             let started = start_ticks(pid).unwrap_or_default();
             append(&mut file, &StateLine::Take { entry: index, pid, started, request: request_hash })?;
-            taken.shared = Some((path.to_path_buf(), index));
+            let (path, played) = (state.path.clone(), state.played.clone());
+            taken.shared = Some(SharedEntry { path, played, index });
         }
         Ok(Some(taken))
     }
+}
+
+impl SharedState {
+    fn new(path: PathBuf) -> Self {
+        SharedState { path, played: Arc::default() }
+    }
+
+    /// Notes that the replies so far are recorded.
+    fn keep(&self, file: &mut File) -> std::io::Result<()> {
+        let entries = std::mem::take(&mut *lock(&self.played));
+        if entries.is_empty() { Ok(()) } else { append(file, &StateLine::Kept { entries }) }
+    }
+}
+
+impl Drop for SharedState {
+    fn drop(&mut self) {
+        if !lock(&self.played).is_empty() {
+            open_state(&self.path).and_then(|mut file| self.keep(&mut file)).ok();
+        }
+    }
+}
+
+fn lock(played: &Mutex<Vec<usize>>) -> MutexGuard<'_, Vec<usize>> {
+    played.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An entry that is being played. It counts as used when this is dropped; when the process is killed before, the entry is
@@ -277,7 +316,15 @@ impl Script {
 #[derive(Debug)]
 pub struct TakenEntry {
     entry: Entry,
-    shared: Option<(PathBuf, usize)>,
+    shared: Option<SharedEntry>,
+}
+
+/// The place of an entry that is being played, in the state that processes share.
+#[derive(Debug)]
+struct SharedEntry {
+    path: PathBuf,
+    played: Arc<Mutex<Vec<usize>>>,
+    index: usize,
 }
 
 impl Deref for TakenEntry {
@@ -290,9 +337,10 @@ impl Deref for TakenEntry {
 
 impl Drop for TakenEntry {
     fn drop(&mut self) {
-        if let Some((path, entry)) = self.shared.take() {
+        if let Some(SharedEntry { path, played, index }) = self.shared.take() {
             // Where this cannot be written, the entry stays taken while this process lives.
-            open_state(&path).and_then(|mut file| append(&mut file, &StateLine::Done { entry })).ok();
+            open_state(&path).and_then(|mut file| append(&mut file, &StateLine::Done { entry: index })).ok();
+            lock(&played).push(index);
         }
     }
 }
@@ -310,9 +358,10 @@ enum StateLine {
         #[serde(default)]
         request: String,
     },
-    Done {
-        entry: usize,
-    },
+    /// It was played to its end.
+    Done { entry: usize },
+    /// The process did not end before it recorded these replies.
+    Kept { entries: Vec<usize> },
     /// Entries that are used up, as earlier versions wrote them.
     #[serde(untagged)]
     Used(Vec<usize>),
@@ -333,7 +382,7 @@ fn append(file: &mut File, line: &StateLine) -> std::io::Result<()> {
 struct Consumption {
     /// Entries that are used up, or played by a process that lives.
     used: BTreeSet<usize>,
-    /// Those that a process played which has ended since, with the hash of the request.
+    /// Those whose replies a process may have lost when it was killed, with the hash of the request.
     lost: BTreeMap<usize, String>,
 }
 
@@ -350,6 +399,7 @@ fn read_state(file: &mut File) -> std::io::Result<Consumption> {
             StateLine::Done { entry } => {
                 used.insert(entry);
             }
+            StateLine::Kept { entries } => entries.iter().for_each(|entry| drop(playing.remove(entry))),
             StateLine::Used(entries) => used.extend(entries),
         }
     }
@@ -501,6 +551,9 @@ mod tests {
         append(&mut open_state(&state).unwrap(), &StateLine::Done { entry: 0 }).unwrap();
         append(&mut open_state(&state).unwrap(), &StateLine::Done { entry: 1 }).unwrap();
         assert_eq!(say("x, and then y").as_deref(), Some("b"), "another request");
+        append(&mut open_state(&state).unwrap(), &dead_take(1, hash(&asked))).unwrap();
+        append(&mut open_state(&state).unwrap(), &StateLine::Kept { entries: vec![1] }).unwrap();
+        assert_eq!(say("x").as_deref(), None, "a process that ended well asked the same");
     }
 
     #[test]

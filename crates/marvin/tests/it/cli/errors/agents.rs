@@ -442,6 +442,7 @@ fn tickets() {
     assert_snapshot!(screen(&world, "tk create Title --parent nw-5c46"), @"
     --- stderr ---
     marvin: ticket 'nw-5c46' not found
+      hint: `marvin tk ls` lists the tickets
     [exit code 1]
     ");
     assert_snapshot!(screen(&world, "tk create Title --colour red"), @"
