@@ -177,8 +177,11 @@ impl HookCall {
         let line = wire::request(&self.name, self.client, self.attended, &wire::build(program), event);
         stream.set_write_timeout(Some(SEND_TIMEOUT)).ok();
         stream.write_all(&line).map_err(|_| NoAnswer::Unusable)?;
-        let answer = read_answer(&mut stream, wire::hook_timeout(self.event()));
-        parse_reply(&answer.ok_or(NoAnswer::Unusable)?)
+        let Some(answer) = read_answer(&mut stream, wire::hook_timeout(self.event())) else {
+            stream.write_all(wire::WITHDRAWN).ok();
+            return Err(NoAnswer::Unusable);
+        };
+        parse_reply(&answer)
     }
 }
 

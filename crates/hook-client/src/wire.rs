@@ -1,7 +1,8 @@
 //! The protocol between a hook and the daemon of its project, and the files of a daemon.
 //!
 //! The hook sends one line of JSON, the daemon answers with one line and closes. While it works on an answer the daemon
-//! sends an empty line every [`PULSE`], which distinguishes a slow answer from a daemon that does not respond.
+//! sends an empty line every [`PULSE`], which distinguishes a slow answer from a daemon that does not respond. A hook that no
+//! longer waits says so before it handles its event itself, so that the daemon does not record it a second time.
 
 use crate::event::{Client, Event};
 use marvin_base::environment::Environment;
@@ -17,6 +18,8 @@ use std::time::Duration;
 
 /// The interval of the empty lines that show that the daemon is alive.
 pub const PULSE: Duration = Duration::from_millis(300);
+/// The line of a hook that no longer waits for an answer.
+pub const WITHDRAWN: &[u8; 10] = b"withdrawn\n";
 pub const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
 /// The prefix of an answer that is for the hook and not for the client.
 pub const CONTROL: &str = "{\"marvin\":true,";

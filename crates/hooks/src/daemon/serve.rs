@@ -8,6 +8,7 @@ use marvin_base::clock;
 use marvin_base::environment::Environment;
 use marvin_base::trim_memory;
 use marvin_hook_client::wire::{self, CONTROL, Place, Request};
+use rustix::net::RecvFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -200,6 +201,9 @@ impl Daemon {
         else {
             return;
         };
+        if is_withdrawn(&line, &stream) {
+            return;
+        }
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last_request.store(now, Ordering::Relaxed);
         self.requests.fetch_add(1, Ordering::Relaxed);
@@ -292,6 +296,13 @@ async fn read_line(stream: &mut UnixStream) -> Option<Vec<u8>> {
             return None;
         }
     }
+}
+
+/// Whether the hook no longer waits: on a machine that is overloaded, its request may lie here longer than it waits.
+fn is_withdrawn(line: &[u8], stream: &UnixStream) -> bool {
+    let mut next = [0; wire::WITHDRAWN.len()];
+    let read = rustix::net::recv(stream, &mut next, RecvFlags::DONTWAIT | RecvFlags::PEEK);
+    line.ends_with(wire::WITHDRAWN) || (read.is_ok() && next == *wire::WITHDRAWN)
 }
 
 /// Binds the socket, which gets its name only when it accepts connections.

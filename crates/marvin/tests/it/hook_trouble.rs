@@ -118,7 +118,7 @@ fn a_daemon_that_does_not_respond_is_bypassed() {
     scene.end();
     until("nothing is left", || scene.processes().is_empty());
     let denied = scene.world.trace().iter().filter(|event| event["verdict"]["decision"] == "deny").count();
-    assert!(denied >= 1);
+    assert_eq!(denied, 1, "the daemon does not handle what the hook has handled itself");
 }
 
 #[test]
