@@ -265,9 +265,9 @@ impl Script {
             std::fs::create_dir_all(directory)?;
         }
         let mut file = open_state(&state.path)?;
+        let Consumption { mut used, lost } = read_state(&mut file)?;
         // Who asks again has recorded the reply of before.
         state.keep(&mut file)?;
-        let Consumption { mut used, lost } = read_state(&mut file)?;
         let request_hash = hash(request);
         used.retain(|index| {
             let is_reply = self.entries.get(*index).is_some_and(|entry| entry.fail.is_none());
@@ -512,6 +512,11 @@ mod tests {
         assert_eq!(text(&next()).as_deref(), Some("b"), "the first is being played");
         drop(first);
         assert!(next().is_none());
+        // One process plays all of them.
+        std::fs::remove_file(&state).unwrap();
+        let script = Script::load(&file, Some(state.clone())).unwrap();
+        let played: Vec<_> = (0..3).map(|_| text(&script.take(&Request::default()).unwrap())).collect();
+        assert_eq!(played, [Some("a".to_string()), Some("b".to_string()), None]);
         // As an earlier version left it.
         std::fs::write(&state, "[0]").unwrap();
         assert_eq!(text(&next()).as_deref(), Some("b"));
