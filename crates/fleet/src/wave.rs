@@ -6,7 +6,7 @@
 use crate::activities::Activities;
 use crate::config::role_queue;
 use crate::task::{AttemptDone, TaskEnd, WaveInput, WaveReport, WaveTask};
-use crate::wave_plan::{REPORT_SIGNAL, WavePlan, run_of};
+use crate::wave_plan::{WavePlan, run_of};
 use crate::workflow::{MarvinRun, attempt_time, retry};
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;

@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_id_of_a_wave_names_its_run() {
-        let id = id("marvin/project/run_1", 12);
+        let id = super::id("marvin/project/run_1", 12);
         assert_eq!((number(&id), run_of(&id)), (Some(12), "marvin/project/run_1"));
         assert!(!id.starts_with("marvin/"));
     }

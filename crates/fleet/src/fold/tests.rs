@@ -120,7 +120,7 @@ impl Server {
                 }
                 RunCommand::StartWave(number, input) => {
                     let initiated = StartChildWorkflowExecutionInitiatedEventAttributes {
-                        workflow_id: wave::id("marvin/p/run_1", number),
+                        workflow_id: wave_plan::id("marvin/p/run_1", number),
                         ..Default::default()
                     };
                     self.write(Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated));
@@ -300,7 +300,7 @@ async fn waves_their_reports_and_their_ends_are_folded() {
     let reports = server.report(0, 0..50);
     server.write(Attributes::WorkflowExecutionSignaledEventAttributes(
         WorkflowExecutionSignaledEventAttributes {
-            signal_name: wave::REPORT_SIGNAL.into(),
+            signal_name: wave_plan::REPORT_SIGNAL.into(),
             input: payloads(&reports),
             ..Default::default()
         },
@@ -341,7 +341,7 @@ async fn waves_their_reports_and_their_ends_are_folded() {
 fn initiated(server: &Server, number: u32) -> i64 {
     let is_it = |event: &&HistoryEvent| match &event.attributes {
         Some(Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated)) => {
-            wave::number(&initiated.workflow_id) == Some(number)
+            wave_plan::number(&initiated.workflow_id) == Some(number)
         }
         _ => false,
     };
