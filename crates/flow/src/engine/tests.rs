@@ -212,7 +212,7 @@ async fn a_chain_needs_one_commit_per_step() {
 #[tokio::test]
 async fn concurrency_is_limited_and_only_one_step_writes() {
     let place = Place::new();
-    let steps = (0..60).map(|n| hand(&format!("r{n}")).input("wait_ms", 5));
+    let steps = (0..60).map(|n| hand(&format!("r{n}")).input("wait_ms", 100));
     let writers = (0..8).map(|n| hand(&format!("w{n}")).input("wait_ms", 2).input("writes", true));
     let outcome = place.run(Workflow::builder("w").steps(steps).steps(writers).build().unwrap(), 10).await;
     assert_eq!(outcome.counts, [("SUCCEEDED", 68)].into());
