@@ -3,6 +3,7 @@
 //! Limits: this is looked up before the command runs; a program that swaps a file for a link in between is stopped only by
 //! the sandbox ([`crate::sandbox`]). Patterns (`*`) and trees are walked within bounds; beyond them the answer is "unknown".
 
+use crate::shell::pattern as shell_pattern;
 use marvin_base::beneath;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -86,42 +87,17 @@ pub(crate) fn expand(pattern: &Path) -> Option<Vec<PathBuf>> {
     Some(found)
 }
 
-/// Does a name fit a pattern of the shell? Where it is not certain (`[…]`), it does.
+/// Does a name fit a pattern of the shell? A range of letters may hold the other case, by the locale; what is not text
+/// may always fit.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
     if name.starts_with(b".") && !pattern.starts_with(b".") {
         return false;
     }
-    if pattern.contains(&b'[') || pattern.contains(&b'\\') {
+    let (Ok(pattern), Ok(name)) = (std::str::from_utf8(pattern), std::str::from_utf8(name)) else {
         return true;
-    }
-    // Where the last `*` stands, and how much of the name it has taken.
-    let (mut at, mut read, mut star) = (0, 0, None);
-    while read < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, read));
-                at += 1;
-            }
-            // One byte, though the shell means one character: names of several bytes a character fit below all the same.
-            Some(b'?') => {
-                at += 1;
-                read += 1;
-            }
-            Some(byte) if name.get(read) == Some(byte) => {
-                at += 1;
-                read += 1;
-            }
-            _ => match star {
-                Some((mark, taken)) => {
-                    star = Some((mark, taken + 1));
-                    at = mark + 1;
-                    read = taken + 1;
-                }
-                None => return !name.is_ascii() && pattern.contains(&b'?'),
-            },
-        }
-    }
-    pattern.get(at..).unwrap_or_default().iter().all(|byte| *byte == b'*')
+    };
+    shell_pattern::matches(pattern, name)
+        || pattern.contains('[') && shell_pattern::matches(&pattern.to_lowercase(), &name.to_lowercase())
 }
 
 /// The finding on a tree that a command reads as a whole.
@@ -202,7 +178,12 @@ mod tests {
             ("a*b*c", "a1b2b3c", true),
             ("a?c", "abc", true),
             ("a?c", "ac", false),
-            ("[ab]*", "x", true),
+            ("[ab]*", "x", false),
+            ("[A-C]x", "bx", true),
+            (".[e]nv", ".env", true),
+            (".[e]nv", ".git", false),
+            ("[.]env", ".env", false),
+            ("[[:alpha:]]b", "ab", true),
             ("?.txt", "é.txt", true),
         ] {
             assert_eq!(fits(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");

@@ -481,3 +481,41 @@ fn what_steers_agents_does_not_come_in_with_other_files() {
         assert_eq!(disk.rule(line).0, Decision::Allow, "{line}");
     }
 }
+
+#[test]
+fn everything_that_a_pattern_finds_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = directory.path().canonicalize().unwrap();
+    for path in
+        [".git/config", ".git/hooks/x", "src/a.rs", ".marvin/agents", ".env", "secrets.json", "a.json"]
+    {
+        let path = workspace.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+    std::fs::write(workspace.join("CLAUDE.md"), "").unwrap();
+    std::fs::write(workspace.join("notes.md"), "").unwrap();
+    let context = CommandContext { workspace, home: "/home/a".into() };
+    let decide = |line: &str| judge_command(line, &context).verdict.decision;
+    for line in [
+        "cd .g* && echo x > config",
+        "cd .g*/hooks && tee x",
+        "cd .[g]it && echo x > config",
+        "sed -i d *",
+        "echo x >> ?????????",
+        "tee *.md",
+        "cp x .???/??????",
+        "cat .[e]nv",
+        "cat .*",
+        "cat *.json",
+        "find . -name '*.md' -exec sed -i d {} +",
+        "find . -iname 'claude.*' -exec sed -i d {} +",
+        "find . -name config -exec tee {} \\;",
+        "truncate -s 0 *",
+    ] {
+        assert_ne!(decide(line), Decision::Allow, "{line}");
+    }
+    for line in ["sed -i d n*.md", "cat src/*", "cat a*.json", "cd s* && echo x > b.rs", "cat [a-z].json"] {
+        assert_eq!(decide(line), Decision::Allow, "{line}");
+    }
+}

@@ -7,7 +7,7 @@ use super::look::Look;
 use super::place::Place;
 use super::severity::Act;
 use super::words;
-use crate::shell::{Taint, Word};
+use crate::shell::{Taint, UnknownReason, Word, search_starts};
 
 /// Judges the program if it is one of these.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
@@ -36,7 +36,8 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         "truncate" => {
             let arguments = Arguments::new(look.rest(), &["-s", "--size", "-r", "--reference"]);
             for word in &arguments.operands {
-                let act = if look.place(word) == Place::Inside { Act::Delete } else { Act::Change };
+                let loses = matches!(look.place(word), Place::Inside | Place::Workspace);
+                let act = if loses { Act::Delete } else { Act::Change };
                 look.act(act, word);
             }
         }
@@ -67,6 +68,9 @@ fn delete(look: &mut Look<'_>, base: &str) {
         let unset = word.why().is_some() && word.beginning() == "/";
         if unset && tree {
             look.deny("delete.root", "if the variable is empty, it deletes the whole file system");
+            continue;
+        }
+        if is_found_made(look, word) {
             continue;
         }
         // One file that a search found, not all of them.
@@ -138,8 +142,16 @@ fn copy(look: &mut Look<'_>, base: &str) {
     }
     let emptied = !link && sources.iter().any(|source| source.is("/dev/null"));
     let whole = arguments.has(&["-T", "--no-target-directory"]);
+    let moves = matches!(base, "mv" | "gmv");
     for target in &targets {
         look.act(Act::Write, target);
+        // What is moved there may be lost with the place.
+        if moves && matches!(look.place(target), Place::Temporary | Place::Regenerable | Place::Sink) {
+            let kept = sources.iter().filter(|source| look.place(source) == Place::Inside);
+            for source in kept.cloned().collect::<Vec<Word>>() {
+                look.act(Act::DeleteTree, &source);
+            }
+        }
         if whole {
             arrivals::brings(look, &sources, target);
         } else {
@@ -212,6 +224,21 @@ fn chmod(look: &mut Look<'_>) {
     }
 }
 
+/// `find . -name __pycache__ -exec rm -rf {} +`: nothing but what a build makes again, found in the workspace.
+fn is_found_made(look: &Look<'_>, word: &Word) -> bool {
+    let behind = word.after_unknown();
+    let Some(name) = behind.strip_prefix('/').filter(|name| !name.contains('/')) else { return false };
+    let is_found = matches!(look.segment.through.last().map(String::as_str), Some("find" | "gfind"))
+        && word.why() == Some(UnknownReason::Output)
+        && word.taint() == Taint::NONE;
+    let start = Word::known(word.beginning());
+    let is_made = words::BUILD_DIRECTORIES.matches(name) || words::BUILD_FILE_ENDINGS.matches(name);
+    is_found
+        && is_made
+        && matches!(look.place(&start), Place::Workspace | Place::Inside | Place::Regenerable)
+        && look.place(word) == Place::Inside
+}
+
 /// Is it run for each of many files?
 fn each(look: &Look<'_>) -> bool {
     look.segment
@@ -250,9 +277,7 @@ fn attributes(look: &mut Look<'_>, base: &str) {
 
 fn find(look: &mut Look<'_>) {
     let words = look.rest().to_vec();
-    let starts: Vec<Word> =
-        words.iter().take_while(|word| !word.beginning().starts_with(['-', '(', '!'])).cloned().collect();
-    let starts = if starts.is_empty() { vec![Word::known(".")] } else { starts };
+    let starts = search_starts(&words);
     let has = |flag: &str| words.iter().any(|word| word.is(flag));
     let keys = words.windows(2).any(|pair| match pair {
         [flag, name] => {

@@ -8,6 +8,7 @@ use crate::secrets;
 use crate::shell::{self, Segment, Taint, Word};
 use crate::verdict::{Decision, Verdict};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Something that a command does.
 #[derive(Debug, Clone, Serialize)]
@@ -63,8 +64,24 @@ const MAX_NESTED_COMMAND_DEPTH: usize = 4;
 impl Look<'_> {
     /// Notes an act on what a word names.
     pub(crate) fn act(&mut self, act: Act, word: &Word) {
-        let place = self.place(word);
+        let (place, found) = self.places(word);
         self.act_at(act, place, &word.shown());
+        if place == Place::Workspace && word.text().is_none() && matches!(act, Act::Write | Act::Change) {
+            self.ask(
+                "effect.unknown",
+                format!(
+                    "it would {} a file of the workspace that cannot be known from the line, git's own among them: `{}`",
+                    act.verb(),
+                    word.shown()
+                ),
+            );
+        }
+        // A pattern finds several things, of which the largest is not the worst for every act.
+        for found in found {
+            if severity::weigh(act, found) > severity::weigh(act, place) {
+                self.act_at(act, found, &word.shown());
+            }
+        }
         // `.*` is all of a directory for what deletes, and also the project's secrets for what reads.
         if act == Act::Read
             && word.globs()
@@ -136,12 +153,17 @@ impl Look<'_> {
 
     /// The place that a word names: by its text, and by where it leads on the disk.
     pub(crate) fn place(&self, word: &Word) -> Place {
-        let place = Place::classify(word, &self.segment.directories, self.grounds);
-        if self.context.disk {
-            disk::place(word, &self.segment.directories, self.grounds, place)
-        } else {
-            place
+        self.places(word).0
+    }
+
+    /// The same, and the places of all that it finds on the disk.
+    fn places(&self, word: &Word) -> (Place, BTreeSet<Place>) {
+        let by_text = Place::classify(word, &self.segment.directories, self.grounds);
+        if !self.context.disk {
+            return (by_text, BTreeSet::new());
         }
+        let found = disk::places(word, &self.segment.directories, self.grounds, by_text);
+        (disk::worst(by_text, &found), found)
     }
 
     /// Notes an effect that no place weighs: on machines, services, users, packages, processes.

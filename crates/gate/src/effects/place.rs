@@ -102,11 +102,10 @@ impl Place {
         secrets::is_project_secret(name).then_some(Place::ProjectSecret)
     }
 
-    /// The place of the part of a word that is known before anything unknown.
+    /// The worst place that the path of a word may be, from any of the directories in which its command may run.
     fn of_beginning(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> Place {
         let begin = word.beginning();
-        let whole = word.text().is_some();
-        if begin.is_empty() && !whole {
+        if begin.is_empty() && word.text().is_none() {
             let end = word.end();
             return if is_customised(end.rsplit('/').next().unwrap_or_default()) {
                 Place::StartUp
@@ -117,16 +116,35 @@ impl Place {
         // A pattern that went through a variable is still one.
         let globs = word.globs() || begin.contains("/*");
         if begin.starts_with('/') {
-            return Place::of_path(&begin, whole, globs, grounds);
+            return Place::of_uncertain_path(word, globs, grounds);
         }
-        let each = directories.iter().map(|directory| match directory.text() {
-            Some(directory) => Place::of_path(&format!("{directory}/{begin}"), whole, globs, grounds),
-            None => match Place::of_path(&directory.beginning(), false, false, grounds) {
-                Place::Inside | Place::Workspace => Place::Inside,
-                place => place.max(Place::Unknown),
-            },
+        let each = directories.iter().map(|directory| {
+            Place::of_uncertain_path(&directory.joined(word), globs || directory.globs(), grounds)
         });
         each.max().unwrap_or(Place::Unknown)
+    }
+
+    /// The worst place that an absolute path may be, of which pieces may be unknown.
+    fn of_uncertain_path(path: &Word, globs: bool, grounds: Grounds<'_>) -> Place {
+        let begin = path.beginning();
+        if path.text().is_some() {
+            return Place::of_path(&begin, true, globs, grounds);
+        }
+        if !begin.starts_with('/') {
+            return Place::Unknown;
+        }
+        let place = Place::of_path(&begin, false, globs, grounds);
+        let after = path.after_unknown();
+        // What a file or an input says may be any path.
+        let place = if path.is_told() || has_parent(&after) { place.max(Place::Unknown) } else { place };
+        if !after.contains('/') {
+            return place;
+        }
+        // `./$x/notes`: something in the workspace, and not the workspace. What is unknown may be empty, or a name.
+        let names = after.rsplit('/').next().is_some_and(|name| name.contains(char::is_alphanumeric));
+        let place = if names && place == Place::Workspace { Place::Inside } else { place };
+        let as_text = |unknown| Place::of_path(&path.with_unknown_as(unknown), true, globs, grounds);
+        place.max(as_text("")).max(as_text("x"))
     }
 
     /// Does a word name the tickets?
@@ -147,6 +165,11 @@ impl Place {
     /// The place of a text; with `whole` false something unknown follows it.
     #[must_use]
     pub fn of_path(text: &str, whole: bool, globs: bool, grounds: Grounds<'_>) -> Place {
+        // `build/*/../../.git`: the way back is lexical, whatever the pattern finds.
+        let climbs =
+            globs && text.find(['*', '?', '[']).is_some_and(|at| text.get(at..).is_some_and(has_parent));
+        let normalised = if climbs { normal(text) } else { String::new() };
+        let text = if climbs { &normalised } else { text };
         let original = text;
         if globs && crate::shell::finds_secrets(&normal(text), grounds.home) {
             return Place::Secret;
@@ -187,6 +210,7 @@ impl Place {
         if matches!(below, PathTail::Some | PathTail::All) {
             let whole = Place::of_plain(&normal(original), grounds);
             if matches!(whole, Place::Secret | Place::History)
+                || whole == Place::Regenerable && matches!(place, Place::Workspace | Place::Inside)
                 || matches!(whole, Place::StartUp | Place::ProjectSecret) && whole > place
             {
                 return whole;
@@ -432,6 +456,11 @@ fn worse_root(path: &str, grounds: Grounds<'_>) -> Place {
 /// Files that a language runs by itself, wherever they lie.
 fn is_customised(name: &str) -> bool {
     words::CUSTOMISATION_FILES.matches(name) || name.ends_with(".pth") && name.len() > 4
+}
+
+/// Does a path climb anywhere?
+fn has_parent(path: &str) -> bool {
+    path.split('/').any(|part| part == "..")
 }
 
 /// Does the path lie strictly below the directory?

@@ -12,7 +12,7 @@ use super::severity::Act;
 use super::words;
 use crate::command::reach::{self, TreeFinding};
 use crate::secrets;
-use crate::shell::{self, Segment, Word, base_name, normal, pattern};
+use crate::shell::{self, Segment, Word, base_name, normal, pattern, search_starts};
 use std::path::Path;
 
 /// Programs that show only that a file is there, how large it is, or a sum of it.
@@ -130,7 +130,7 @@ fn roots(segment: &Segment, base: &str) -> Vec<Word> {
             let reads = runs
                 .and_then(|at| words.get(at + 1))
                 .is_some_and(|word| word.text().is_none_or(|name| !shows_names_only(base_name(&name))));
-            if reads && !is_narrowed(words) { starts(words) } else { Vec::new() }
+            if reads && !is_narrowed(words) { search_starts(words) } else { Vec::new() }
         }
         "cp" | "gcp" | "rsync" | "ditto" | "scp" => {
             let arguments = Arguments::new(words, &words::TREE_COPY_VALUES);
@@ -196,14 +196,6 @@ fn packed(words: &[Word]) -> Vec<Word> {
     if packs { plain.cloned().chain(attached).collect() } else { Vec::new() }
 }
 
-/// The directories at which a search begins.
-fn starts(words: &[Word]) -> Vec<Word> {
-    let flags = |word: &&Word| matches!(word.text().as_deref(), Some("-H" | "-L" | "-P"));
-    let plain = |word: &&Word| !word.beginning().starts_with(['-', '(', '!']);
-    let starts: Vec<Word> = words.iter().skip_while(flags).take_while(plain).cloned().collect();
-    if starts.is_empty() { vec![Word::known(".")] } else { starts }
-}
-
 /// Does a search look only for names that credentials do not have?
 fn is_narrowed(words: &[Word]) -> bool {
     let mut patterns = 0;
@@ -242,7 +234,7 @@ pub(super) fn lists_credentials(segment: &Segment, grounds: Grounds<'_>) -> bool
     let roots = match base_name(&name) {
         "find" | "gfind" if shell::finds_project_secrets(words) => return true,
         "find" | "gfind" if is_narrowed(words) => return false,
-        "find" | "gfind" => starts(words),
+        "find" | "gfind" => search_starts(words),
         "ls" | "dir" | "du" | "tree" | "fd" | "fdfind" => {
             let roots: Vec<Word> =
                 words.iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect();

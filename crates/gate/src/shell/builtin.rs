@@ -2,6 +2,7 @@
 
 use super::run::InheritedIo;
 use super::state::{Shell, Variable};
+use super::text::normal;
 use super::value::{Piece, Stream, Taint, UnknownReason, Word};
 use std::rc::Rc;
 
@@ -438,21 +439,27 @@ impl Shell<'_> {
         let entered = match target {
             None => Word::known(self.home),
             Some(word) if word.is("-") => Word::unknown(UnknownReason::Variable, Taint::NONE),
-            Some(word) => match (word.text(), self.directory().text()) {
-                (Some(path), _) if path.starts_with('/') => Word::known(super::text::normal(&path)),
-                (Some(path), Some(directory)) => {
-                    Word::known(super::text::normal(&format!("{directory}/{path}")))
-                }
-                _ => {
-                    let mut path = Word::default();
-                    if !word.beginning().starts_with('/') {
-                        path.pieces.extend(self.directory().pieces);
-                        path.push("/", true);
+            // What is not known may be an absolute path.
+            Some(word) if word.beginning().is_empty() && word.text().is_none() => word.clone(),
+            Some(word) => {
+                let path = if word.beginning().starts_with('/') {
+                    word.clone()
+                } else {
+                    self.directory().joined(word)
+                };
+                match path.text() {
+                    Some(text) => {
+                        let mut entered = Word::default();
+                        // A pattern stays one: it finds what the disk holds, and a way back behind it is not of the text.
+                        entered.push(
+                            &if path.globs() { text.to_string() } else { normal(&text) },
+                            !path.globs(),
+                        );
+                        entered
                     }
-                    path.pieces.extend(word.pieces.iter().cloned());
-                    path
+                    None => path,
                 }
-            },
+            }
         };
         if self.charge(entered.size()) {
             self.state.directories = vec![entered];

@@ -43,7 +43,7 @@ pub use text::base_name;
 pub(crate) use text::normal;
 pub use value::{Piece, Stream, Taint, Taints, UnknownReason, Word};
 pub use variables::{is_command_variable, is_notable};
-pub(crate) use wrappers::finds_project_secrets;
+pub(crate) use wrappers::{finds_project_secrets, search_starts};
 
 use state::Shell;
 

@@ -91,7 +91,8 @@ fn directories_are_followed() {
 fn what_is_not_known_is_marked() {
     sees("rm -rf $x", "rm -rf …");
     sees("rm -rf \"$HOME/$x\"", "rm -rf /home/me/…");
-    sees("find / -name a -exec rm {} +", "rm //…");
+    sees("find / -name a -exec rm {} +", "rm //…/a");
+    sees("find / -type f -exec rm {} +", "rm //…");
     sees("ssh h 'rm -rf /'", "rm -rf /");
     assert!(!read("curl x | sh", "/w", "/h", &|_, _, _| Taint::NONE).doubts.is_empty());
     for line in ["( (rm -rf /) )", "r\\\nm -rf /", "ls\r", "a | b | c\nrm -rf ~ >x", "echo 'a"] {
@@ -211,7 +212,8 @@ fn a_directory_that_may_not_have_been_entered_counts_twice() {
     assert_eq!(at("(set -e); cd a; ls"), ["/w/a", "/w"]);
     assert_eq!(at("set -- -e; cd a; ls"), ["/w/a", "/w"]);
     assert_eq!(at("cd a; cd ..; ls"), ["/w", "/w/a"]);
-    assert_eq!(at("cd \"$x\" && ls"), ["/w/…"]);
+    assert_eq!(at("cd \"$x\" && ls"), ["…"]);
+    assert_eq!(at("cd \"a/$x\" && ls"), ["/w/a/…"]);
     assert_eq!(at("cd - && ls"), ["…"]);
 }
 

@@ -184,6 +184,56 @@ impl Word {
             .collect()
     }
 
+    /// The certain text behind the first unknown piece.
+    #[must_use]
+    pub fn after_unknown(&self) -> String {
+        self.pieces
+            .iter()
+            .skip_while(|piece| matches!(piece, Piece::Known { .. }))
+            .filter_map(|piece| match piece {
+                Piece::Known { text, .. } => Some(text.as_str()),
+                Piece::Unknown { .. } => None,
+            })
+            .collect()
+    }
+
+    /// The text with another in the place of every unknown piece.
+    #[must_use]
+    pub fn with_unknown_as(&self, other: &str) -> String {
+        self.pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Known { text, .. } => text.as_str(),
+                Piece::Unknown { .. } => other,
+            })
+            .collect()
+    }
+
+    /// Was a piece of it read from a file or an input, so that whoever wrote that chose it?
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Known { .. } => false,
+            Piece::Unknown { why, taint, .. } => {
+                !taint.has(Taint::NUMBER) && (taint.has(Taint::CONTENT) || *why == UnknownReason::Input)
+            }
+        })
+    }
+
+    /// The word as a path below this directory.
+    #[must_use]
+    pub fn joined(&self, word: &Word) -> Word {
+        let mut path = self.clone();
+        path.push("/", true);
+        for piece in &word.pieces {
+            match piece {
+                Piece::Known { text, quoted } => path.push(text, *quoted),
+                unknown @ Piece::Unknown { .. } => path.pieces.push(unknown.clone()),
+            }
+        }
+        path
+    }
+
     /// Bytes that it takes.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -239,13 +289,7 @@ impl Word {
     /// For people: what is not certain stands as `…`.
     #[must_use]
     pub fn shown(&self) -> String {
-        self.pieces
-            .iter()
-            .map(|piece| match piece {
-                Piece::Known { text, .. } => text.as_str(),
-                Piece::Unknown { .. } => "…",
-            })
-            .collect()
+        self.with_unknown_as("…")
     }
 }
 

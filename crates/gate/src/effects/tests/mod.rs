@@ -10,6 +10,7 @@ mod git_flags;
 mod launchers;
 mod options_of_rows;
 mod shell_walk;
+mod uncertain_paths;
 mod verbs_and_values;
 
 use super::*;

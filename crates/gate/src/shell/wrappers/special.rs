@@ -2,8 +2,7 @@
 
 use crate::shell::run::InheritedIo;
 use crate::shell::state::Shell;
-use crate::shell::text::base_name;
-use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
+use crate::shell::value::{Piece, Stream, Taint, Word};
 use std::borrow::Cow;
 
 impl Shell<'_> {
@@ -67,76 +66,6 @@ impl Shell<'_> {
             self.apart(|shell| shell.script(&text.replace("$$", "$"), &InheritedIo::default()));
             self.through.pop();
         }
-    }
-
-    /// `find … -exec COMMAND {} ;`: the command runs on something below the start.
-    pub(in crate::shell) fn find(
-        &mut self,
-        base: &str,
-        words: &[Word],
-        around: &InheritedIo,
-    ) -> Option<Stream> {
-        let rest = words.get(1..).unwrap_or_default();
-        let finds = matches!(base, "find" | "gfind");
-        let starts = |word: &Word| {
-            let text = word.text();
-            if finds {
-                matches!(text.as_deref(), Some("-exec" | "-execdir" | "-ok" | "-okdir"))
-            } else {
-                matches!(text.as_deref(), Some("-x" | "-X" | "--exec" | "--exec-batch"))
-            }
-        };
-        // The name of the command may be joined to its flag, alone or behind letters of other flags.
-        let joined = |word: &Word| {
-            let text = word.beginning();
-            text.starts_with("--exec") && text.contains('=')
-                || text.starts_with('-')
-                    && !text.starts_with("--")
-                    && text.len() > 2
-                    && text.contains(['x', 'X'])
-        };
-        if !finds && rest.iter().take_while(|word| !starts(word)).any(joined) {
-            self.doubt("a command that is joined to its option");
-        }
-        if !rest.iter().any(starts) {
-            return None;
-        }
-        self.emit(words.to_vec(), Vec::new(), around);
-        let start = match base {
-            "find" | "gfind" => {
-                rest.iter().find(|word| !word.beginning().starts_with(['-', '(', '!'])).cloned()
-            }
-            _ => None,
-        };
-        let mut item = start.filter(|word| !word.splits()).unwrap_or_else(|| Word::known("."));
-        item.push("/", true);
-        item.pieces.push(Piece::Unknown { why: UnknownReason::Output, taint: Taint::NONE, splits: false });
-        if finds_project_secrets(rest) {
-            item.push("/.env", true);
-        }
-        let mut index = 0;
-        while let Some(word) = rest.get(index) {
-            index += 1;
-            if !starts(word) {
-                continue;
-            }
-            let tail = rest.get(index..).unwrap_or_default();
-            let length = tail.iter().position(|word| word.is(";") || word.is("+")).unwrap_or(tail.len());
-            let mut inner: Vec<Word> = tail
-                .get(..length)
-                .unwrap_or_default()
-                .iter()
-                .map(|word| replaced(word, "{}", &item))
-                .collect();
-            if base.starts_with("fd") && !tail.iter().any(|word| word.shown().contains("{}")) {
-                inner.push(item.clone());
-            }
-            index += length;
-            self.through.push(base.to_string());
-            self.deeper(|shell| shell.apart(|shell| shell.call(inner, Vec::new(), &InheritedIo::default())));
-            self.through.pop();
-        }
-        Some(Stream::unknown(Taint::NONE))
     }
 
     /// Programs that take a script behind a flag, or as their last words.
@@ -505,15 +434,4 @@ fn configured(key: &str, value: &str) -> Option<String> {
         || key.ends_with(".textconv")
         || key.ends_with(".cmd");
     runs.then(|| value.trim_start_matches('!').to_string())
-}
-
-/// Does a search look for files of secrets by their names, wherever it begins?
-pub(crate) fn finds_project_secrets(words: &[Word]) -> bool {
-    words.windows(2).any(|pair| match pair {
-        [test, name] => {
-            matches!(test.text().as_deref(), Some("-name" | "-iname" | "-path" | "-wholename"))
-                && name.text().is_some_and(|name| crate::secrets::is_search_for_secrets(base_name(&name)))
-        }
-        _ => false,
-    })
 }
