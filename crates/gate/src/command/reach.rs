@@ -113,8 +113,14 @@ pub(crate) enum TreeFinding {
     TooLarge,
 }
 
-/// Looks through a tree: for secret files always, for links that lead out of `workspace` when `links` are followed.
-pub(crate) fn look_through(start: &Path, workspace: &Path, links: bool) -> TreeFinding {
+/// Looks through a tree: for secret files among those that `is_read` names, and for links that lead out of `workspace`
+/// when `links` are followed.
+pub(crate) fn look_through(
+    start: &Path,
+    workspace: &Path,
+    links: bool,
+    is_read: &dyn Fn(&str) -> bool,
+) -> TreeFinding {
     let mut directories = vec![start.to_path_buf()];
     let mut looked = 0;
     while let Some(directory) = directories.pop() {
@@ -129,7 +135,10 @@ pub(crate) fn look_through(start: &Path, workspace: &Path, links: bool) -> TreeF
                 directories.push(entry.path());
             } else if kind.is_symlink() && links && !real(&entry.path()).starts_with(workspace) {
                 return TreeFinding::LeadsOut;
-            } else if kind.is_file() && crate::secrets::is_project_secret(&name.to_string_lossy()) {
+            } else if kind.is_file()
+                && is_read(&name.to_string_lossy())
+                && crate::secrets::is_project_secret(&name.to_string_lossy())
+            {
                 return TreeFinding::Secret;
             }
         }

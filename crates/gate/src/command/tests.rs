@@ -519,3 +519,37 @@ fn everything_that_a_pattern_finds_counts() {
         assert_eq!(decide(line), Decision::Allow, "{line}");
     }
 }
+
+#[test]
+fn searches_are_asked_about_only_for_files_that_they_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = directory.path().canonicalize().unwrap();
+    std::fs::create_dir_all(workspace.join("src")).unwrap();
+    std::fs::write(workspace.join("src/.env"), "KEY=1").unwrap();
+    let context = CommandContext { workspace, home: "/home/a".into() };
+    let decide = |line: &str| judge_command(line, &context).verdict.decision;
+    for line in [
+        "rg KEY",
+        "rg KEY src",
+        "rg -t rust KEY src",
+        "grep -rn --include='*.rs' KEY src",
+        "grep -rn --include '*.rs' --include=*.toml KEY .",
+        "grep -rn --include='*.rs' --exclude-dir=target KEY src",
+    ] {
+        assert_eq!(decide(line), Decision::Allow, "{line}");
+    }
+    for line in [
+        "rg --hidden KEY",
+        "rg -. KEY",
+        "rg -uu KEY src",
+        "rg -nuu KEY src",
+        "rg -g '*' KEY",
+        "grep -rn KEY src",
+        "grep -rn --exclude=x --include='*.rs' KEY src",
+        "grep -rn --include='.e*' KEY src",
+        "grep -rn --include=$X KEY src",
+        "grep -rn --inclu='*' KEY src",
+    ] {
+        assert_ne!(decide(line), Decision::Allow, "{line}");
+    }
+}

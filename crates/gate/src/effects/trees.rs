@@ -303,9 +303,15 @@ pub(super) fn contents(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
     }
     let links = arguments.has(&["-R", "-L", "--dereference-recursive", "--follow"]);
     let workspace = reach::real(Path::new(look.grounds.workspace));
+    let hides = hides_dot_files(base, arguments);
+    let included = included_names(arguments);
+    let is_read = |name: &str| {
+        !(hides && name.starts_with('.'))
+            && included.as_ref().is_none_or(|patterns| patterns.iter().any(|own| pattern::matches(own, name)))
+    };
     for start in &starts {
         for path in reached(start, &look.segment.directories).unwrap_or_default() {
-            match reach::look_through(&path, &workspace, links) {
+            match reach::look_through(&path, &workspace, links, &is_read) {
                 TreeFinding::Nothing => {}
                 TreeFinding::Secret => {
                     look.ask("tree.secret", format!("there are files of secrets in `{}`", start.shown()));
@@ -322,4 +328,24 @@ pub(super) fn contents(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
             }
         }
     }
+}
+
+/// Does a search leave out hidden files, as `rg` does unless it is told otherwise?
+fn hides_dot_files(base: &str, arguments: &Arguments) -> bool {
+    base == "rg" && !arguments.has(&["--hidden", "-.", "-u", "--unrestricted", "-g", "--glob", "--iglob"])
+}
+
+/// The patterns of names that `grep` looks at, where it looks at no others: then the first of its choices is to include.
+fn included_names(arguments: &Arguments) -> Option<Vec<String>> {
+    let mut choices = arguments
+        .flags
+        .iter()
+        .filter(|flag| flag.name.starts_with("--inc") || flag.name.starts_with("--exclude"));
+    let first = choices.clone().next()?;
+    if first.name != "--include" {
+        return None;
+    }
+    choices.all(|flag| flag.value.is_some()).then_some(())?;
+    let included = arguments.flags.iter().filter(|flag| flag.name.starts_with("--inc"));
+    included.map(|flag| flag.value.as_ref()?.text().map(std::borrow::Cow::into_owned)).collect()
 }
