@@ -70,16 +70,22 @@ pub(crate) fn expand(pattern: &Path) -> Option<Vec<PathBuf>> {
             found.iter_mut().for_each(|path| path.push(name));
             continue;
         }
-        let mut next = Vec::new();
-        for directory in &found {
-            for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        // With `globstar` it is any number of directories, none among them.
+        let is_any_depth = name.as_bytes() == b"**";
+        let mut next = if is_any_depth { found.clone() } else { Vec::new() };
+        while let Some(directory) = found.pop() {
+            for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
                 looked += 1;
                 if looked > PATTERN_ENTRIES {
                     return None;
                 }
-                if fits(name.as_bytes(), entry.file_name().as_bytes()) {
-                    next.push(entry.path());
+                if !fits(name.as_bytes(), entry.file_name().as_bytes()) {
+                    continue;
                 }
+                if is_any_depth && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    found.push(entry.path());
+                }
+                next.push(entry.path());
             }
         }
         found = next;

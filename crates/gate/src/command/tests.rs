@@ -512,6 +512,9 @@ fn everything_that_a_pattern_finds_counts() {
         "find . -iname 'claude.*' -exec sed -i d {} +",
         "find . -name config -exec tee {} \\;",
         "truncate -s 0 *",
+        "find .g* -type f -exec tee {} +",
+        "shopt -s globstar; tee **/*.md",
+        "for f in .g*/config; do echo x > $f; done",
     ] {
         assert_ne!(decide(line), Decision::Allow, "{line}");
     }

@@ -38,6 +38,10 @@ fn texts(word: &Word) -> Option<Vec<String>> {
     if let Some(text) = word.text() {
         return Some(vec![text.into_owned()]);
     }
+    if word.globs() && !word.after_unknown().contains('/') {
+        let begin = word.beginning();
+        return begin.rsplit_once('/').map(|(directory, _)| vec![directory.to_string()]);
+    }
     let is_named = word.after_unknown().rsplit_once('/').is_some_and(|(_, name)| !name.is_empty());
     (is_named && !word.beginning().is_empty())
         .then(|| UNKNOWN_PARTS.iter().map(|part| word.with_unknown_as(part)).collect())

@@ -229,7 +229,7 @@ fn is_found_made(look: &Look<'_>, word: &Word) -> bool {
     let behind = word.after_unknown();
     let Some(name) = behind.strip_prefix('/').filter(|name| !name.contains('/')) else { return false };
     let is_found = matches!(look.segment.through.last().map(String::as_str), Some("find" | "gfind"))
-        && word.why() == Some(UnknownReason::Output)
+        && word.why() == Some(UnknownReason::Found)
         && word.taint() == Taint::NONE;
     let start = Word::known(word.beginning());
     let is_made = words::BUILD_DIRECTORIES.matches(name) || words::BUILD_FILE_ENDINGS.matches(name);

@@ -66,7 +66,8 @@ fn resolve(look: &mut Look<'_>, base: &str) {
     let unknown: Vec<&Word> =
         look.rest().iter().filter(|word| word.text().is_none() && !holds_numbers(word)).collect();
     let is_told = unknown.iter().any(|word| {
-        word.end().contains('.') || matches!(word.why(), Some(UnknownReason::Output | UnknownReason::Input))
+        word.end().contains('.')
+            || word.why().is_some_and(|why| why.is_output() || why == UnknownReason::Input)
     });
     let is_doubtful = unknown.iter().any(|word| word.why() != Some(UnknownReason::Variable));
     let from_input = words::INPUT_RESOLVERS.matches(base)
@@ -147,9 +148,7 @@ pub(super) fn addressed(look: &mut Look<'_>, addresses: &[Word], sends: bool, se
     if sends && addresses.iter().any(bare) {
         return look.deny("send.address", "it sends something to a bare address without a name");
     }
-    if addresses
-        .iter()
-        .any(|word| word.text().is_none() && word.why() == Some(crate::shell::UnknownReason::Output))
+    if addresses.iter().any(|word| word.text().is_none() && word.why().is_some_and(UnknownReason::is_output))
     {
         return look.deny("send.address", "it puts the output of a command into the address");
     }
@@ -192,7 +191,7 @@ fn curl(look: &mut Look<'_>) {
                 look.catastrophe("send.secret", "it sends secrets to another machine");
             }
         }
-        if word.why() == Some(crate::shell::UnknownReason::Output) && !local {
+        if word.why().is_some_and(UnknownReason::is_output) && !local {
             look.deny("send.output", "it sends the output of a command to another machine");
         }
     }
@@ -237,9 +236,10 @@ fn wget(look: &mut Look<'_>) {
     }
     let file = arguments.has(&["--post-file", "--body-file"]);
     let sends = file || arguments.has(&["--post-data", "--body-data", "--method"]);
-    if arguments.values(&["--post-data", "--body-data", "--header"]).any(|word| {
-        word.taint().has(Taint::SECRET) || word.why() == Some(crate::shell::UnknownReason::Output)
-    }) {
+    if arguments
+        .values(&["--post-data", "--body-data", "--header"])
+        .any(|word| word.taint().has(Taint::SECRET) || word.why().is_some_and(UnknownReason::is_output))
+    {
         look.catastrophe("send.secret", "it sends the output of a command to another machine");
     }
     let addresses = arguments.operands.clone();

@@ -119,7 +119,7 @@ impl Command<'_> {
             Subject::Output => look
                 .rest()
                 .iter()
-                .any(|word| word.why() == Some(UnknownReason::Output) && one(&word.beginning())),
+                .any(|word| word.why().is_some_and(UnknownReason::is_output) && one(&word.beginning())),
             Subject::OperandCount => one(&self.operands.len().to_string()),
             Subject::WordCount => one(&self.words.len().to_string()),
             Subject::Privileged => flag(look.privileged()),

@@ -39,7 +39,7 @@ pub(super) fn covers(choices: &[Vec<Word>], value: &[Word]) -> bool {
             Some(UnknownReason::Arithmetic) => {
                 value.len() == 1 && value.iter().all(super::evaluated::is_numeric)
             }
-            Some(UnknownReason::Output) => {
+            Some(why) if why.is_output() => {
                 let held = |word: &Word| taint.and(word.taint().numeric(false)) == taint;
                 taint.has(Taint::CONTENT) && !taint.has(Taint::NUMBER) && value.iter().all(held)
             }

@@ -55,8 +55,18 @@ pub enum UnknownReason {
     Arithmetic,
     /// A line of input.
     Input,
+    /// What a search found.
+    Found,
     /// It could not be read, or a bound was met.
     Unreadable,
+}
+
+impl UnknownReason {
+    /// Is it what some command prints, a search among them?
+    #[must_use]
+    pub fn is_output(self) -> bool {
+        matches!(self, UnknownReason::Output | UnknownReason::Found)
+    }
 }
 
 /// A piece of a word.
@@ -209,13 +219,14 @@ impl Word {
             .collect()
     }
 
-    /// Was a piece of it read from a file or an input, so that whoever wrote that chose it?
+    /// Is a piece of it what a command printed or what was read from an input, so that whoever wrote that chose it?
     #[must_use]
     pub fn is_told(&self) -> bool {
         self.pieces.iter().any(|piece| match piece {
             Piece::Known { .. } => false,
             Piece::Unknown { why, taint, .. } => {
-                !taint.has(Taint::NUMBER) && (taint.has(Taint::CONTENT) || *why == UnknownReason::Input)
+                let is_text = matches!(why, UnknownReason::Output | UnknownReason::Input);
+                !taint.has(Taint::NUMBER) && (taint.has(Taint::CONTENT) || is_text)
             }
         })
     }

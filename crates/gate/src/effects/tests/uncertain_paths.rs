@@ -79,6 +79,8 @@ fn what_a_file_says_may_be_any_path() {
         "rm -rf /tmp/build-$(cat names)",
         "read name < names; rm -rf \"build/$name\"",
         "echo x > \"build/$(cat name)\"",
+        "rm -rf \"build/$(ls -d ../*)\"",
+        "rm -rf \"build/$(git config x.y)\"",
     ]);
     all(Decision::Allow, &["rm -rf /tmp/build-$$", "rm -rf target/$PROFILE", "cat build/$(cat names)"]);
 }

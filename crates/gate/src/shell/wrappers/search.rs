@@ -172,7 +172,7 @@ pub(crate) fn search_starts(words: &[Word]) -> Vec<Word> {
 fn below(start: &Word) -> Word {
     let mut item = start.clone();
     item.push("/", true);
-    item.pieces.push(Piece::Unknown { why: UnknownReason::Output, taint: Taint::NONE, splits: false });
+    item.pieces.push(Piece::Unknown { why: UnknownReason::Found, taint: Taint::NONE, splits: false });
     item
 }
 

@@ -168,8 +168,8 @@ impl Shell<'_> {
         let outside = |piece: &Piece| match piece {
             Piece::Known { .. } => false,
             Piece::Unknown { why, taint, .. } => {
-                matches!(why, UnknownReason::Output | UnknownReason::Input)
-                    && !crate::shell::evaluated::is_number(*why, *taint)
+                why.is_output()
+                    || *why == UnknownReason::Input && !crate::shell::evaluated::is_number(*why, *taint)
             }
         };
         if words.iter().flat_map(|word| &word.pieces).any(outside) {
