@@ -93,7 +93,7 @@ fn write_facts() -> Result<(), Failure> {
         }
         writeln!(
             text,
-            "    Facts {{ class: Class::{class}, why: std::borrow::Cow::Borrowed({:?}), flags: {}, values: {}, reads: {}, writes: {}, runs: {}, asks: {}, denies: {}, skip: {}, device: {}, allow: {}, ask: {}, deny: {} }},",
+            "    Facts {{ class: Class::{class}, why: std::borrow::Cow::Borrowed({:?}), flags: {}, values: {}, reads: {}, writes: {}, runs: {}, asks: {}, denies: {}, skip: {}, patterns: {}, device: {}, allow: {}, ask: {}, deny: {} }},",
             row.why,
             word_slice(&[&row.flags]),
             word_slice(&[&row.values, &row.reads, &row.writes, &row.runs]),
@@ -103,6 +103,7 @@ fn write_facts() -> Result<(), Failure> {
             word_slice(&[&row.asks]),
             word_slice(&[&row.denies]),
             row.skip,
+            word_slice(&[&row.patterns]),
             row.device,
             phrase_slice(&row.allow),
             phrase_slice(&row.ask),

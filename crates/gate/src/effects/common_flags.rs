@@ -139,12 +139,14 @@ pub(super) fn hunts(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
     if !tree || !base.contains('g') && base != "ack" {
         return;
     }
-    let pattern = arguments.operands.first().map(Word::shown).unwrap_or_default().to_ascii_lowercase();
-
-    if !words::CREDENTIAL_TERMS.matches(&pattern) {
+    let given = ["-e", "--regexp"];
+    let is_given = arguments.has(&["-e", "-f", "--regexp", "--file"]);
+    let operand = arguments.operands.first().filter(|_| !is_given);
+    let is_hunt = |pattern: &Word| words::CREDENTIAL_TERMS.matches(&pattern.shown().to_ascii_lowercase());
+    if !arguments.values(&given).chain(operand).any(is_hunt) {
         return;
     }
-    let outside = arguments.operands.iter().skip(1).any(|word| {
+    let outside = arguments.operands.iter().skip(usize::from(!is_given)).any(|word| {
         !matches!(
             look.place(word),
             Place::Inside | Place::Workspace | Place::Regenerable | Place::Unknown | Place::Temporary

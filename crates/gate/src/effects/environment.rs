@@ -3,6 +3,7 @@
 mod project;
 
 use super::argument_scan::{candidates, is_text};
+use super::arguments::Arguments;
 use super::facts::{self, Class};
 use super::look::Look;
 use super::place::{Grounds, Place};
@@ -381,9 +382,17 @@ fn prints_content(name: &str, words: &[Word]) -> bool {
                         || name == "rg" && is_group && text.contains(['l', 'c', 'q'])
                 }
             };
-            let skip = facts::find(name).map_or(0, |facts| facts.skip);
             let is_file =
                 |word: &&Word| !word.beginning().starts_with('-') && !word.beginning().starts_with("/dev/");
+            let facts = facts::find(name);
+            // `grep -e PATTERN FILE`: the pattern is no operand.
+            let given = facts
+                .map(|facts| (facts, Arguments::new(rest, &facts.values)))
+                .filter(|(facts, arguments)| arguments.has(&facts.patterns));
+            if let Some((_, arguments)) = given {
+                return arguments.operands.iter().any(|word| is_file(&word)) && !rest.iter().any(lists);
+            }
+            let skip = facts.map_or(0, |facts| facts.skip);
             let operands = rest.iter().filter(is_file).count();
             operands > skip.max(usize::from(matches!(name, "sed" | "awk" | "gawk" | "mawk" | "jq" | "yq")))
                 && !rest.iter().any(lists)

@@ -72,6 +72,8 @@ pub(crate) struct Facts {
     pub(crate) asks: Words,
     pub(crate) denies: Words,
     pub(crate) skip: usize,
+    /// Flags that give the pattern, so that every operand is a file.
+    pub(crate) patterns: Words,
     /// Whether it destroys what is on a device, which is a catastrophe.
     pub(crate) device: bool,
     pub(crate) allow: Words,
@@ -162,6 +164,7 @@ impl MoreFacts {
                 asks: words(&row.asks),
                 denies: words(&row.denies),
                 skip: row.skip,
+                patterns: words(&row.patterns),
                 device: row.device,
                 allow: phrases(&row.allow),
                 ask: phrases(&row.ask),

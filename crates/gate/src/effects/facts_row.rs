@@ -25,6 +25,8 @@ pub(super) struct Row<Class> {
     #[serde(default)]
     pub(super) skip: usize,
     #[serde(default)]
+    pub(super) patterns: String,
+    #[serde(default)]
     pub(super) device: bool,
     #[serde(default)]
     pub(super) allow: String,

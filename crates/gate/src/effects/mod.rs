@@ -24,6 +24,7 @@ mod keys;
 mod look;
 mod machine;
 mod network;
+mod operands;
 mod options;
 mod package;
 mod place;

@@ -13,8 +13,8 @@ use super::security_tools::is_attack;
 use super::severity::Act;
 use super::verbs::{self, Stage};
 use super::{
-    archive, cloud, code, container, database, disk, files, git, machine, network, options, package, reach,
-    service, transfer, trees, words,
+    archive, cloud, code, container, database, disk, files, git, machine, network, operands, options,
+    package, reach, service, transfer, trees, words,
 };
 use crate::shell::{self, Taint, Word, base_name};
 use crate::verdict::Verdict;
@@ -377,7 +377,7 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
         rewritten(look);
     }
     reach::reaching_verb(look, base, facts, &arguments);
-    let operands: Vec<&Word> = arguments.operands.iter().skip(facts.skip).collect();
+    let files = || operands::files(base, look.segment.words.get(1..).unwrap_or_default(), facts);
     match facts.class {
         Class::Print if look.is_text => {}
         Class::Print => generic(look, true),
@@ -385,20 +385,18 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
         Class::Read => {
             hunts(look, base, &arguments);
             trees::contents(look, base, &arguments);
-            operands.iter().for_each(|word| look.act(Act::Read, word));
+            files().iter().for_each(|word| look.act(Act::Read, word));
             generic(look, false);
             if facts.skip == 0 {
                 secrets_by_name(look);
             }
         }
-        Class::Change => operands.iter().for_each(|word| look.act(Act::Change, word)),
-        Class::Write => operands.iter().for_each(|word| look.act(Act::Write, word)),
-        Class::Directory => operands.iter().for_each(|word| look.act(Act::MakeDirectory, word)),
+        Class::Change => files().iter().for_each(|word| look.act(Act::Change, word)),
+        Class::Write => files().iter().for_each(|word| look.act(Act::Write, word)),
+        Class::Directory => files().iter().for_each(|word| look.act(Act::MakeDirectory, word)),
         Class::Convert => {
-            if let [sources @ .., target] = operands.as_slice() {
-                sources.iter().for_each(|word| look.act(Act::Read, word));
-                let only_reads = sources.is_empty() && !words::WRITING_CONVERTERS.matches(base);
-                look.act(if only_reads { Act::Read } else { Act::Write }, target);
+            for reading in operands::readings(base, look.rest(), facts) {
+                converted(look, base, &reading);
             }
             generic(look, false);
             secrets_by_name(look);
@@ -414,6 +412,14 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
         }
         Class::Deny => refuse(look, base, facts),
     }
+}
+
+/// Reads all files but the last, and writes that.
+fn converted(look: &mut Look<'_>, base: &str, files: &[Word]) {
+    let [sources @ .., target] = files else { return };
+    sources.iter().for_each(|word| look.act(Act::Read, word));
+    let only_reads = sources.is_empty() && !words::WRITING_CONVERTERS.matches(base);
+    look.act(if only_reads { Act::Read } else { Act::Write }, target);
 }
 
 /// Programs whose first words say what they do.

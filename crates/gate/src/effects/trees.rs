@@ -7,6 +7,7 @@ use super::arguments::{Arguments, tail};
 use super::disk::reached;
 use super::facts::{self, Class};
 use super::look::Look;
+use super::operands;
 use super::place::{Grounds, Place, is_below};
 use super::severity::Act;
 use super::words;
@@ -157,8 +158,8 @@ fn roots(segment: &Segment, base: &str) -> Vec<Word> {
             Some(facts)
                 if matches!(facts.class, Class::Read | Class::Convert | Class::Change | Class::Build) =>
             {
-                let operands = Arguments::new(words, &facts.values).operands;
-                operands.into_iter().skip(facts.skip).filter(|word| !word.globs()).collect()
+                let files = operands::files(base, words, facts);
+                files.into_iter().filter(|word| !word.globs()).collect()
             }
             _ if base.starts_with("python") => {
                 let packs =

@@ -7,6 +7,7 @@ mod deny;
 mod environment;
 mod foreign_words;
 mod git_flags;
+mod hidden_operands;
 mod launchers;
 mod options_of_rows;
 mod shell_walk;
