@@ -44,6 +44,23 @@ fn holds(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> bool {
     directories.iter().filter_map(Word::text).any(|directory| each(format!("{directory}/{text}")))
 }
 
+/// Does a pattern without a name of its own find credentials of the system: `/etc/*` is `/etc/shadow` too?
+fn finds_system_credentials(word: &Word, directories: &[Word]) -> bool {
+    let Some(text) = word.text().filter(|_| word.globs()) else { return false };
+    let finds = |pattern: &str| {
+        let parts: Vec<&str> = pattern.split('/').collect();
+        secrets::SYSTEM.iter().any(|place| {
+            let names: Vec<&str> = place.split('/').collect();
+            parts.len() == names.len()
+                && parts.iter().zip(names).all(|(part, name)| pattern::matches(part, name))
+        })
+    };
+    if text.starts_with('/') {
+        return finds(&normal(&text));
+    }
+    directories.iter().filter_map(Word::text).any(|directory| finds(&normal(&format!("{directory}/{text}"))))
+}
+
 /// Judges a program that reads whole trees.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) {
     if !look.listed && stays_inside(look.segment, look.grounds) {
@@ -114,12 +131,11 @@ fn roots(segment: &Segment, base: &str) -> Vec<Word> {
             let recurses = base == "rgrep"
                 || arguments.has(&["-r", "-R", "--recursive", "--dereference-recursive"])
                 || arguments.values(&["-d", "--directories"]).any(|value| value.is("recurse"));
-            if !recurses {
-                return Vec::new();
-            }
             let skip = usize::from(!arguments.has(&["-e", "-f", "--regexp", "--file"]));
             let mut roots: Vec<Word> = arguments.operands.iter().skip(skip).cloned().collect();
-            if roots.is_empty() {
+            if !recurses {
+                roots.retain(|word| finds_system_credentials(word, &segment.directories));
+            } else if roots.is_empty() {
                 roots.push(here());
             }
             roots
@@ -141,7 +157,10 @@ fn roots(segment: &Segment, base: &str) -> Vec<Word> {
             if !arguments.flags.iter().any(|flag| matches!(flag.name.as_str(), "-t" | "--target-directory")) {
                 roots.pop();
             }
-            if tree { roots } else { Vec::new() }
+            roots
+                .into_iter()
+                .filter(|word| tree || finds_system_credentials(word, &segment.directories))
+                .collect()
         }
         "tar" | "gtar" | "bsdtar" | "star" => packed(words),
         "zip" | "7z" | "7za" | "7zr" | "7zz" | "rar" | "mksquashfs" | "jar" => {
@@ -159,7 +178,10 @@ fn roots(segment: &Segment, base: &str) -> Vec<Word> {
                 if matches!(facts.class, Class::Read | Class::Convert | Class::Change | Class::Build) =>
             {
                 let files = operands::files(base, words, facts);
-                files.into_iter().filter(|word| !word.globs()).collect()
+                files
+                    .into_iter()
+                    .filter(|word| !word.globs() || finds_system_credentials(word, &segment.directories))
+                    .collect()
             }
             _ if base.starts_with("python") => {
                 let packs =

@@ -81,3 +81,12 @@ fn pattern_option_leaves_every_operand_a_file() {
         ],
     );
 }
+
+#[test]
+fn pattern_of_names_includes_credentials_of_the_system() {
+    none_allowed(&["cat /etc/*", "head -n 1 /etc/*", "cd /etc && cat *", "cp /etc/* x", "grep root /etc/?*"]);
+    all(
+        Decision::Allow,
+        &["ls /etc/*", "cat /etc/os-release", "cat /etc/*-release", "cat /usr/share/doc/*", "wc -l src/*"],
+    );
+}

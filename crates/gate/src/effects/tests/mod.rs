@@ -10,6 +10,7 @@ mod git_flags;
 mod hidden_operands;
 mod launchers;
 mod options_of_rows;
+mod outputs;
 mod shell_walk;
 mod uncertain_paths;
 mod verbs_and_values;
