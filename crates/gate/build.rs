@@ -324,6 +324,7 @@ fn collect(row: &OptionRow, options: &mut BTreeMap<String, String>) -> Result<()
         (&row.optional, "optional"),
         (&row.reads, "read"),
         (&row.writes, "write"),
+        (&row.writes_each, "write-each"),
         (&row.deletes, "delete"),
         (&row.loads, "load"),
         (&row.runs, "run"),
@@ -354,6 +355,12 @@ fn collect(row: &OptionRow, options: &mut BTreeMap<String, String>) -> Result<()
         let patterns: Vec<&str> = patterns.split_whitespace().collect();
         for name in names.split_whitespace() {
             put(name.to_string(), format!("={}", patterns.join(" ")))?;
+        }
+    }
+    for (names, patterns) in &row.empties {
+        let patterns: Vec<&str> = patterns.split_whitespace().collect();
+        for name in names.split_whitespace() {
+            put(name.to_string(), format!("!{}", patterns.join(" ")))?;
         }
     }
     for (names, program) in &row.inner {

@@ -111,7 +111,8 @@ pub(super) fn stray_paths(look: &mut Look<'_>) {
                 Place::Outside => !shown.starts_with("//"),
                 // Headers, libraries and programs of the system are named to be used.
                 Place::System | Place::Vital => {
-                    let directory = shown.trim_start_matches('/').split('/').next().unwrap_or_default();
+                    let path = shell::normal(&shown);
+                    let directory = path.trim_start_matches('/').split('/').next().unwrap_or_default();
                     ["boot", "etc", "root", "srv", "var"].contains(&directory)
                 }
                 place => matches!(

@@ -398,6 +398,7 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
             for reading in operands::readings(base, look.rest(), facts) {
                 converted(look, base, &reading);
             }
+            cleaned(look, base);
             generic(look, false);
             secrets_by_name(look);
         }
@@ -420,6 +421,18 @@ fn converted(look: &mut Look<'_>, base: &str, files: &[Word]) {
     sources.iter().for_each(|word| look.act(Act::Read, word));
     let only_reads = sources.is_empty() && !words::WRITING_CONVERTERS.matches(base);
     look.act(if only_reads { Act::Read } else { Act::Write }, target);
+}
+
+/// `sphinx-build -M clean SOURCE OUTPUT` deletes everything in the output directory.
+fn cleaned(look: &mut Look<'_>, base: &str) {
+    if base != "sphinx-build" {
+        return;
+    }
+    let arguments = Arguments::new(look.rest(), &["-M"]);
+    let may_clean = |goal: &Word| goal.text().is_none_or(|goal| goal == "clean");
+    if let Some(output) = arguments.operands.get(1).filter(|_| arguments.values(&["-M"]).any(may_clean)) {
+        look.act(Act::DeleteTree, output);
+    }
 }
 
 /// Programs whose first words say what they do.

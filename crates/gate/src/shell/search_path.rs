@@ -1,7 +1,7 @@
 //! `PATH`: a directory before those of the system decides which program a name means.
 
 use super::state::Shell;
-use super::value::{Piece, Word};
+use super::value::Word;
 
 /// Directories of a home in which tool chains keep their programs.
 const TOOL_DIRECTORIES: [&str; 26] = [
@@ -55,23 +55,7 @@ pub(crate) fn is_tool_path(path: &str, home: &str) -> bool {
 impl Shell<'_> {
     /// Doubts a directory of programs that any process may have filled.
     pub(super) fn check_search_path(&mut self, value: &Word) {
-        let mut entry = Word::default();
-        let mut entries: Vec<Word> = Vec::new();
-        for piece in &value.pieces {
-            match piece {
-                Piece::Known { text, quoted } => {
-                    for (index, part) in text.split(':').enumerate() {
-                        if index > 0 {
-                            entries.push(std::mem::take(&mut entry));
-                        }
-                        entry.push(part, *quoted);
-                    }
-                }
-                unknown @ Piece::Unknown { .. } => entry.pieces.push(unknown.clone()),
-            }
-        }
-        entries.push(entry);
-        if entries.iter().any(|entry| !self.is_usual(entry)) {
+        if value.entries(':').iter().any(|entry| !self.is_usual(entry)) {
             self.doubt("a directory of programs that is not one of the system or of a tool chain");
         }
     }

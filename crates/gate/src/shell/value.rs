@@ -129,6 +129,28 @@ impl Word {
         Word { pieces: vec![Piece::Unknown { why, taint, splits: false }] }
     }
 
+    /// The entries of a list with a separator between them: directories of a search path, values of an option.
+    #[must_use]
+    pub fn entries(&self, separator: char) -> Vec<Word> {
+        let mut entry = Word::default();
+        let mut entries: Vec<Word> = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Known { text, quoted } => {
+                    for (index, part) in text.split(separator).enumerate() {
+                        if index > 0 {
+                            entries.push(std::mem::take(&mut entry));
+                        }
+                        entry.push(part, *quoted);
+                    }
+                }
+                unknown @ Piece::Unknown { .. } => entry.pieces.push(unknown.clone()),
+            }
+        }
+        entries.push(entry);
+        entries
+    }
+
     /// Adds text.
     pub fn push(&mut self, text: &str, quoted: bool) {
         if let Some(Piece::Known { text: last, quoted: same }) = self.pieces.last_mut()

@@ -2,7 +2,7 @@
 
 use super::parse::{ParsedArguments, ParsedOption, parse};
 use super::table::{Effect, Rest, Signature, find_signature};
-use crate::effects::arguments::FlagNames as _;
+use crate::effects::arguments::{FlagNames as _, tail};
 use crate::effects::facts::{self, Class, Facts};
 use crate::effects::look::Look;
 use crate::effects::place::Place;
@@ -129,13 +129,22 @@ fn effect(look: &mut Look<'_>, base: &str, option: &ParsedOption<'_>) {
                 look.act(Act::Write, value);
             }
         }
+        Effect::WriteEach => {
+            for file in value.iter().flat_map(|value| value.entries(',')) {
+                write_kind(look, &file);
+            }
+        }
         Effect::Delete => {
             if let Some(value) = value {
-                let act = match look.place(value) {
-                    Place::Temporary | Place::Regenerable | Place::Inside => Act::Delete,
-                    _ => Act::DeleteTree,
-                };
-                look.act(act, value);
+                delete(look, value);
+            }
+        }
+        Effect::Empty(usual) => {
+            let text = value.and_then(Word::text);
+            let is_usual =
+                text.is_some_and(|text| usual.split_whitespace().any(|own| pattern::matches(own, &text)));
+            if let Some(value) = value.filter(|_| !is_usual) {
+                delete(look, value);
             }
         }
         Effect::Load => {
@@ -176,6 +185,23 @@ fn effect(look: &mut Look<'_>, base: &str, option: &ParsedOption<'_>) {
             }
         }
     }
+}
+
+/// `link=FILE` writes the file; a kind alone is written beside the other output.
+fn write_kind(look: &mut Look<'_>, entry: &Word) {
+    match entry.beginning().find('=') {
+        Some(at) => look.act(Act::Write, &tail(entry, at + 1)),
+        None if entry.text().is_none() => look.act(Act::Write, entry),
+        None => {}
+    }
+}
+
+fn delete(look: &mut Look<'_>, directory: &Word) {
+    let act = match look.place(directory) {
+        Place::Temporary | Place::Regenerable | Place::Inside => Act::Delete,
+        _ => Act::DeleteTree,
+    };
+    look.act(act, directory);
 }
 
 /// Code or configuration: the project's own is what a build takes too; anything else is asked about.

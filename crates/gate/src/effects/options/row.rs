@@ -42,6 +42,8 @@ pub(super) struct OptionRow {
     pub(super) reads: String,
     /// The value is a file or directory that is written.
     pub(super) writes: String,
+    /// The value is a list `KIND=FILE,…`, whose files are written.
+    pub(super) writes_each: String,
     /// The value is a directory that is emptied or deleted.
     pub(super) deletes: String,
     /// The value is a file, directory or module from which the program takes code or configuration.
@@ -56,6 +58,8 @@ pub(super) struct OptionRow {
     pub(super) asks_value: String,
     /// Options whose value is harmless only when it matches one of these patterns.
     pub(super) only: BTreeMap<String, String>,
+    /// Options whose value is a directory that is emptied, unless it matches one of these patterns: the usual output.
+    pub(super) empties: BTreeMap<String, String>,
     /// Options whose value holds options of another program of the table.
     pub(super) inner: BTreeMap<String, String>,
     /// Lines that are allowed, and lines that are not. A test judges them.

@@ -15,8 +15,12 @@ pub(super) enum Effect {
     Read,
     /// It writes its value.
     Write,
+    /// Its value is a list `KIND=FILE,…`, and it writes the files.
+    WriteEach,
     /// It empties or deletes the directory that its value names.
     Delete,
+    /// It empties the directory that its value names, unless that matches one of these patterns, separated by blanks.
+    Empty(&'static str),
     /// It takes code or configuration from its value.
     Load,
     /// It runs its value.
@@ -42,15 +46,18 @@ impl Effect {
             "optional" => Effect::Optional,
             "read" => Effect::Read,
             "write" => Effect::Write,
+            "write-each" => Effect::WriteEach,
             "delete" => Effect::Delete,
             "load" => Effect::Load,
             "run" => Effect::Run,
             "send" => Effect::Send,
             "ask" => Effect::Ask,
             "ask-value" => Effect::AskValue,
-            other => match other.strip_prefix('@') {
-                Some(program) => Effect::Inner(program),
-                None => Effect::Only(other.strip_prefix('=')?),
+            other => match other.split_at_checked(1)? {
+                ("@", program) => Effect::Inner(program),
+                ("=", patterns) => Effect::Only(patterns),
+                ("!", patterns) => Effect::Empty(patterns),
+                _ => return None,
             },
         })
     }

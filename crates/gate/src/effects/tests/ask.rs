@@ -343,7 +343,6 @@ fn s4_a_path_beyond_the_workspace_that_no_table_explains_is_doubt() {
             "git init ~/x",
             "git worktree add ../x",
             "git worktree move a /srv/x",
-            "git checkout-index -a --prefix=/srv/",
             "objcopy --dump-section .text=/srv/x a.o",
             "ld -Map=/srv/x.map a.o",
             "rustc --emit=link=/srv/x a.rs",

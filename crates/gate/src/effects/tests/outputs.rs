@@ -23,3 +23,70 @@ fn histories_and_credentials_of_common_programs_are_known() {
         &["cat ~/.ipython/profile_default/ipython_config.py", "cat ~/.local/share/zsh/site-functions/_x"],
     );
 }
+
+#[test]
+fn checkout_index_and_worktrees_write_where_they_are_told() {
+    none_allowed(&[
+        "git checkout-index --prefix=/tmp/../etc/ -a",
+        "git checkout-index -a --prefix=/srv/",
+        "git checkout-index -a --prefix .git/",
+        "git worktree add -B main build/x",
+        "git worktree add .git/x",
+        "git worktree add -b topic .git/x main",
+        "git worktree add ../x",
+    ]);
+    all(
+        Decision::Allow,
+        &[
+            "git checkout-index -a --prefix=build/",
+            "git worktree add -b topic build/x",
+            "git worktree add build/x main",
+            "git worktree list",
+        ],
+    );
+}
+
+#[test]
+fn every_kind_of_output_of_rustc_is_a_write() {
+    none_allowed(&[
+        "rustc --emit=link=.git/hooks/pre-commit x.rs",
+        "rustc --emit link=.git/x x.rs",
+        "rustc --emit=asm,dep-info=CLAUDE.md x.rs",
+        "rustc --emit=$kind x.rs",
+        "cargo rustc -- --emit=link=.claude/settings.json",
+        "cargo rustc -- --emit=link=/etc/x",
+    ]);
+    all(
+        Decision::Allow,
+        &[
+            "rustc --emit=asm,llvm-ir x.rs",
+            "rustc --emit=link=target/x,dep-info=target/x.d x.rs",
+            "cargo rustc --release -- --emit=asm",
+        ],
+    );
+}
+
+#[test]
+fn output_directories_that_are_emptied_are_deleted() {
+    none_allowed(&[
+        "mkdocs build -d src",
+        "mkdocs build --site-dir=docs",
+        "mkdocs build -dsrc",
+        "vitest --coverage.reportsDirectory=src",
+        "vitest run --coverage --coverage.reportsDirectory .",
+        "sphinx-build -M clean . src",
+        "sphinx-build -M clean docs .",
+        "sphinx-build -b html docs .git",
+    ]);
+    all(
+        Decision::Allow,
+        &[
+            "mkdocs build",
+            "mkdocs build -d site",
+            "mkdocs build -d build/docs",
+            "vitest run --coverage.reportsDirectory=coverage",
+            "sphinx-build -M clean docs docs/_build",
+            "sphinx-build -M html docs docs/_build",
+        ],
+    );
+}
