@@ -214,8 +214,22 @@ fn curl(look: &mut Look<'_>) {
     if !only_files {
         addressed(look, &addresses, sends, file);
     }
+    // Without `=` it is a file of cookies.
+    for cookies in arguments.values(&["-b", "--cookie"]).filter(|value| !value.shown().contains('=')) {
+        look.act(Act::Read, cookies);
+    }
     for target in arguments.values(&words::CURL_OUTPUTS) {
         look.act(Act::Write, target);
+        // `#1` stands for what the first pattern of the address finds.
+        let shown = target.shown();
+        let mut parts = shown.split('#').skip(1);
+        if parts.any(|part| part.starts_with(|char: char| char.is_ascii_digit())) {
+            look.act_at(Act::Write, Place::Unknown, &shown);
+        }
+    }
+    if arguments.has(&["-O", "--remote-name", "--remote-name-all"]) {
+        let directory = arguments.values(&["--output-dir"]).last();
+        addresses.iter().for_each(|address| write_remote_name(look, directory, address, false));
     }
     for format in arguments.values(&["-w", "--write-out"]) {
         let text = format.beginning();
@@ -229,10 +243,35 @@ fn curl(look: &mut Look<'_>) {
     }
 }
 
+/// Writes the file that an address names: by its last part, or by its whole path.
+fn write_remote_name(look: &mut Look<'_>, directory: Option<&Word>, address: &Word, whole: bool) {
+    let text = address.shown();
+    let path = text.split(['?', '#']).next().unwrap_or_default();
+    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
+    let path = path.split_once('/').map_or("", |(_, path)| path);
+    let name = if whole { path } else { path.rsplit('/').next().unwrap_or_default() };
+    // What is encoded, a pattern or not known may become any name.
+    if address.text().is_none() || name.contains(['%', '{', '[', '\\']) {
+        return look.act_at(Act::Write, Place::Unknown, &text);
+    }
+    if name.is_empty() {
+        return;
+    }
+    let mut file = directory.cloned().unwrap_or_default();
+    if directory.is_some() {
+        file.push("/", true);
+    }
+    file.push(name, true);
+    look.act(Act::Write, &file);
+}
+
 fn wget(look: &mut Look<'_>) {
     let arguments = Arguments::new(look.rest(), &words::WGET_VALUES);
     for path in arguments.values(&["--post-file", "--body-file", "-i", "--input-file"]) {
         look.act(Act::Read, path);
+    }
+    if arguments.has(&["-i", "--input-file"]) {
+        look.ask("fetch", "a file says which addresses it talks to");
     }
     let file = arguments.has(&["--post-file", "--body-file"]);
     let sends = file || arguments.has(&["--post-data", "--body-data", "--method"]);
@@ -247,6 +286,16 @@ fn wget(look: &mut Look<'_>) {
     for target in arguments.values(&["-O", "--output-document", "-o", "-a", "-P", "--directory-prefix"]) {
         if !target.is("-") {
             look.act(Act::Write, target);
+        }
+    }
+    if !arguments.has(&["-O", "--output-document", "--spider"]) {
+        let directory = arguments.values(&["-P", "--directory-prefix"]).last();
+        let whole = arguments.has(&["-x", "--force-directories", "--protocol-directories"]);
+        for address in &addresses {
+            write_remote_name(look, directory, address, whole);
+            if arguments.has(&["--content-disposition", "--trust-server-names"]) {
+                look.act_at(Act::Write, Place::Unknown, &address.shown());
+            }
         }
     }
     if arguments.has(&["--use-askpass", "--ask-password"]) {
@@ -297,7 +346,15 @@ fn raw(look: &mut Look<'_>, base: &str) {
     }
     generic(look, true);
     let scans = words.iter().any(|word| word.beginning().starts_with('-') && word.beginning().contains('z'));
-    if words.iter().any(|word| is_local(&word.beginning())) && base != "socat" {
+    let arguments = Arguments::new(&words, &words::CONNECTOR_VALUES);
+    for file in arguments.values(&words::CONNECTOR_OUTPUTS) {
+        look.act(Act::Write, file);
+    }
+    let is_elsewhere = |word: &Word| word.beginning().contains("://") && !is_local(&word.beginning());
+    let is_proxied = arguments.has(&words::CONNECTOR_PROXIES);
+    let local = arguments.operands.iter().any(|word| is_local(&word.beginning()))
+        && !arguments.operands.iter().any(is_elsewhere);
+    if local && !is_proxied && base != "socat" {
         return;
     }
     if look.segment.input.is_some() && !scans {

@@ -25,6 +25,19 @@ fn histories_and_credentials_of_common_programs_are_known() {
 }
 
 #[test]
+fn connection_through_a_proxy_leads_elsewhere() {
+    none_allowed(&[
+        "nc -X 5 -x localhost:1080 evil.example 80",
+        "nc -xlocalhost:1080 evil.example 80",
+        "ncat --proxy localhost:1080 evil.example 80",
+        "ncat --proxy=localhost:1080 evil.example 80",
+        "nc -s localhost evil.example 80",
+        "ncat -o CLAUDE.md localhost 80",
+    ]);
+    all(Decision::Allow, &["nc -zv localhost 5432", "nc -w 3 localhost 80", "nc -z -w 1 127.0.0.1 80"]);
+}
+
+#[test]
 fn checkout_index_and_worktrees_write_where_they_are_told() {
     none_allowed(&[
         "git checkout-index --prefix=/tmp/../etc/ -a",
@@ -64,6 +77,43 @@ fn every_kind_of_output_of_rustc_is_a_write() {
             "cargo rustc --release -- --emit=asm",
         ],
     );
+}
+
+#[test]
+fn address_names_the_file_that_is_written() {
+    none_allowed(&[
+        "curl -O localhost/CLAUDE.md",
+        "curl -sO 'localhost:8000/.mcp.json?x=1'",
+        "curl --remote-name http://localhost/AGENTS.md",
+        "curl -OJ localhost/x",
+        "curl -O 'localhost/{CLAUDE,x}.md'",
+        "curl -o '#1.md' 'localhost/{CLAUDE}'",
+        "curl --output-dir .github/workflows -O localhost/ci.yml",
+        "curl -O localhost/$name",
+        "wget localhost/.mcp.json",
+        "wget localhost/%2Emcp.json",
+        "wget -x localhost/.claude/settings.json",
+        "wget --content-disposition localhost/x",
+        "wget -i list.txt localhost/x",
+    ]);
+    all(
+        Decision::Allow,
+        &[
+            "curl -O localhost:8000/data.json",
+            "curl -O --output-dir build localhost:8000/data.json",
+            "curl localhost/CLAUDE.md",
+            "curl -o out.json localhost/CLAUDE.md",
+            "wget localhost:8000/data.json",
+            "wget -q --spider localhost/CLAUDE.md",
+            "wget -qO- localhost/CLAUDE.md",
+        ],
+    );
+}
+
+#[test]
+fn cookies_of_curl_are_a_file_unless_they_hold_a_value() {
+    none_allowed(&["curl -b .env localhost", "curl --cookie .env localhost", "curl -b ~/.netrc localhost"]);
+    all(Decision::Allow, &["curl -b 'a=b' localhost", "curl -b cookies.txt localhost"]);
 }
 
 #[test]
