@@ -46,6 +46,9 @@ fn inherited(look: &mut Look<'_>, name: &str, value: &Word) {
     expanded(look, name, value);
     match variables::classify(name) {
         Variable::Written => emptied(look, name, value),
+        Variable::Steering if LIBRARY_PATHS.contains(&name) && loads_foreign_code(look, name, value) => {
+            look.ask("environment", format!("`{name}` makes it load code of the workspace"));
+        }
         Variable::Tool | Variable::Unknown
             if shell::is_notable(name) || !matches!(meaning(look), Some((_, Meaning::Project))) => {}
         Variable::Tool => project::tool(look, name, value),
@@ -197,17 +200,8 @@ fn notable(look: &mut Look<'_>, name: &str, value: &Word) {
                 "cat" | "" | "true" | ":" | "less" | "more" | "vim" | "vi" | "nano" | "code --wait"
             ) => {}
         "PS1" | "PS4" if !text.contains(['$', '`']) => {}
-        "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LD_LIBRARY_PATH" => {
-            let place = Place::classify(value, &look.segment.directories, look.grounds);
-            if !matches!(
-                place,
-                Place::Inside
-                    | Place::Workspace
-                    | Place::Regenerable
-                    | Place::Unknown
-                    | Place::System
-                    | Place::Vital
-            ) {
+        name if LIBRARY_PATHS.contains(&name) => {
+            if loads_foreign_code(look, name, value) {
                 look.ask(rule, reason);
             }
         }
@@ -242,6 +236,28 @@ fn notable(look: &mut Look<'_>, name: &str, value: &Word) {
             }
         }
     }
+}
+
+/// Variables that list directories of libraries.
+const LIBRARY_PATHS: [&str; 5] = ["PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB", "LD_LIBRARY_PATH"];
+
+/// Does a list of directories make the program load code that is not its own? The output of a build is harmless, and so is
+/// the whole workspace for programs that run its code anyway.
+fn loads_foreign_code(look: &Look<'_>, name: &str, value: &Word) -> bool {
+    // Every program loads shared libraries; the other variables are for one language.
+    let runs_workspace = match meaning(look) {
+        Some((_, meaning)) if name == "LD_LIBRARY_PATH" => meaning == Meaning::Project,
+        Some((base, meaning)) => meaning == Meaning::Project || !super::uses_credentials(&base),
+        // The programs that get the variable are judged with it.
+        None => true,
+    };
+    let is_foreign = |directory: &Word| match look.place(directory) {
+        Place::Regenerable | Place::System | Place::Vital | Place::Unknown => false,
+        // An empty entry is the current directory.
+        Place::Workspace | Place::Inside => !runs_workspace,
+        _ => true,
+    };
+    !value.is("") && value.entries(':').iter().any(is_foreign)
 }
 
 /// Where the output of a program comes from.

@@ -280,18 +280,23 @@ impl Shell<'_> {
                 let default = default_value.as_deref().map(|text| self.single(text)).unwrap_or_default();
                 match self.values(parameter, *indirect) {
                     Some(values) if !is_missing(&values, test_type) => values,
-                    known => {
-                        let value = match known {
-                            Some(_) => vec![default],
-                            None => {
-                                let value = self.absent_value(parameter, *indirect, quoted);
-                                self.either(value, vec![default])
-                            }
-                        };
+                    Some(_) => {
                         if let Parameter::Named(name) = parameter {
-                            self.assign(name, value.clone(), false);
+                            self.assign(name, vec![default.clone()], false);
                         }
-                        value
+                        vec![default]
+                    }
+                    None => {
+                        let value = self.absent_value(parameter, *indirect, quoted);
+                        if let Parameter::Named(name) = parameter {
+                            // The environment may have it already: it keeps both values for the rounds and commands that follow.
+                            self.assign(name, vec![default.clone()], false);
+                            self.perhaps += 1;
+                            self.assign(name, value.clone(), false);
+                            self.perhaps -= 1;
+                            return self.values(parameter, false).unwrap_or(value);
+                        }
+                        self.either(value, vec![default])
                     }
                 }
             }

@@ -117,6 +117,56 @@ fn cookies_of_curl_are_a_file_unless_they_hold_a_value() {
 }
 
 #[test]
+fn libraries_of_the_workspace_are_loaded_only_by_its_own_programs() {
+    none_allowed(&[
+        "LD_LIBRARY_PATH=. ls",
+        "LD_LIBRARY_PATH=src ls",
+        "LD_LIBRARY_PATH=target/debug:src ls",
+        "LD_LIBRARY_PATH=target/debug: ls",
+        "export LD_LIBRARY_PATH=src; ls",
+        "LD_LIBRARY_PATH=target/debug:/opt/x ls",
+        "PYTHONPATH=. aws s3 ls",
+        "ENV=x sh -i run.sh",
+        "export ENV=x; dash -i -c ls",
+    ]);
+    all(
+        Decision::Allow,
+        &[
+            "LD_LIBRARY_PATH=target/debug/deps ./target/debug/x",
+            "LD_LIBRARY_PATH=lib ./target/debug/x",
+            "LD_LIBRARY_PATH=target/debug:$LD_LIBRARY_PATH ls",
+            "LD_LIBRARY_PATH=/usr/lib ls",
+            "LD_LIBRARY_PATH= ls",
+            "PYTHONPATH=. pytest",
+            "PYTHONPATH=src:tests python3 -m pytest",
+            "PYTHONPATH=src sphinx-build -b html docs docs/_build",
+            "export PYTHONPATH=src; pytest",
+            "ENV=production npm test",
+            "ENV=test bash scripts/run.sh",
+        ],
+    );
+}
+
+#[test]
+fn assigned_default_leaves_the_value_of_the_environment_possible() {
+    none_allowed(&[
+        "rm -rf \"${out:=build}\"",
+        "rm -rf ${out=build}",
+        ": \"${out:=build}\"; rm -rf \"$out\"",
+        ": ${out:=build} && cd \"$out\" && rm -rf *",
+    ]);
+    all(
+        Decision::Allow,
+        &[
+            "out=; rm -rf \"${out:=build}\"",
+            "out=build; rm -rf \"${out:=src}\"",
+            "echo \"${name:=x}\"",
+            ": \"${JOBS:=4}\"; make -j\"$JOBS\"",
+        ],
+    );
+}
+
+#[test]
 fn output_directories_that_are_emptied_are_deleted() {
     none_allowed(&[
         "mkdocs build -d src",

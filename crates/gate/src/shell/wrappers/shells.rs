@@ -52,6 +52,9 @@ impl Shell<'_> {
                 if word.text().is_none() {
                     self.doubt("options of a shell that are not known");
                 }
+                if flag.contains('i') && self.state.variables.contains_key("ENV") {
+                    self.doubt("a file that a shell runs before its script");
+                }
                 options.text |= flag.contains('c');
                 options.input |= flag.contains('s');
                 let known = |letter: char| "abcefghiklmnoprstuvxBCDEHOPTl-+".contains(letter);
