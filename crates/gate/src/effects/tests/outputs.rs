@@ -190,3 +190,17 @@ fn output_directories_that_are_emptied_are_deleted() {
         ],
     );
 }
+
+#[test]
+fn well_known_options_are_named_by_what_they_do() {
+    for (line, rule) in [
+        ("docker build -t x .", "container"),
+        ("docker build -f Dockerfile --build-arg A=1 .", "container"),
+        ("cargo add --features derive serde", "package"),
+        ("cargo add --dev insta", "package"),
+    ] {
+        let verdict = judged(line).verdict;
+        assert_eq!((verdict.decision, verdict.rule.as_str()), (Decision::Ask, rule), "{line}: {verdict:?}");
+    }
+    assert_eq!(judged("docker build --frob .").verdict.rule, "option.unknown");
+}
