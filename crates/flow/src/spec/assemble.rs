@@ -58,12 +58,12 @@ impl Sketch {
 
 /// Values that many steps share.
 #[derive(Default)]
-struct Shared {
+struct SharedValues {
     workers: BTreeMap<String, Arc<str>>,
     schemas: BTreeMap<String, Option<Arc<Schema>>>,
 }
 
-impl Shared {
+impl SharedValues {
     fn worker(&mut self, name: &str) -> Arc<str> {
         if let Some(known) = self.workers.get(name) {
             return known.clone();
@@ -107,7 +107,7 @@ pub(crate) fn assemble(written: WorkflowSketch, problems: &mut Vec<Problem>) -> 
             index.insert(step.id.clone(), at);
         }
     }
-    let mut shared = Shared::default();
+    let mut shared = SharedValues::default();
     let mut steps = Vec::with_capacity(written.steps.len());
     let mut places = Vec::with_capacity(written.steps.len());
     let mut edges = 0;
@@ -172,7 +172,7 @@ fn dependencies(sketch: &Sketch, index: &BTreeMap<String, u32>, problems: &mut V
     deps
 }
 
-fn step(sketch: Sketch, deps: Vec<u32>, shared: &mut Shared, problems: &mut Vec<Problem>) -> Step {
+fn step(sketch: Sketch, deps: Vec<u32>, shared: &mut SharedValues, problems: &mut Vec<Problem>) -> Step {
     let mut schema = |which: &str, value: Value, problems: &mut Vec<Problem>| {
         shared.schema(value).unwrap_or_else(|why| {
             let why = marvin_base::truncate::line(&why.to_string(), 300);

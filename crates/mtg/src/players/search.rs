@@ -1,11 +1,11 @@
 //! Search over determinised games (information sets): every candidate meets the same draws.
 //!
-//! A draw gives the hidden cards faces at random. Each candidate answer is played out in each draw
-//! by the heuristic player's simple form on both sides for a few turns, so that luck does not decide
-//! between them. The opponent blocks an attack as the heuristic player would; what this answer is
-//! hardly depends on hidden cards, so it is sought once for each attack. Candidates that are clearly worse drop out, and the time goes to the others. The
-//! heuristic player's answer is left only for one that was better in the same draws by more than
-//! chance. With a number of iterations the search is deterministic; with a time it is not.
+//! A draw gives the hidden cards faces at random. Each candidate answer is played out in each draw by the heuristic player's
+//! simple form on both sides for a few turns, so that luck does not decide between them. The opponent blocks an attack as
+//! the heuristic player would; what this answer is hardly depends on hidden cards, so it is sought once for each attack.
+//! Candidates that are clearly worse drop out, and the time goes to the others. The heuristic player's answer is left only
+//! for one that was better in the same draws by more than chance. With a number of iterations the search is deterministic;
+//! with a time it is not.
 
 use super::GamePlayer;
 use super::evaluation::win_chance;
