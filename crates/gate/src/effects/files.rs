@@ -3,6 +3,7 @@
 use super::argument_scan::generic;
 use super::arguments::{Arguments, tail};
 use super::arrivals;
+use super::links;
 use super::look::Look;
 use super::place::Place;
 use super::severity::Act;
@@ -106,20 +107,14 @@ fn copy(look: &mut Look<'_>, base: &str) {
     if targets.is_empty() && sources.len() > 1 {
         targets.extend(sources.pop());
     }
-    let link = matches!(base, "ln" | "link");
+    let link = matches!(base, "ln" | "gln" | "link");
+    let symbolic = arguments.has(&["-s", "--symbolic", "--symbolic-link"]);
+    if link || symbolic || arguments.has(&["-l", "--link"]) {
+        links::judge(look, &sources, targets.first(), symbolic);
+    }
     for source in &sources {
         let place = look.place(source);
         if link {
-            // A link to credentials or devices is a way around every other look at paths.
-            if place.steers()
-                || matches!(
-                    place,
-                    Place::Secret | Place::ProjectSecret | Place::Device | Place::Root | Place::Home
-                )
-            {
-                look.act(Act::Read, source);
-                look.ask("link", format!("it makes a second name for {}", place.describe()));
-            }
             continue;
         }
         look.act(Act::Read, source);

@@ -21,6 +21,7 @@ mod files;
 mod foreign_words;
 mod git;
 mod keys;
+mod links;
 mod look;
 mod machine;
 mod network;

@@ -137,13 +137,15 @@ impl Place {
         let after = path.after_unknown();
         // What a file or an input says may be any path.
         let place = if path.is_told() || has_parent(&after) { place.max(Place::Unknown) } else { place };
+        let as_text = |unknown| Place::of_path(&path.with_unknown_as(unknown), true, globs, grounds);
         if !after.contains('/') {
-            return place;
+            // `CLAUDE$x.md`: what is not set is nothing.
+            let named = as_text("");
+            return if named.steers() || named.holds_secrets() { place.max(named) } else { place };
         }
         // `./$x/notes`: something in the workspace, and not the workspace. What is unknown may be empty, or a name.
         let names = after.rsplit('/').next().is_some_and(|name| name.contains(char::is_alphanumeric));
         let place = if names && place == Place::Workspace { Place::Inside } else { place };
-        let as_text = |unknown| Place::of_path(&path.with_unknown_as(unknown), true, globs, grounds);
         place.max(as_text("")).max(as_text("x"))
     }
 
@@ -403,6 +405,11 @@ impl Place {
             self,
             Place::Instructions | Place::StartUp | Place::Record | Place::State | Place::Repository
         )
+    }
+
+    /// Does it hold what is not shown to anybody?
+    fn holds_secrets(self) -> bool {
+        matches!(self, Place::Secret | Place::ProjectSecret | Place::History)
     }
 
     /// Is everything at this place worth more than one command?

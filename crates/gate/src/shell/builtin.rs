@@ -12,6 +12,9 @@ fn is_numeric_conversion(part: &str) -> bool {
     part.starts_with(['d', 'i', 'u', 'o', 'x', 'X', 'e', 'f', 'g'])
 }
 
+/// What `set -k` allows.
+pub(super) const ASSIGNMENTS_ANYWHERE: &str = "assignments among the arguments of a command";
+
 /// Is this a group of short flags with a letter?
 pub(super) fn is_flag_with(word: &Word, letter: char) -> bool {
     let text = word.beginning();
@@ -348,6 +351,7 @@ impl Shell<'_> {
                     'e' => self.state.strict = on && self.perhaps == 0,
                     'x' | 'v' => self.state.is_traced |= on,
                     'a' => self.state.exports_all |= on,
+                    'k' if on => self.doubt(ASSIGNMENTS_ANYWHERE),
                     'o' => {
                         let option = rest.get(index).cloned().unwrap_or_default();
                         index += 1;
@@ -382,6 +386,7 @@ impl Shell<'_> {
             Some("xtrace" | "verbose") if of_set => self.state.is_traced |= on,
             Some("allexport") if of_set => self.state.exports_all |= on,
             Some("posix") if of_set && on => self.doubt("a shell that follows POSIX"),
+            Some("keyword") if of_set && on => self.doubt(ASSIGNMENTS_ANYWHERE),
             Some(_) if of_set || !on => {}
             Some(name) if SHOPT.contains(&name) => {}
             _ => self.doubt("an option of the shell that is not followed"),
@@ -475,8 +480,18 @@ impl Shell<'_> {
             flags.push('r');
         }
         if flags.contains('f') {
-            let names = words.iter().filter(|_| flags.contains('r')).filter_map(Word::text);
-            return self.readonly_functions.extend(names.map(std::borrow::Cow::into_owned));
+            let names: Vec<String> =
+                words.iter().filter_map(Word::text).map(std::borrow::Cow::into_owned).collect();
+            if declaration == "export" || flags.contains('x') {
+                self.exported_functions.extend(names.iter().cloned());
+            }
+            if flags.contains('r') {
+                self.readonly_functions.extend(names);
+            }
+            return;
+        }
+        if flags.contains(['l', 'u', 'c']) {
+            self.doubt("a variable that changes the case of what it is set to");
         }
         let hides = matches!(declaration, "local" | "declare" | "typeset") && !flags.contains(['g', 'p']);
         for word in words.iter().filter(|word| !word.beginning().starts_with(['-', '+'])) {

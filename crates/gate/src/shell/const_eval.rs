@@ -173,7 +173,7 @@ pub(super) fn printf(arguments: &[&str]) -> Option<String> {
                 's' => output.extend(value.chars().take(precision.unwrap_or(usize::MAX))),
                 'q' => output.push_str(value),
                 'b' if precision.is_some() => return None,
-                'b' => output.push_str(&text::echo(value)),
+                'b' => output.push_str(&text::printf_argument(value)),
                 'c' => output.extend(value.chars().next()),
                 'd' | 'i' | 'u' => output.push_str(value),
                 'x' => output.push_str(&format!("{:x}", value.trim().parse::<i64>().unwrap_or(0))),

@@ -278,6 +278,11 @@ impl Shell<'_> {
             }
             Form::AssignDefaultValues { parameter, indirect, default_value, test_type } => {
                 let default = default_value.as_deref().map(|text| self.single(text)).unwrap_or_default();
+                if let Parameter::Named(name) = parameter
+                    && self.named(name).is_some_and(|variable| variable.integer)
+                {
+                    self.evaluate(&default);
+                }
                 match self.values(parameter, *indirect) {
                     Some(values) if !is_missing(&values, test_type) => values,
                     Some(_) => {
@@ -366,6 +371,11 @@ impl Shell<'_> {
             // A prompt can hold a substitution, which this form runs.
             ParameterTransformOp::PromptExpand => {
                 values.iter().for_each(|value| self.prompt(value));
+                let is_octal = |part: &str| part.starts_with(|char: char| char.is_ascii_digit());
+                let changes = |text: &str| text.contains('$') || text.split('\\').skip(1).any(is_octal);
+                if values.iter().any(|value| changes(&value.shown())) {
+                    self.doubt("a text that is expanded again");
+                }
                 vec![Word::unknown(UnknownReason::Variable, taint_of(&values))]
             }
             _ => vec![Word::unknown(UnknownReason::Variable, taint_of(&values))],

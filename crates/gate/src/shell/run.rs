@@ -166,6 +166,7 @@ impl Shell<'_> {
         if self.readonly_functions.contains(name) {
             self.doubt("a function that cannot be replaced");
         }
+        self.function_depths.insert(name.to_string(), self.through.len());
         Rc::make_mut(&mut self.state.functions).insert(name.to_string(), Rc::new(body));
     }
 
@@ -348,10 +349,12 @@ impl Shell<'_> {
         let mut environment = Vec::new();
         let mut redirects = Vec::new();
         let name = simple.word_or_name.as_ref().map(|word| word.value.as_str());
+        let before = self.state.variables.clone();
         for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
             match item {
                 Item::AssignmentWord(assignment, _) => {
                     let (name, values) = self.assignment(assignment);
+                    self.show_to_next(&name, values.clone(), assignment.append);
                     environment.push((name, values, assignment.append));
                 }
                 Item::IoRedirect(redirect) => redirects.push(redirect),
@@ -361,6 +364,9 @@ impl Shell<'_> {
                     words.push(word);
                 }
             }
+        }
+        for (name, ..) in &environment {
+            self.restore(name, &before);
         }
         if let Some(name) = name {
             let alias = words.is_empty().then(|| self.state.aliases.get(name).cloned()).flatten();

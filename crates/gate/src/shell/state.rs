@@ -158,6 +158,10 @@ pub(super) struct Shell<'a> {
     pub(super) traps: Vec<String>,
     /// Functions that cannot be replaced (`readonly -f`).
     pub(super) readonly_functions: std::collections::BTreeSet<String>,
+    /// Functions that shells started by this one inherit (`export -f`).
+    pub(super) exported_functions: std::collections::BTreeSet<String>,
+    /// How many programs were around the shell that defined a function last.
+    pub(super) function_depths: BTreeMap<String, usize>,
     /// Texts that substitutions decoded.
     pub(super) decoded: Vec<String>,
     /// The variable that is being set, which an expression may count up.
@@ -197,6 +201,8 @@ impl<'a> Shell<'a> {
             locals: Vec::new(),
             traps: Vec::new(),
             readonly_functions: std::collections::BTreeSet::new(),
+            exported_functions: std::collections::BTreeSet::new(),
+            function_depths: BTreeMap::new(),
             decoded: Vec::new(),
             counter: None,
             plain: std::collections::BTreeSet::new(),
@@ -309,6 +315,23 @@ impl<'a> Shell<'a> {
         }
         Rc::make_mut(&mut self.state.variables)
             .insert(name.to_string(), Variable { choices, reference, integer, associative, readonly });
+    }
+
+    /// Shows an assignment to those that follow it before the same command: `x=1 y=$x command`.
+    pub(super) fn show_to_next(&mut self, name: &str, values: Vec<Word>, append: bool) {
+        let mut variable = self.state.variables.get(name).cloned().unwrap_or_default();
+        let values = if append { appended(&variable, values) } else { values };
+        variable.choices = vec![values];
+        Rc::make_mut(&mut self.state.variables).insert(name.to_string(), variable);
+    }
+
+    /// Gives a variable the value back that it had.
+    pub(super) fn restore(&mut self, name: &str, before: &BTreeMap<String, Variable>) {
+        let variables = Rc::make_mut(&mut self.state.variables);
+        match before.get(name) {
+            Some(variable) => variables.insert(name.to_string(), variable.clone()),
+            None => variables.remove(name),
+        };
     }
 
     /// Has later programs inherit a variable.

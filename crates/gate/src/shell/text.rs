@@ -10,6 +10,11 @@ pub(crate) fn echo(text: &str) -> String {
     escapes(text, Escapes::Echo)
 }
 
+/// Escapes of an argument of `printf` for `%b`: those of `echo -e`, and octal numbers without a zero before them.
+pub(crate) fn printf_argument(text: &str) -> String {
+    escapes(text, Escapes::PrintfArgument)
+}
+
 /// Escapes of a `printf` format.
 pub(crate) fn printf(text: &str) -> String {
     escapes(text, Escapes::Printf)
@@ -19,6 +24,7 @@ pub(crate) fn printf(text: &str) -> String {
 enum Escapes {
     AnsiC,
     Echo,
+    PrintfArgument,
     Printf,
 }
 

@@ -11,6 +11,7 @@ mod hidden_operands;
 mod launchers;
 mod options_of_rows;
 mod outputs;
+mod shell_state;
 mod shell_walk;
 mod uncertain_paths;
 mod verbs_and_values;

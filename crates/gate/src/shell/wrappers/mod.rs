@@ -76,8 +76,15 @@ impl Shell<'_> {
             for (name, value) in &environment {
                 self.notable(name, std::slice::from_ref(value));
             }
-            return self
-                .with_environment(&environment, |shell| shell.call_function(&name, &body, &words, around));
+            let call = |shell: &mut Self| {
+                shell
+                    .with_environment(&environment, |shell| shell.call_function(&name, &body, &words, around))
+            };
+            if self.is_function_here(&name) {
+                return call(self);
+            }
+            // What starts programs, or a shell of its own, does not know the function; both are judged.
+            self.maybe(call);
         }
         let base = base_name(&name).to_string();
         if !environment.is_empty() || !name.contains('/') {
@@ -135,6 +142,20 @@ impl Shell<'_> {
             Some(output) => Stream { taint: output.taint.and(taint), ..output },
             None => Stream::unknown(flowing.and(taint).numeric(numbers)),
         }
+    }
+
+    /// Does a name mean the function of the line for certain? Programs that start others know none, and a shell that is
+    /// started knows those that are exported.
+    fn is_function_here(&self, name: &str) -> bool {
+        const KEEPERS: [&str; 6] = ["bash", "xargs", "parallel", "find", "timeout", "nice"];
+        let depth = self.function_depths.get(name).copied().unwrap_or(0);
+        let around = self.through.get(depth..);
+        let is_inherited = |around: &[String]| {
+            self.exported_functions.contains(name)
+                && around.last().is_some_and(|last| last == "bash")
+                && around.iter().all(|name| KEEPERS.contains(&name.as_str()))
+        };
+        around.is_some_and(|around| around.is_empty() || is_inherited(around))
     }
 
     /// Does `env` take a variable of the line away: `-u NAME`, `-i`?
@@ -253,6 +274,9 @@ impl Shell<'_> {
 
     /// A variable that changes what later programs do is noted on its own.
     pub(in crate::shell) fn notable(&mut self, name: &str, values: &[Word]) {
+        if name == "POSIXLY_CORRECT" {
+            self.doubt("a shell that follows POSIX");
+        }
         if name == "PATH" {
             values.iter().for_each(|value| self.check_search_path(value));
         }

@@ -1,6 +1,6 @@
 //! Shells that a line starts: their options, and where their script comes from.
 
-use crate::shell::builtin::is_flag_with;
+use crate::shell::builtin::{ASSIGNMENTS_ANYWHERE, is_flag_with};
 use crate::shell::run::InheritedIo;
 use crate::shell::state::Shell;
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
@@ -54,6 +54,9 @@ impl Shell<'_> {
                 }
                 if flag.contains('i') && self.state.variables.contains_key("ENV") {
                     self.doubt("a file that a shell runs before its script");
+                }
+                if bundles && flag.contains('k') {
+                    self.doubt(ASSIGNMENTS_ANYWHERE);
                 }
                 options.text |= flag.contains('c');
                 options.input |= flag.contains('s');
