@@ -401,7 +401,7 @@ fn prints_content(name: &str, words: &[Word]) -> bool {
             let is_file =
                 |word: &&Word| !word.beginning().starts_with('-') && !word.beginning().starts_with("/dev/");
             let facts = facts::find(name);
-            // `grep -e PATTERN FILE`: the pattern is no operand.
+            // `grep -e PATTERN FILE`: the pattern is not an operand.
             let given = facts
                 .map(|facts| (facts, Arguments::new(rest, &facts.values)))
                 .filter(|(facts, arguments)| arguments.has(&facts.patterns));

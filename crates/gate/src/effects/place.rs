@@ -407,7 +407,7 @@ impl Place {
         )
     }
 
-    /// Does it hold what is not shown to anybody?
+    /// Does it hold secrets?
     fn holds_secrets(self) -> bool {
         matches!(self, Place::Secret | Place::ProjectSecret | Place::History)
     }

@@ -241,7 +241,7 @@ impl Word {
             .collect()
     }
 
-    /// Is a piece of it what a command printed or what was read from an input, so that whoever wrote that chose it?
+    /// Is a piece of it what a command printed or what was read from an input, so that it was chosen elsewhere?
     #[must_use]
     pub fn is_told(&self) -> bool {
         self.pieces.iter().any(|piece| match piece {

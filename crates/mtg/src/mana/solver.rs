@@ -41,7 +41,7 @@ type Active = SmallVec<[ActiveSource; 2]>;
 
 /// Mana that is needed: for the cost, or for an active source.
 #[derive(Debug, Clone, Copy)]
-struct ManaNeed {
+struct UnitNeed {
     mask: u8,
     /// Place of the active source that needs it; the cost comes after all.
     stage: usize,
@@ -203,13 +203,13 @@ impl Solver<'_> {
     }
 
     /// What the active sources need.
-    fn inputs(&self, active: &Active) -> SmallVec<[ManaNeed; 8]> {
+    fn inputs(&self, active: &Active) -> SmallVec<[UnitNeed; 8]> {
         let mut inputs = SmallVec::new();
         for (stage, entry) in active.iter().enumerate() {
             let Some(option) = self.option(entry) else { continue };
             inputs.extend(option.input.iter().map(|symbol| {
                 let mask = symbol_mask(*symbol);
-                ManaNeed { mask: if mask == 0 { ANY_MANA } else { mask }, stage, is_input: true }
+                UnitNeed { mask: if mask == 0 { ANY_MANA } else { mask }, stage, is_input: true }
             }));
         }
         inputs
@@ -232,7 +232,7 @@ impl Solver<'_> {
         let ways = 1u32 << flexible.len().min(10);
         (0..ways).find_map(|way| {
             let mut needs = inputs.clone();
-            let mut pay = |mask: u8| needs.push(ManaNeed { mask, stage: usize::MAX, is_input: false });
+            let mut pay = |mask: u8| needs.push(UnitNeed { mask, stage: usize::MAX, is_input: false });
             let mut generic = self.need.generic;
             let mut life = 0;
             for (index, symbol) in self.need.symbols.iter().enumerate() {
@@ -262,7 +262,7 @@ impl Solver<'_> {
     fn assign(
         &self,
         units: &[Unit],
-        needs: &[ManaNeed],
+        needs: &[UnitNeed],
         generic: u32,
         life: i32,
         active: &Active,
@@ -277,7 +277,7 @@ impl Solver<'_> {
             }
         }
         let mut left = generic;
-        let mut paid: Vec<(usize, Option<ManaNeed>)> = Vec::new();
+        let mut paid: Vec<(usize, Option<UnitNeed>)> = Vec::new();
         for (index, entry) in owner.iter().enumerate() {
             if let Some(need) = entry {
                 paid.push((index, needs.get(*need).copied()));
@@ -296,7 +296,7 @@ impl Solver<'_> {
     }
 
     /// Whether a unit can pay for a need.
-    fn fits(&self, unit: &Unit, need: ManaNeed) -> bool {
+    fn fits(&self, unit: &Unit, need: UnitNeed) -> bool {
         let is_usable = !need.is_input || unit.is_free;
         (unit.mask & need.mask != 0 || (self.any && unit.mask != 0)) && unit.stage <= need.stage && is_usable
     }
@@ -305,7 +305,7 @@ impl Solver<'_> {
         &self,
         need: usize,
         units: &[Unit],
-        needs: &[ManaNeed],
+        needs: &[UnitNeed],
         owner: &mut [Option<usize>],
         visited: &mut [bool],
     ) -> bool {
@@ -334,7 +334,7 @@ impl Solver<'_> {
     fn plan(
         &self,
         units: &[Unit],
-        paid: &[(usize, Option<ManaNeed>)],
+        paid: &[(usize, Option<UnitNeed>)],
         life: i32,
         active: &Active,
     ) -> ManaPlan {
