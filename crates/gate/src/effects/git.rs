@@ -3,7 +3,6 @@
 mod checkout;
 mod contents;
 mod settings;
-mod worktree;
 
 use super::argument_scan::candidates;
 use super::arguments::tail;
@@ -447,7 +446,7 @@ fn integrate(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         "worktree" if sub.starts_with(&["remove", "prune"]) => {
             look.ask("git.worktree", "it removes a working tree");
         }
-        "worktree" if sub.starts_with(&["add"]) => worktree::add(look, sub),
+        "worktree" if sub.starts_with(&["add"]) => checkout::add_worktree(look, sub),
         "checkout-index" if sub.is_forced() => look.deny("git.lost", LOST),
         "read-tree" if sub.has(&["--reset"]) || sub.has(&["-u"]) => look.deny("git.lost", LOST),
         "update-index" if sub.has(&["--add"]) => contents::staged(look, sub),

@@ -1,9 +1,12 @@
-//! `git checkout`: the same verb changes the branch and throws away changes of files.
+//! `git checkout`: the same verb changes the branch and throws away changes of files; and `git worktree add`, which checks
+//! out beside it.
 //!
 //! Limit: a name that may be a branch or a file is told by its form and by a list of usual names.
 
 use super::{LOST, Subcommand};
+use crate::effects::arguments::Arguments;
 use crate::effects::look::Look;
+use crate::effects::severity::Act;
 use crate::effects::words;
 use crate::shell::Word;
 
@@ -55,4 +58,16 @@ fn has_extension(text: &str) -> bool {
     text.rsplit_once('.').is_some_and(|(name, end)| {
         !name.is_empty() && (1..=5).contains(&end.len()) && end.chars().all(|char| char.is_ascii_alphabetic())
     })
+}
+
+/// Judges `git worktree add PATH [COMMIT]`.
+pub(super) fn add_worktree(look: &mut Look<'_>, sub: &Subcommand<'_>) {
+    let arguments = Arguments::new(sub.rest, &["-b", "-B", "--reason"]);
+    if arguments.has(&["-B"]) {
+        look.ask("git.branch", "it moves a branch by force");
+    }
+    // The first operand is the verb itself.
+    if let Some(path) = arguments.operands.get(1) {
+        look.act(Act::Write, path);
+    }
 }
