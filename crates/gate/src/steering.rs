@@ -229,6 +229,21 @@ const REPOSITORY: [&str; 7] = [
     "objects/info/alternates",
 ];
 
+/// The files of git that steer in a repository inside a workspace, whether they exist or not; none that lie outside of it.
+#[must_use]
+pub fn repository_places(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    git_paths(directory, &mut found);
+    found.into_iter().map(|one| one.path).filter(|path| path.starts_with(directory)).collect()
+}
+
+/// The directory of git's own files for a working tree.
+#[must_use]
+pub fn git_directory(root: &Path) -> Option<PathBuf> {
+    let dot_git = root.join(".git");
+    if dot_git.is_dir() { Some(dot_git) } else { pointer(&dot_git, "gitdir:", root) }
+}
+
 fn git_paths(root: &Path, found: &mut Vec<SteeringPath>) {
     let dot_git = root.join(".git");
     let mut repositories = Vec::new();

@@ -4,18 +4,24 @@
 //! settings file of another agent. Without namespaces they can be written too. Either way a change is undone: what was
 //! there is written back, what is new is moved into the run's `artifacts/tampered`, and the names are reported.
 //!
-//! Names are looked for in the upper part of the tree: an `AGENTS.md` of a directory steers like that of the workspace.
+//! Names are looked for in the upper part of the tree: an `AGENTS.md` of a directory steers like that of the workspace. So do the
+//! settings and hooks of repositories inside it, and of those that its index comes to name. All this is done beneath the open
+//! directory of the workspace ([`HeldRoot`]): a link that the command left in the place of a directory leads nowhere.
 //!
 //! Limits: a file above [`MAX_FILE_BYTES`] is reported and not restored. In a tree that is larger than what is looked at, a nested
-//! file that seems new is reported and stays, because it may have been there before. The person may change one of these files in the
-//! same moment; that looks the same and is undone too, with a copy kept beside the report. So does a `git checkout` of an agent's
-//! command that brings another `AGENTS.md`: such a branch is checked out by the git tools.
+//! file that seems new is reported and stays, because it may have been there before, and one that no earlier command of this
+//! process met is not seen. The person may change one of these files in the same moment; that looks the same and is undone too, with
+//! a copy kept beside the report. So does a `git checkout` of an agent's command that brings another `AGENTS.md`: such a branch is
+//! checked out by the git tools.
 
+use super::gitlinks;
+use super::held_root::HeldRoot;
+use cap_std::fs::{Metadata, MetadataExt};
 use marvin_base::atomic;
 use marvin_gate::steering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Entries of one directory that are compared.
 const MAX_ENTRIES: usize = 256;
@@ -23,6 +29,10 @@ const MAX_ENTRIES: usize = 256;
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// Depth to which protected directories are compared.
 const MAX_DEPTH: usize = 3;
+/// Depth to which the tree is looked at.
+const MAX_TREE_DEPTH: usize = 6;
+/// Workspaces of which is kept what was found in them.
+const MAX_WORKSPACES: usize = 256;
 
 /// Files of `.marvin` that steer Marvin. The rest of it is written by other processes of Marvin while a command runs.
 const OWN_SETTINGS: [&str; 6] = ["config.toml", "instructions.md", "packs", "rules", "security", "skills"];
@@ -47,6 +57,7 @@ pub(crate) enum NestedChanges {
 #[derive(Debug)]
 pub(super) struct Guard {
     root: PathBuf,
+    held: HeldRoot,
     /// Protected places, whether they exist or not.
     listed: Vec<PathBuf>,
     /// Files and directories that the person opened for this command.
@@ -54,15 +65,24 @@ pub(super) struct Guard {
     changes: NestedChanges,
     files: BTreeMap<PathBuf, FileSnapshot>,
     nested: NestedPlaces,
+    /// Repositories that the index of the workspace's own names.
+    gitlinks: BTreeSet<PathBuf>,
+    /// Directories that only Marvin makes, and that were not there.
+    absent: Vec<PathBuf>,
 }
 
+/// What was found in each workspace, so that a tree that grows does not hide it.
+static FOUND: Mutex<BTreeMap<PathBuf, NestedPlaces>> = Mutex::new(BTreeMap::new());
+
 /// What the upper part of a workspace's tree holds.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct NestedPlaces {
     /// Repositories below the workspace's own.
     repositories: BTreeSet<PathBuf>,
     /// Steering files, and directories that hold nothing else.
     steering: BTreeSet<PathBuf>,
+    /// Files of git in those that were there before.
+    guarded: BTreeSet<PathBuf>,
     /// Directories that were looked into.
     directories: BTreeSet<PathBuf>,
     /// Whether the tree has more than what was looked at.
@@ -103,15 +123,34 @@ struct Mark {
 impl Guard {
     /// Records the protected files of a workspace, whether they exist or not.
     pub(super) fn begin(root: &Path, places: &[PathBuf], open: Vec<PathBuf>, changes: NestedChanges) -> Self {
+        let held = HeldRoot::open(root);
         let mut listed: Vec<PathBuf> =
             places.iter().filter(|place| !is_record(root, place)).cloned().collect();
         listed.extend(OWN_SETTINGS.map(|name| root.join(".marvin").join(name)));
-        let nested = NestedPlaces::find_unless(root, changes);
-        let files = list(listed.iter().chain(&nested.steering), &open)
+        let git = root.join(".git");
+        if !held.facts(&git).is_some_and(|facts| facts.is_dir()) {
+            listed.push(git);
+        }
+        // Behind a link of the person's own lies what it leads to.
+        let led_to = listed.iter().filter(|place| held.link_on_way(place).is_some());
+        let led_to = led_to.filter_map(|place| place.canonicalize().ok());
+        let led_to: Vec<PathBuf> = led_to.filter(|place| place.starts_with(root)).collect();
+        listed.extend(led_to);
+        let gitlinks = gitlinks::named_by_index(root);
+        let mut nested = NestedPlaces::find_unless(root, changes);
+        if changes != NestedChanges::Kept {
+            nested.remember(root);
+            let repositories = nested.repositories.iter().filter_map(|git| git.parent());
+            let repositories = repositories.chain(gitlinks.iter().map(PathBuf::as_path));
+            nested.guarded = repositories.flat_map(steering::repository_places).collect();
+        }
+        let files = list(&held, listed.iter().chain(&nested.steering).chain(&nested.guarded), &open)
             .into_iter()
-            .map(|(path, facts)| (path.clone(), save(&path, &facts)))
+            .map(|(path, facts)| (path.clone(), save(&held, &path, &facts)))
             .collect();
-        Guard { root: root.to_path_buf(), listed, open, changes, files, nested }
+        let tickets = root.join(".tickets");
+        let absent = if held.facts(&tickets).is_none() { vec![tickets] } else { Vec::new() };
+        Guard { root: root.to_path_buf(), held, listed, open, changes, files, nested, gitlinks, absent }
     }
 
     /// Undoes changes and returns the paths, relative to the workspace. New files are moved to `quarantine`.
@@ -126,28 +165,32 @@ impl Guard {
             .collect();
         let is_foreign = |place: &&PathBuf| foreign.iter().any(|own| place.starts_with(own));
         let steering = nested.steering.iter().filter(|place| !is_foreign(place));
-        let now = list(self.listed.iter().chain(&self.nested.steering).chain(steering), &self.open);
+        let known = self.listed.iter().chain(&self.nested.steering).chain(&self.nested.guarded);
+        let linked = self.linked_repositories();
+        let now = list(&self.held, known.chain(steering).chain(&linked), &self.open);
         let is_complete = !self.nested.is_cut && !nested.is_cut;
         let mut tampered = Vec::new();
         for (path, facts) in &now {
-            if self.files.get(path).is_some_and(|saved| saved.is_same(path, facts)) {
+            if self.files.get(path).is_some_and(|saved| saved.is_same(&self.held, path, facts)) {
                 continue;
             }
             tampered.push(self.shown(path));
-            if self.undoes(path) && (is_complete || self.is_known(path)) {
-                remove(path, quarantine);
+            let is_linked = || linked.iter().any(|place| path.starts_with(place));
+            if self.undoes(path) && (is_complete || self.is_known(path) || is_linked()) {
+                remove(&self.held, path, quarantine);
             }
         }
+        tampered.extend(self.made_records());
         for (path, saved) in &self.files {
             match now.get(path) {
-                Some(facts) if saved.is_same(path, facts) => {}
+                Some(facts) if saved.is_same(&self.held, path, facts) => {}
                 None if is_removed_worktree(path) => {}
                 found => {
                     if found.is_none() {
                         tampered.push(self.shown(path));
                     }
                     if self.undoes(path) {
-                        restore(path, saved);
+                        restore(&self.held, path, saved);
                     }
                 }
             }
@@ -159,6 +202,30 @@ impl Guard {
         tampered
     }
 
+    /// Steering files of repositories that the index has come to name: git enters them, wherever they lie.
+    fn linked_repositories(&self) -> Vec<PathBuf> {
+        if self.changes != NestedChanges::Undone {
+            return Vec::new();
+        }
+        let now = gitlinks::named_by_index(&self.root);
+        now.difference(&self.gitlinks).flat_map(|own| steering::repository_places(own)).collect()
+    }
+
+    /// Moves away directories that only Marvin makes, and names them.
+    fn made_records(&self) -> Vec<String> {
+        let mut made = Vec::new();
+        for place in self.absent.iter().filter(|place| self.held.facts(place).is_some()) {
+            made.push(self.shown(place));
+            let aside = self.root.join(".marvin/tampered");
+            std::fs::create_dir_all(&aside).ok();
+            let name = atomic::temporary_name();
+            if self.held.remove(place).is_err() {
+                self.held.move_directory(place, &aside.join(name.trim_start_matches('.'))).ok();
+            }
+        }
+        made
+    }
+
     /// Whether a change of this file is undone.
     fn undoes(&self, path: &Path) -> bool {
         self.changes == NestedChanges::Undone || self.is_listed(path)
@@ -166,11 +233,13 @@ impl Guard {
 
     /// Whether it is certain what was at this path before.
     fn is_known(&self, path: &Path) -> bool {
-        self.files.contains_key(path) || self.is_listed(path)
+        // A link may stand on the way to what was there.
+        let mut files = self.files.range(path.to_path_buf()..);
+        files.next().is_some_and(|(own, _)| own.starts_with(path)) || self.is_listed(path)
     }
 
     fn is_listed(&self, path: &Path) -> bool {
-        self.listed.iter().any(|place| path.starts_with(place))
+        self.listed.iter().any(|place| path.starts_with(place) || place.starts_with(path))
     }
 
     fn shown(&self, path: &Path) -> String {
@@ -180,14 +249,14 @@ impl Guard {
 
 impl FileSnapshot {
     /// Whether the file is as it was; one that was written again with the same content is.
-    fn is_same(&self, path: &Path, facts: &std::fs::Metadata) -> bool {
+    fn is_same(&self, held: &HeldRoot, path: &Path, facts: &Metadata) -> bool {
         let is_rewritten = || match &self.content {
             Some(Content::Bytes(bytes)) => {
                 facts.is_file()
                     && facts.nlink() == 1
                     && facts.mode() == self.mode
                     && facts.size() == bytes.len() as u64
-                    && std::fs::read(path).is_ok_and(|now| now == *bytes)
+                    && held.read(path).is_ok_and(|now| now == *bytes)
             }
             Some(Content::Link(_)) | None => false,
         };
@@ -213,6 +282,21 @@ impl NestedPlaces {
     /// What the tree holds; nothing where its changes are kept.
     fn find_unless(root: &Path, changes: NestedChanges) -> Self {
         if changes == NestedChanges::Kept { NestedPlaces::default() } else { NestedPlaces::find(root) }
+    }
+
+    /// Adds what was found in this workspace before, and keeps what is found now.
+    fn remember(&mut self, root: &Path) {
+        let mut all = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MAX_WORKSPACES && !all.contains_key(root) {
+            all.pop_first();
+        }
+        let known = all.entry(root.to_path_buf()).or_default();
+        if self.is_cut {
+            self.repositories.extend(known.repositories.iter().cloned());
+            self.steering.extend(known.steering.iter().cloned());
+        }
+        known.repositories.clone_from(&self.repositories);
+        known.steering.clone_from(&self.steering);
     }
 
     fn find(root: &Path) -> Self {
@@ -265,7 +349,7 @@ impl NestedPlaces {
                 return None;
             }
         }
-        if !kind.is_dir() || directory.parts.len() >= MAX_DEPTH {
+        if !kind.is_dir() || directory.parts.len() >= MAX_TREE_DEPTH {
             return None;
         }
         let parts = directory.parts.iter().cloned().chain([name]).collect();
@@ -273,37 +357,41 @@ impl NestedPlaces {
     }
 }
 
-/// Every file and link of the protected places that is not open, with its metadata.
+/// Every file and link of the protected places that is not open, with its metadata. Of a place behind a link that link.
 fn list<'a>(
+    held: &HeldRoot,
     places: impl Iterator<Item = &'a PathBuf>,
     open: &[PathBuf],
-) -> BTreeMap<PathBuf, std::fs::Metadata> {
+) -> BTreeMap<PathBuf, Metadata> {
     let mut found = BTreeMap::new();
     let mut waiting: Vec<(PathBuf, usize)> = places.map(|place| (place.clone(), 0)).collect();
     while let Some((place, depth)) = waiting.pop() {
         if open.iter().any(|own| place.starts_with(own)) {
             continue;
         }
-        let Ok(facts) = place.symlink_metadata() else { continue };
-        if facts.is_dir() && depth < MAX_DEPTH {
-            let entries = std::fs::read_dir(&place).into_iter().flatten().flatten().take(MAX_ENTRIES);
-            waiting.extend(entries.map(|entry| (entry.path(), depth + 1)));
-        } else if !facts.is_dir() {
+        let Some(facts) = held.facts(&place) else {
+            let link = held.link_on_way(&place);
+            found.extend(link.and_then(|link| held.facts(&link).map(|facts| (link, facts))));
+            continue;
+        };
+        if !facts.is_dir() {
             found.insert(place, facts);
+        } else if depth < MAX_DEPTH && place.file_name().is_none_or(|name| name != ".git") {
+            waiting.extend(held.entries(&place, MAX_ENTRIES).into_iter().map(|entry| (entry, depth + 1)));
         }
     }
     found
 }
 
-fn mark(facts: &std::fs::Metadata) -> Mark {
+fn mark(facts: &Metadata) -> Mark {
     Mark { inode: facts.ino(), size: facts.size(), changed: (facts.ctime(), facts.ctime_nsec()) }
 }
 
-fn save(path: &Path, facts: &std::fs::Metadata) -> FileSnapshot {
+fn save(held: &HeldRoot, path: &Path, facts: &Metadata) -> FileSnapshot {
     let content = if facts.is_symlink() {
-        std::fs::read_link(path).ok().map(Content::Link)
+        held.read_link(path).ok().map(Content::Link)
     } else if facts.is_file() && facts.size() <= MAX_FILE_BYTES {
-        std::fs::read(path).ok().map(Content::Bytes)
+        held.read(path).ok().map(Content::Bytes)
     } else {
         None
     };
@@ -311,226 +399,23 @@ fn save(path: &Path, facts: &std::fs::Metadata) -> FileSnapshot {
 }
 
 /// Moves a file out of the workspace, into `to` where that is possible.
-fn remove(path: &Path, to: Option<&Path>) {
-    let is_small =
-        path.symlink_metadata().is_ok_and(|facts| facts.is_file() && facts.size() <= MAX_FILE_BYTES);
-    if let (Some(to), true) = (to, is_small) {
+fn remove(held: &HeldRoot, path: &Path, to: Option<&Path>) {
+    let is_small = held.facts(path).is_some_and(|facts| facts.is_file() && facts.size() <= MAX_FILE_BYTES);
+    if let (Some(to), true, Ok(bytes)) = (to, is_small, held.read(path)) {
         let name = path.to_string_lossy().replace('/', "_");
         // A copy for the person; the file is removed either way.
-        std::fs::create_dir_all(to).and_then(|()| std::fs::copy(path, to.join(name))).ok();
+        std::fs::create_dir_all(to).and_then(|()| std::fs::write(to.join(name), bytes)).ok();
     }
-    std::fs::remove_file(path).ok();
+    held.remove(path).ok();
 }
 
-fn restore(path: &Path, saved: &FileSnapshot) {
+fn restore(held: &HeldRoot, path: &Path, saved: &FileSnapshot) {
     match &saved.content {
-        Some(Content::Bytes(bytes)) => {
-            path.parent().map(std::fs::create_dir_all);
-            if atomic::replace(path, bytes).is_ok() {
-                use std::os::unix::fs::PermissionsExt;
-                let mode = std::fs::Permissions::from_mode(saved.mode & 0o7777);
-                std::fs::set_permissions(path, mode).ok();
-            }
-        }
-        Some(Content::Link(target)) => {
-            path.parent().map(std::fs::create_dir_all);
-            std::os::unix::fs::symlink(target, path).ok();
-        }
-        None => {}
-    }
+        Some(Content::Bytes(bytes)) => held.replace(path, bytes, saved.mode).ok(),
+        Some(Content::Link(target)) => held.link(path, target).ok(),
+        None => None,
+    };
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn s6_changes_are_undone_and_reported() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().join("work");
-        let quarantine = directory.path().join("tampered");
-        std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
-        std::fs::write(root.join(".git/config"), "[core]\n").unwrap();
-        std::fs::write(root.join(".git/hooks/pre-commit"), "true").unwrap();
-        let places = [".git/config", ".git/hooks", ".git/commondir", ".marvin", ".envrc"]
-            .map(|place| root.join(place));
-
-        let guard = Guard::begin(&root, &places, Vec::new(), NestedChanges::Undone);
-        std::fs::write(root.join("a"), "a").unwrap();
-        std::fs::write(root.join(".git/index"), "i").unwrap();
-        assert_eq!(guard.finish(Some(&quarantine)), Vec::<String>::new());
-
-        let guard = Guard::begin(&root, &places, Vec::new(), NestedChanges::Undone);
-        std::fs::write(root.join(".git/config"), "[evil]\n").unwrap();
-        std::fs::write(root.join(".git/hooks/post-commit"), "x").unwrap();
-        std::fs::write(root.join(".git/commondir"), "..").unwrap();
-        std::fs::write(root.join(".envrc"), "x").unwrap();
-        std::fs::create_dir_all(root.join(".marvin/runs")).unwrap();
-        std::fs::write(root.join(".marvin/config.toml"), "x").unwrap();
-        std::fs::create_dir_all(root.join("sub/.git")).unwrap();
-        std::fs::remove_file(root.join(".git/hooks/pre-commit")).unwrap();
-        let expected = [
-            ".envrc",
-            ".git/commondir",
-            ".git/config",
-            ".git/hooks/post-commit",
-            ".git/hooks/pre-commit",
-            ".marvin/config.toml",
-            "sub/.git",
-        ];
-        assert_eq!(guard.finish(Some(&quarantine)), expected);
-        assert_eq!(std::fs::read_to_string(root.join(".git/config")).unwrap(), "[core]\n");
-        assert_eq!(std::fs::read_to_string(root.join(".git/hooks/pre-commit")).unwrap(), "true");
-        for gone in [".git/hooks/post-commit", ".git/commondir", ".envrc", ".marvin/config.toml"] {
-            assert!(!root.join(gone).exists(), "{gone}");
-        }
-        assert_eq!(std::fs::read_dir(&quarantine).unwrap().count(), 5);
-        assert_eq!(
-            Guard::begin(&root, &places, Vec::new(), NestedChanges::Undone).finish(None),
-            Vec::<String>::new()
-        );
-    }
-
-    #[test]
-    fn s6_new_and_nested_files_that_steer_are_undone() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path();
-        std::fs::create_dir_all(root.join("sub/deep")).unwrap();
-        std::fs::write(root.join("sub/AGENTS.md"), "own").unwrap();
-        let open = root.join("CLAUDE.md");
-        let guard = Guard::begin(root, &[], vec![open.clone()], NestedChanges::Undone);
-        std::fs::create_dir_all(root.join("sub/deep/.claude/skills/a")).unwrap();
-        std::fs::create_dir_all(root.join("clone/.git")).unwrap();
-        let written = [
-            "AGENTS.md",
-            "lefthook.yml",
-            "sub/AGENTS.md",
-            "sub/deep/.claude/skills/a/SKILL.md",
-            "sub/deep/.cursorrules",
-        ];
-        for path in written.iter().chain(&["CLAUDE.md", "clone/AGENTS.md", "sub/deep/agents.rs"]) {
-            std::fs::write(root.join(path), "obey").unwrap();
-        }
-        let expected: Vec<&str> =
-            ["AGENTS.md", "clone/.git"].into_iter().chain(written[1..].iter().copied()).collect();
-        assert_eq!(guard.finish(None), expected);
-        assert_eq!(std::fs::read_to_string(root.join("sub/AGENTS.md")).unwrap(), "own");
-        assert!(!root.join("AGENTS.md").exists() && !root.join("sub/deep/.cursorrules").exists());
-        assert!(open.exists() && root.join("sub/deep/agents.rs").exists(), "opened, and not steering");
-    }
-
-    #[test]
-    fn a_git_file_in_a_directory_that_was_there_hides_nothing() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path();
-        std::fs::create_dir_all(root.join("src")).unwrap();
-        std::fs::create_dir_all(root.join("prepared")).unwrap();
-        let guard = Guard::begin(root, &[], Vec::new(), NestedChanges::Undone);
-        std::fs::write(root.join("src/.git"), "").unwrap();
-        std::fs::write(root.join("src/AGENTS.md"), "obey").unwrap();
-        std::os::unix::fs::symlink("../prepared", root.join("src/.claude")).unwrap();
-        assert_eq!(guard.finish(None), ["src/.claude", "src/.git", "src/AGENTS.md"]);
-        assert!(!root.join("src/AGENTS.md").exists());
-        assert!(root.join("src/.claude").symlink_metadata().is_err());
-    }
-
-    #[test]
-    fn what_may_have_been_there_before_is_not_removed() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path();
-        for number in 0..=MAX_DIRECTORIES {
-            std::fs::create_dir(root.join(format!("d{number:03}"))).unwrap();
-            std::fs::write(root.join(format!("d{number:03}/AGENTS.md")), "own").unwrap();
-        }
-        let guard = Guard::begin(root, &[], Vec::new(), NestedChanges::Undone);
-        let seen: Vec<PathBuf> =
-            guard.nested.directories.iter().filter(|seen| *seen != root).take(9).cloned().collect();
-        seen.iter().for_each(|own| std::fs::remove_dir_all(own).unwrap());
-        // The second look reaches directories that the first one did not.
-        guard.finish(None);
-        for number in 0..=MAX_DIRECTORIES {
-            assert!(root.join(format!("d{number:03}/AGENTS.md")).exists(), "{number}");
-        }
-    }
-
-    #[test]
-    fn what_git_and_the_shell_bring_in_stays() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path();
-        std::fs::create_dir_all(root.join("sub")).unwrap();
-        std::fs::create_dir_all(root.join(".git")).unwrap();
-        let own = [root.join(".git/config")];
-        std::fs::write(&own[0], "[core]\n").unwrap();
-        for (changes, expected) in [
-            (NestedChanges::Reported, vec![".git/config", "AGENTS.md", "sub/AGENTS.md"]),
-            (NestedChanges::Kept, vec![".git/config"]),
-        ] {
-            std::fs::write(root.join("AGENTS.md"), "old").unwrap();
-            std::fs::remove_file(root.join("sub/AGENTS.md")).ok();
-            let guard = Guard::begin(root, &own, Vec::new(), changes);
-            std::fs::write(root.join("AGENTS.md"), "new").unwrap();
-            std::fs::write(root.join("sub/AGENTS.md"), "new").unwrap();
-            std::fs::write(&own[0], "[evil]\n").unwrap();
-            assert_eq!(guard.finish(None), expected);
-            assert_eq!(std::fs::read_to_string(root.join("AGENTS.md")).unwrap(), "new");
-            assert!(root.join("sub/AGENTS.md").exists());
-            assert_eq!(std::fs::read_to_string(&own[0]).unwrap(), "[core]\n");
-        }
-    }
-
-    #[test]
-    fn an_opened_place_is_open_with_what_lies_in_it_and_nothing_beside_it() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path();
-        for own in [".github/workflows", ".husky"] {
-            std::fs::create_dir_all(root.join(own)).unwrap();
-        }
-        std::fs::write(root.join(".husky/pre-commit"), "true").unwrap();
-        let listed = [root.join(".github/workflows"), root.join(".husky")];
-        let open = vec![root.join(".github/workflows/ci.yml"), root.join(".husky")];
-        let guard = Guard::begin(root, &listed, open, NestedChanges::Undone);
-        std::fs::write(root.join(".github/workflows/ci.yml"), "on: push").unwrap();
-        std::fs::write(root.join(".github/workflows/evil.yml"), "on: push").unwrap();
-        std::fs::remove_dir_all(root.join(".husky")).unwrap();
-        assert_eq!(guard.finish(None), [".github/workflows/evil.yml"]);
-        assert!(root.join(".github/workflows/ci.yml").exists() && !root.join(".husky").exists());
-    }
-
-    #[test]
-    fn worktrees_of_other_processes_come_and_go() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path();
-        let own = |name: &str| root.join(".git/worktrees").join(name);
-        for name in ["again", "gone", "robbed"] {
-            std::fs::create_dir_all(own(name)).unwrap();
-            std::fs::write(own(name).join("commondir"), "../..\n").unwrap();
-        }
-        let places = ["again", "gone", "robbed"].map(|name| own(name).join("commondir"));
-        let guard = Guard::begin(root, &places, Vec::new(), NestedChanges::Undone);
-        std::fs::remove_dir_all(own("gone")).unwrap();
-        std::fs::remove_dir_all(own("again")).unwrap();
-        std::fs::create_dir(own("again")).unwrap();
-        std::fs::write(own("again").join("commondir"), "../..\n").unwrap();
-        std::fs::remove_file(own("robbed").join("commondir")).unwrap();
-        assert_eq!(guard.finish(None), [".git/worktrees/robbed/commondir"]);
-        assert!(own("robbed").join("commondir").exists() && !own("gone").exists());
-    }
-
-    #[test]
-    fn a_comparison_is_cheap() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path();
-        std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
-        std::fs::write(root.join(".git/config"), "").unwrap();
-        for number in 0..20 {
-            std::fs::write(root.join(format!(".git/hooks/{number}.sample")), "").unwrap();
-        }
-        let places = [".git/config", ".git/hooks"].map(|place| root.join(place));
-        let started = marvin_testing::CpuTimer::start();
-        for _ in 0..20 {
-            assert!(Guard::begin(root, &places, Vec::new(), NestedChanges::Undone).finish(None).is_empty());
-        }
-        // Below a millisecond each, but tests are built without optimisation.
-        assert!(started.elapsed() < std::time::Duration::from_millis(800), "{:?}", started.elapsed());
-    }
-}
+mod tests;

@@ -4,7 +4,9 @@
 //! [`contained`] is the one way in which a tool runs a program.
 
 mod contained;
+mod gitlinks;
 mod guard;
+mod held_root;
 mod host;
 mod install;
 mod run;

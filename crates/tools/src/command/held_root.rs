@@ -1,0 +1,156 @@
+//! Files by their names beneath the open directory of a workspace: a link on the way leads nowhere.
+//!
+//! A command that has ended may have left links where directories were. What is read, removed or written here lies where
+//! its name says, or is left alone. Places outside of the workspace, such as the repository of a linked worktree, are
+//! named by the person's own files and are opened as they are.
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt, Permissions};
+use marvin_base::{atomic, beneath};
+use rustix::fs::{AtFlags, symlinkat, unlinkat};
+use std::ffi::OsStr;
+use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Not through a link, and without waiting for the other end of a pipe.
+const NO_LINK: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+
+/// The open directory of a workspace.
+#[derive(Debug)]
+pub(super) struct HeldRoot {
+    path: PathBuf,
+    handle: Option<OwnedFd>,
+}
+
+impl HeldRoot {
+    pub(super) fn open(path: &Path) -> Self {
+        let handle = std::fs::File::open(path).ok().map(OwnedFd::from);
+        HeldRoot { path: path.to_path_buf(), handle }
+    }
+
+    /// What is at a path, links not followed.
+    pub(super) fn facts(&self, path: &Path) -> Option<Metadata> {
+        let (directory, name) = self.parent(path).ok()?;
+        directory.symlink_metadata(name).ok()
+    }
+
+    /// The outermost link among the directories of a path.
+    pub(super) fn link_on_way(&self, path: &Path) -> Option<PathBuf> {
+        let inner = path.strip_prefix(&self.path).ok()?;
+        let mut ways: Vec<&Path> = inner.ancestors().skip(1).collect();
+        ways.reverse();
+        let mut ways =
+            ways.into_iter().filter(|way| !way.as_os_str().is_empty()).map(|way| self.path.join(way));
+        ways.find(|way| self.facts(way).is_some_and(|facts| facts.is_symlink()))
+    }
+
+    /// The entries of a directory, at most so many.
+    pub(super) fn entries(&self, path: &Path, most: usize) -> Vec<PathBuf> {
+        let Ok(directory) = self.directory(path) else { return Vec::new() };
+        let entries = directory.entries().into_iter().flatten().flatten();
+        entries.take(most).map(|entry| path.join(entry.file_name())).collect()
+    }
+
+    /// The bytes of a regular file.
+    pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        let (directory, name) = self.parent(path)?;
+        let mut file = directory.open_with(name, OpenOptions::new().read(true).custom_flags(NO_LINK))?;
+        if !file.metadata()?.is_file() {
+            return Err(ErrorKind::InvalidInput.into());
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The target of a link.
+    pub(super) fn read_link(&self, path: &Path) -> Result<PathBuf> {
+        let (directory, name) = self.parent(path)?;
+        directory.read_link_contents(name)
+    }
+
+    /// Removes a file or link.
+    pub(super) fn remove(&self, path: &Path) -> Result<()> {
+        let (directory, name) = self.parent(path)?;
+        Ok(unlinkat(&directory, name, AtFlags::empty())?)
+    }
+
+    /// Moves a directory away, as far as that is possible by a change of names.
+    pub(super) fn move_directory(&self, path: &Path, to: &Path) -> Result<()> {
+        let (directory, name) = self.parent(path)?;
+        let (parent, own) = to.parent().zip(to.file_name()).ok_or(ErrorKind::InvalidInput)?;
+        directory.rename(name, &Dir::open_ambient_dir(parent, ambient_authority())?, own)
+    }
+
+    /// Puts a file in its place, whatever is there, with the directories on its way.
+    pub(super) fn replace(&self, path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+        let (directory, name) = self.made_parent(path)?;
+        let temporary = atomic::temporary_name();
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).custom_flags(NO_LINK);
+        let written = directory.open_with(&temporary, &options).and_then(|mut file| {
+            use std::os::unix::fs::PermissionsExt;
+            file.write_all(bytes)?;
+            let mode = std::fs::Permissions::from_mode(mode & 0o7777);
+            file.set_permissions(Permissions::from_std(mode))
+        });
+        let placed = written.and_then(|()| {
+            clear_directory(&directory, name)?;
+            directory.rename(&temporary, &directory, name)
+        });
+        if placed.is_err() {
+            directory.remove_file(&temporary).ok();
+        }
+        placed
+    }
+
+    /// Puts a link in its place.
+    pub(super) fn link(&self, path: &Path, target: &Path) -> Result<()> {
+        let (directory, name) = self.made_parent(path)?;
+        clear_directory(&directory, name)?;
+        unlinkat(&directory, name, AtFlags::empty()).ok();
+        Ok(symlinkat(target, &directory, name)?)
+    }
+
+    fn directory(&self, path: &Path) -> Result<Dir> {
+        let Ok(inner) = path.strip_prefix(&self.path) else {
+            return Dir::open_ambient_dir(path, ambient_authority());
+        };
+        let inner = if inner.as_os_str().is_empty() { Path::new(".") } else { inner };
+        let handle = self.handle.as_ref().ok_or(ErrorKind::NotFound)?;
+        let opened = beneath::open(handle.as_fd(), inner, beneath::DIRECTORY)?;
+        Ok(Dir::from_std_file(std::fs::File::from(opened)))
+    }
+
+    /// The directory that a path lies in, and its name there.
+    fn parent<'a>(&self, path: &'a Path) -> Result<(Dir, &'a OsStr)> {
+        let (parent, name) = path.parent().zip(path.file_name()).ok_or(ErrorKind::InvalidInput)?;
+        Ok((self.directory(parent)?, name))
+    }
+
+    /// The same; directories that are missing are made, and links in their places give way.
+    fn made_parent<'a>(&self, path: &'a Path) -> Result<(Dir, &'a OsStr)> {
+        let (parent, name) = path.parent().zip(path.file_name()).ok_or(ErrorKind::InvalidInput)?;
+        if let Ok(directory) = self.directory(parent) {
+            return Ok((directory, name));
+        }
+        if !parent.starts_with(&self.path) || parent == self.path {
+            return Err(Error::from(ErrorKind::NotFound));
+        }
+        let (above, own) = self.made_parent(parent)?;
+        if above.symlink_metadata(own).is_ok_and(|facts| facts.is_symlink()) {
+            unlinkat(&above, own, AtFlags::empty())?;
+        }
+        above.create_dir(own)?;
+        Ok((self.directory(parent)?, name))
+    }
+}
+
+/// Removes a directory that stands in the place of a file.
+fn clear_directory(directory: &Dir, name: &OsStr) -> Result<()> {
+    match directory.symlink_metadata(name) {
+        Ok(facts) if facts.is_dir() => directory.remove_dir_all(name),
+        _ => Ok(()),
+    }
+}
