@@ -5,7 +5,7 @@
 mod closed;
 mod places;
 
-pub use closed::closed_in;
+pub use closed::{TooLarge, closed_in};
 pub(crate) use places::{HOME, SYSTEM};
 
 use crate::path::WorkspacePath;
@@ -228,15 +228,17 @@ pub fn is_closed(workspace: &Workspace, path: &WorkspacePath, granted: &GrantedF
             }
         }
     }
-    facts.nlink() > 1 && closed_identities(workspace.root(), granted).contains(&(facts.dev(), facts.ino()))
+    facts.nlink() > 1
+        && closed_identities(workspace.root(), granted)
+            .map_or(true, |closed| closed.contains(&(facts.dev(), facts.ino())))
 }
 
 /// Device and inode of every closed file below a workspace, by which its second names (hard links) are known.
-#[must_use]
-pub fn closed_identities(root: &Path, granted: &GrantedFiles) -> BTreeSet<(u64, u64)> {
-    let closed =
-        closed_in(root).into_iter().filter(|path| !granted.has(path.strip_prefix(root).unwrap_or(path)));
-    closed.filter_map(|path| std::fs::metadata(path).ok()).map(|facts| (facts.dev(), facts.ino())).collect()
+pub fn closed_identities(root: &Path, granted: &GrantedFiles) -> Result<BTreeSet<(u64, u64)>, TooLarge> {
+    let mut closed = closed_in(root)?;
+    closed.retain(|path| !granted.has(path.strip_prefix(root).unwrap_or(path)));
+    let facts = closed.into_iter().filter_map(|path| std::fs::metadata(path).ok());
+    Ok(facts.map(|facts| (facts.dev(), facts.ino())).collect())
 }
 
 /// Is an entry of a walk, which has no link on its way, closed to agents?

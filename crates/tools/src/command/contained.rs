@@ -40,7 +40,7 @@ impl PrivateTempDir {
         policy.home = Some(context.layout.home().to_path_buf());
         policy.hidden = secrets::places_in(context.layout.home(), &Environment::of_process());
         policy.hidden.extend([context.layout.state(), context.layout.user()].map(Path::to_path_buf));
-        policy.closed = closed_files(root, context);
+        policy.closed = closed_files(root, context)?;
         policy.readable =
             context.settings.list(&table::SANDBOX_READABLE).into_iter().map(PathBuf::from).collect();
         policy.readable.extend(named_python(context));
@@ -69,11 +69,11 @@ fn named_python(context: &ToolContext) -> Option<PathBuf> {
 }
 
 /// The secret files of the workspace that the person did not open.
-fn closed_files(root: &Path, context: &ToolContext) -> Vec<PathBuf> {
+fn closed_files(root: &Path, context: &ToolContext) -> Result<Vec<PathBuf>, ToolError> {
     let granted = secrets::GrantedFiles::from_settings(&context.settings);
-    let mut closed = secrets::closed_in(root);
+    let mut closed = secrets::closed_in(root).map_err(|error| ToolError::Failed(error.to_string()))?;
     closed.retain(|path| !granted.has(path.strip_prefix(root).unwrap_or(path)));
-    closed
+    Ok(closed)
 }
 
 /// A finished program.

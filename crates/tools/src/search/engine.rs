@@ -12,6 +12,7 @@ use grep_searcher::{Searcher, SearcherBuilder};
 use marvin_base::redact::Redactor;
 use marvin_gate::{DirectoryEntryKind, Workspace, secrets};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -55,13 +56,16 @@ pub(super) struct Finder<'a> {
     pub(super) redactor: &'a Redactor,
     /// Secret files that the person opened.
     pub(super) granted: &'a secrets::GrantedFiles,
-    /// Device and inode of closed files, found when a file with a second name is met.
-    pub(super) closed: OnceLock<BTreeSet<(u64, u64)>>,
+    /// Device and inode of closed files, found when a file with a second name is met. None where they cannot all be found.
+    pub(super) closed: OnceLock<Option<BTreeSet<(u64, u64)>>>,
 }
 
 impl Finder<'_> {
-    fn closed(&self) -> &BTreeSet<(u64, u64)> {
-        self.closed.get_or_init(|| secrets::closed_identities(self.workspace.root(), self.granted))
+    /// Whether a file with a second name may be a closed one.
+    fn may_be_closed(&self, facts: &Metadata) -> bool {
+        let find = || secrets::closed_identities(self.workspace.root(), self.granted).ok();
+        let closed = self.closed.get_or_init(find);
+        closed.as_ref().is_none_or(|closed| closed.contains(&(facts.dev(), facts.ino())))
     }
 }
 
@@ -251,7 +255,7 @@ fn search_file(
 ) -> std::io::Result<bool> {
     let (mut file, size) = finder.workspace.open_plain(path)?;
     let facts = file.metadata()?;
-    if facts.nlink() > 1 && finder.closed().contains(&(facts.dev(), facts.ino())) {
+    if facts.nlink() > 1 && finder.may_be_closed(&facts) {
         hits.counts.secret += 1;
         return Ok(true);
     }
