@@ -182,10 +182,17 @@ async fn git(directory: &Path, words: &[&str], input: Option<&[u8]>) -> Result<V
     run(command(directory, words), directory, input).await
 }
 
+/// Hooks of the repository are for people, and repositories inside a worktree have settings that an attempt may have written.
+const SETTINGS: [&str; 4] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "diff.ignoreSubmodules=all",
+    "submodule.recurse=false",
+];
+
 fn command(directory: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("git");
-    // Hooks of the repository are for people.
-    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]).args(words);
+    command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting])).args(words);
     command.current_dir(directory).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
@@ -230,6 +237,26 @@ mod tests {
         }
         let words: Vec<&str> = AUTHOR.into_iter().chain(["commit", "--quiet", "-m", "first"]).collect();
         git(directory, &words, None).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn filters_of_a_repository_inside_do_not_run() {
+        let root = tempfile::tempdir().unwrap();
+        commit_file(root.path()).await;
+        let inner = root.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        commit_file(&inner).await;
+        git(root.path(), &["add", "--all"], None).await.unwrap();
+        let ran = root.path().join("ran");
+        let filter = format!("touch {}; cat", ran.display());
+        git(&inner, &["config", "filter.evil.clean", &filter], None).await.unwrap();
+        std::fs::write(inner.join(".gitattributes"), "* filter=evil\n").unwrap();
+        std::fs::write(inner.join("file.txt"), "changed").unwrap();
+        git(root.path(), &["add", "--all"], None).await.unwrap();
+        assert!(!ran.exists());
+        // Git runs it where these settings are missing.
+        let plain = Command::new("git").args(["add", "--all"]).current_dir(root.path()).status().await;
+        assert!(plain.unwrap().success() && ran.exists());
     }
 
     #[tokio::test]
