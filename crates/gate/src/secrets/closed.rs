@@ -86,12 +86,12 @@ fn closed_within(root: &Path, most: usize) -> Result<Vec<PathBuf>, TooLarge> {
             return Err(TooLarge(root.to_path_buf()));
         }
         let listing = match listing(&directory, known.remove(&directory)) {
-            Listed::Complete(listing) => listing,
-            Listed::Refused => {
+            ListingOutcome::Complete(listing) => listing,
+            ListingOutcome::Refused => {
                 closed.push(directory);
                 continue;
             }
-            Listed::Absent => continue,
+            ListingOutcome::Absent => continue,
         };
         for name in &listing.secrets {
             let path = directory.join(name);
@@ -112,7 +112,7 @@ fn closed_within(root: &Path, most: usize) -> Result<Vec<PathBuf>, TooLarge> {
     Ok(closed)
 }
 
-enum Listed {
+enum ListingOutcome {
     Complete(Listing),
     /// The person's own, and not to be listed: its owner may change that.
     Refused,
@@ -120,17 +120,17 @@ enum Listed {
 }
 
 /// The listing of a directory: the known one if nothing changed, else a new one.
-fn listing(directory: &Path, known: Option<Listing>) -> Listed {
-    let Ok(facts) = fs::symlink_metadata(directory) else { return Listed::Absent };
+fn listing(directory: &Path, known: Option<Listing>) -> ListingOutcome {
+    let Ok(facts) = fs::symlink_metadata(directory) else { return ListingOutcome::Absent };
     if !facts.is_dir() {
-        return Listed::Absent;
+        return ListingOutcome::Absent;
     }
     let stamp = Stamp::from_metadata(&facts);
     if let Some(known) = known
         && known.stamp == stamp
         && known.listed_at - stamp.modified.max(stamp.changed) > FRESH_NANOSECONDS
     {
-        return Listed::Complete(known);
+        return ListingOutcome::Complete(known);
     }
     let now = marvin_base::clock::now().as_nanosecond();
     let mut found = Listing { stamp, listed_at: now, directories: Vec::new(), secrets: Vec::new() };
@@ -138,9 +138,9 @@ fn listing(directory: &Path, known: Option<Listing>) -> Listed {
     let entries = match fs::read_dir(directory.join(".")) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::PermissionDenied && is_own(&facts) => {
-            return Listed::Refused;
+            return ListingOutcome::Refused;
         }
-        Err(_) => return Listed::Absent,
+        Err(_) => return ListingOutcome::Absent,
     };
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -152,7 +152,7 @@ fn listing(directory: &Path, known: Option<Listing>) -> Listed {
             _ => {}
         }
     }
-    Listed::Complete(found)
+    ListingOutcome::Complete(found)
 }
 
 /// Whether the directory belongs to this user.
