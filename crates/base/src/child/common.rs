@@ -84,6 +84,58 @@ pub(super) fn bound(resource: Resource, most: u64) -> std::io::Result<()> {
     Ok(())
 }
 
+/// First descriptor that is not a standard stream.
+const FIRST_BEYOND_STREAMS: i32 = 3;
+/// Descriptors that are tried one by one where the system cannot list them.
+const MAX_TRIED_DESCRIPTORS: i32 = 65_536;
+
+/// Keeps every descriptor beyond the standard streams out of the program that this process is about to become.
+///
+/// Whoever started Marvin may have left a directory outside the sandbox, a socket or a pipe open, and no sandbox closes what
+/// a program was born with. They are marked, not closed: set-up that runs until the exec uses some, and so does the pipe over
+/// which a failed exec is reported.
+#[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
+pub(super) fn close_on_exec() {
+    #[cfg(target_os = "linux")]
+    if super::linux::close_range(FIRST_BEYOND_STREAMS, super::linux::RangeClose::OnExec) {
+        return;
+    }
+    each_descriptor(FIRST_BEYOND_STREAMS, |handle| {
+        // SAFETY: a plain system call on a number. It fails where nothing is open.
+        unsafe { libc::fcntl(handle, libc::F_SETFD, libc::FD_CLOEXEC) };
+    });
+}
+
+/// Closes every descriptor from `first` on.
+#[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
+pub(super) fn close_from(first: i32) {
+    #[cfg(target_os = "linux")]
+    if super::linux::close_range(first, super::linux::RangeClose::Now) {
+        return;
+    }
+    each_descriptor(first, |handle| {
+        // SAFETY: a plain system call on a number. It fails where nothing is open.
+        unsafe { libc::close(handle) };
+    });
+}
+
+/// Calls `visit` with the descriptors from `first` on that may be open: those that the system lists, else all up to the
+/// limit of this process.
+#[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
+pub(super) fn each_descriptor(first: i32, mut visit: impl FnMut(i32)) {
+    #[cfg(target_os = "linux")]
+    if super::linux::each_open_descriptor(|handle| {
+        if handle >= first {
+            visit(handle);
+        }
+    }) {
+        return;
+    }
+    // SAFETY: a plain system call.
+    let limit = unsafe { libc::getdtablesize() };
+    (first..limit.clamp(256, MAX_TRIED_DESCRIPTORS)).for_each(visit);
+}
+
 /// Milliseconds of a clock that only goes forward.
 #[expect(unsafe_code, reason = "the standard library's clock is not documented as safe after a fork")]
 pub(super) fn now() -> i64 {

@@ -9,7 +9,7 @@
 //! Limits: a process that began a session or a group of its own is not ended, and processes are not counted, so
 //! [`Limits::processes`] binds nothing. Children in namespaces are refused.
 
-use super::common::{ASK, END, StatusFile, bound, leave, now, watched};
+use super::common::{ASK, END, StatusFile, bound, close_from, close_on_exec, leave, now, watched};
 use super::{Child, Limits};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -22,8 +22,6 @@ const DRAIN_MS: i64 = 300;
 const LOOK_MS: i64 = 10;
 /// The longest wait for an event, in milliseconds.
 const MAX_WAIT_MS: i64 = 3_600_000;
-/// Descriptors that are closed; a process of this program has far fewer.
-const MAX_DESCRIPTORS: i32 = 65_536;
 
 /// This process's end of the socket. When it is closed, the keeper ends everything.
 pub(super) type Word = UnixStream;
@@ -64,7 +62,7 @@ pub(super) fn keep(command: &mut std::process::Command, child: &Child) -> std::i
     Ok(ours)
 }
 
-/// The program's side: a process group or session of its own, limits, signals as they should be.
+/// The program's side: a process group or session of its own, limits, no inherited descriptors, signals as they should be.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
 fn begin(watched: &libc::sigset_t, limits: Limits, own_session: bool) -> std::io::Result<()> {
     // SAFETY: plain system calls; the set is valid.
@@ -76,6 +74,7 @@ fn begin(watched: &libc::sigset_t, limits: Limits, own_session: bool) -> std::io
         }
         libc::sigprocmask(libc::SIG_UNBLOCK, watched, std::ptr::null_mut());
     }
+    close_on_exec();
     bound(libc::RLIMIT_CORE, 0)?;
     limits.file_bytes.map_or(Ok(()), |bytes| bound(libc::RLIMIT_FSIZE, bytes))
 }
@@ -178,10 +177,8 @@ fn keep_open(link: i32) -> i32 {
     // SAFETY: nothing of this process uses the other handles any more.
     unsafe {
         libc::dup2(link, 0);
-        for handle in 1..libc::getdtablesize().clamp(256, MAX_DESCRIPTORS) {
-            libc::close(handle);
-        }
     }
+    close_from(1);
     0
 }
 
@@ -268,6 +265,16 @@ mod tests {
         drop(word);
         assert!(wait_for_end_of_output(&mut process) < Duration::from_secs(20));
         assert_eq!(process.wait().unwrap().signal(), Some(libc::SIGKILL));
+    }
+
+    #[test]
+    fn inherited_descriptors_are_closed() {
+        use super::super::tests::inheritable_descriptor;
+        let directory = inheritable_descriptor();
+        let script = format!("test -e /dev/fd/{} && echo open || echo closed", directory.as_raw_fd());
+        let (mut process, _word) = shell(&script, &Child::new("sh"));
+        assert_eq!(first_line(&mut process), "closed");
+        assert_eq!(process.wait().unwrap().code(), Some(0));
     }
 
     #[test]

@@ -169,6 +169,53 @@ async fn a_child_is_prepared_or_not_started() {
     assert!(error.to_string().contains("no sandbox"), "{error}");
 }
 
+/// A descriptor of a directory that children would inherit, as whoever started this process could have left one.
+pub(super) fn inheritable_descriptor() -> std::os::fd::OwnedFd {
+    let directory = std::fs::File::open("/").unwrap();
+    let descriptor = rustix::io::fcntl_dupfd_cloexec(&directory, 200).unwrap();
+    rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::empty()).unwrap();
+    descriptor
+}
+
+#[tokio::test]
+async fn inherited_descriptors_end_with_marvin() {
+    use std::os::fd::AsRawFd;
+    let directory = inheritable_descriptor();
+    let number = directory.as_raw_fd();
+    let look = format!("test -e /dev/fd/{number} && echo open || echo closed");
+    let plain = std::process::Command::new("sh").args(["-c", &look]).output().unwrap();
+    assert_eq!(plain.stdout, b"open\n", "a program that is started otherwise inherits it");
+    let mut children = vec![shell(&look)];
+    if cfg!(target_os = "linux") {
+        // Each of these opens descriptors of its own for the child.
+        let limits = Limits { processes: Some(20), hard: true, ..Limits::default() };
+        children.push(Child { limits, own_session: true, ..shell(&look) });
+    }
+    for child in children {
+        assert_eq!(run_blocking(&child).unwrap().stdout, b"closed\n");
+        let (handle, (_, mut stdout, _)) = keep(&child).unwrap();
+        let mut said = String::new();
+        stdout.read_to_string(&mut said).await.unwrap();
+        handle.end().await;
+        assert_eq!(said, "closed\n");
+        assert_eq!(outcome(child).await.stdout.text(), "closed\n");
+    }
+    // The pipe over which a failed start is reported stays open until then.
+    assert!(
+        matches!(run_blocking(&Child::new("no-such-program")), Err(error) if error.kind() == std::io::ErrorKind::NotFound)
+    );
+    assert!(rustix::io::fcntl_getfd(&directory).unwrap().is_empty(), "this process itself is unchanged");
+}
+
+#[test]
+fn descriptors_are_found_where_the_kernel_cannot_close_a_range() {
+    use std::os::fd::AsRawFd;
+    let directory = inheritable_descriptor();
+    let mut found = Vec::new();
+    common::each_descriptor(3, |handle| found.push(handle));
+    assert!(found.contains(&directory.as_raw_fd()) && found.iter().all(|handle| *handle >= 3), "{found:?}");
+}
+
 #[tokio::test]
 async fn a_missing_program_is_named() {
     let error = run(Child::new("no-such-program"), &CancellationToken::new()).await.unwrap_err();

@@ -24,7 +24,7 @@
 use super::forks::{self, ForkEvent};
 use super::namespaces::{self, IdMaps};
 use super::tree;
-use crate::child::common::{ASK, END, StatusFile, bound, leave, now, watched};
+use crate::child::common::{ASK, END, StatusFile, bound, close_from, close_on_exec, leave, now, watched};
 use crate::child::{Child, Limits};
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd};
@@ -138,8 +138,7 @@ pub(in crate::child) fn keep(command: &mut std::process::Command, child: &Child)
 /// time that the sandbox takes to be set up.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
 fn close_regular_files() {
-    let directory = tree::Path::new().text(b"/proc/self/fd");
-    tree::each_entry(&directory, |handle| {
+    super::each_open_descriptor(|handle| {
         // SAFETY: the structure is ours. Nothing of this process uses these files any more.
         unsafe {
             let mut facts: libc::stat = std::mem::zeroed();
@@ -170,7 +169,8 @@ struct KeeperOptions {
     status_file: Option<StatusFile>,
 }
 
-/// The program's side: a process group or session of its own, ended with its keeper, signals as they should be.
+/// The program's side: a process group or session of its own, ended with its keeper, no inherited descriptors, signals as
+/// they should be.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
 fn begin(
     keeper: i32,
@@ -200,6 +200,7 @@ fn begin(
             libc::close(file);
         }
     }
+    close_on_exec();
     bound(libc::RLIMIT_CORE, 0)?;
     if let Some(hard) = hard {
         bound(libc::RLIMIT_NPROC, hard)?;
@@ -340,11 +341,7 @@ fn keep_open(say: i32, listener: Option<i32>, link: Option<i32>) -> (i32, Option
             }
         };
         let (listener, link) = (place(far_listener, 1), place(far_link, 2));
-        if libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) != 0 {
-            for handle in 3..4096 {
-                libc::close(handle);
-            }
-        }
+        close_from(3);
         (0, listener, link)
     }
 }

@@ -12,7 +12,7 @@
 //! Everything here runs between fork and exec: system calls only, no allocation.
 
 use super::tree::Path;
-use crate::child::common::now;
+use crate::child::common::{close_from, now};
 
 /// How long processes that a program left behind may continue, in milliseconds.
 const DRAIN_MS: i64 = 300;
@@ -164,11 +164,7 @@ fn reap(program: i32, link: i32, children: &libc::sigset_t) -> ! {
     unsafe {
         // Only the link stays open: pipes of the program must not be held by init.
         libc::dup2(link, 0);
-        if libc::syscall(libc::SYS_close_range, 1u32, u32::MAX, 0u32) != 0 {
-            for handle in 1..4096 {
-                libc::close(handle);
-            }
-        }
+        close_from(1);
         libc::prctl(libc::PR_SET_NAME, c"marvin-init".as_ptr(), 0, 0, 0);
         let mut deadline: Option<i64> = None;
         loop {

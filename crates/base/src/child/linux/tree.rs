@@ -221,9 +221,9 @@ fn each_piece(file: &Path, mut visit: impl FnMut(&[u8])) {
     }
 }
 
-/// Calls `visit` with every entry of a directory whose name is a number.
+/// Calls `visit` with every entry of a directory whose name is a number; false when it cannot be opened.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-pub(super) fn each_entry(directory: &Path, mut visit: impl FnMut(i32)) {
+pub(super) fn each_entry(directory: &Path, mut visit: impl FnMut(i32)) -> bool {
     /// Offsets of the length of an entry and of its name.
     const LENGTH: usize = 16;
     const NAME: usize = 19;
@@ -233,7 +233,7 @@ pub(super) fn each_entry(directory: &Path, mut visit: impl FnMut(i32)) {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
         let handle = libc::open(directory.bytes.as_ptr().cast(), flags);
         if handle < 0 {
-            return;
+            return false;
         }
         loop {
             let read = libc::syscall(
@@ -258,6 +258,7 @@ pub(super) fn each_entry(directory: &Path, mut visit: impl FnMut(i32)) {
         }
         libc::close(handle);
     }
+    true
 }
 
 #[cfg(test)]
