@@ -161,7 +161,8 @@ impl Viewpoint<'_> {
                 let targets = self.targets(&cast.targets);
                 let paid = self.payment(&cast.payment.objects);
                 let asks = if cast.ask { ASKS } else { "" };
-                format!("cast {name}{way}{kicked}{x}{modes}{targets}{paid}{asks}")
+                let extra = self.engine.extra_cost_text(cast);
+                format!("cast {name}{way}{kicked}{extra}{x}{modes}{targets}{paid}{asks}")
             }
             Action::Activate(activate) => {
                 let name = self.engine.view().name(activate.source);

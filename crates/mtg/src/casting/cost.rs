@@ -38,10 +38,8 @@ impl MTGEngine {
         for ability in &face.abilities {
             match ability {
                 Ability::AdditionalCost(choices) => {
-                    let chosen = choices.get(usize::from(cast.additional)).or(choices.first());
-                    if let Some(cost) = chosen {
-                        add(cost);
-                    }
+                    let chosen = choices.get(usize::from(cast.additional));
+                    add(chosen.ok_or_else(|| Refusal::new("601.2b", RefusalReason::NoSuchWay))?);
                 }
                 Ability::KeywordAbility(keyword) => match &**keyword {
                     KeywordAbility::Buyback(cost) if cast.buyback => add(cost),

@@ -161,12 +161,17 @@ impl MTGEngine {
             let is_kicker = |ability: &&Ability| matches!(ability, Ability::KeywordAbility(keyword) if matches!(**keyword, KeywordAbility::Kicker { .. }));
             // Each of two kickers may be paid or not.
             let ways_to_kick = 1u8 << face.face.abilities.iter().filter(is_kicker).count().min(2);
+            let extra_costs = extra_costs(&face.face);
             let has_x = face.face.mana_cost.as_ref().is_some_and(|cost| cost.x_count() > 0);
             for modes in mode_choices(&body) {
                 for kicked in 0..ways_to_kick {
                     for payment in self.list_payments(player, card, &face.face) {
-                        let base = CastAction { modes: modes.clone(), kicked, payment, ..plain.clone() };
-                        self.list_cast_targets(player, &base, &body, has_x, sources, actions);
+                        for (additional, buyback) in extra_costs.iter().copied() {
+                            let (modes, payment) = (modes.clone(), payment.clone());
+                            let base =
+                                CastAction { modes, kicked, payment, additional, buyback, ..plain.clone() };
+                            self.list_cast_targets(player, &base, &body, has_x, sources, actions);
+                        }
                     }
                 }
             }
@@ -403,6 +408,26 @@ impl MTGEngine {
         printed.trim_end_matches('.').replace('~', name)
     }
 
+    /// What is paid for a spell besides its mana cost, where the player chose it.
+    #[must_use]
+    pub fn extra_cost_text(&self, cast: &CastAction) -> String {
+        let face = self.state.faces.get(self.state.object(cast.card).face);
+        let chosen = face.and_then(|face| {
+            face.face.abilities.iter().find_map(|ability| match ability {
+                Ability::AdditionalCost(costs) if costs.len() > 1 => {
+                    let chosen = costs.get(usize::from(cast.additional))?;
+                    let printed =
+                        crate::cards::print_ability(&Ability::AdditionalCost(vec![chosen.clone()]))?;
+                    Some(printed.rsplit("cast this spell, ").next()?.trim_end_matches('.').to_string())
+                }
+                _ => None,
+            })
+        });
+        let chosen = chosen.map(|chosen| format!(" ({chosen})")).unwrap_or_default();
+        let buyback = if cast.buyback { " with buyback" } else { "" };
+        format!("{buyback}{chosen}")
+    }
+
     /// What an action does, in a few words.
     #[must_use]
     pub fn label(&self, action: &Action) -> String {
@@ -427,7 +452,8 @@ impl MTGEngine {
                 };
                 let name = self.view().name(cast.card);
                 let asks = if cast.ask { ASKS } else { "" };
-                format!("cast {name}{kicked}{x}{}{paid}{asks}", targets(&cast.targets))
+                let extra = self.extra_cost_text(cast);
+                format!("cast {name}{kicked}{extra}{x}{}{paid}{asks}", targets(&cast.targets))
             }
             Action::Activate(activate) => {
                 let name = self.view().name(activate.source);
@@ -438,6 +464,18 @@ impl MTGEngine {
             }
         }
     }
+}
+
+/// The alternatives of an additional cost, and whether buyback is paid.
+fn extra_costs(face: &CardFace) -> Vec<(u8, bool)> {
+    let alternatives = face.abilities.iter().find_map(|ability| match ability {
+        Ability::AdditionalCost(costs) => u8::try_from(costs.len()).ok(),
+        _ => None,
+    });
+    let is_buyback = |ability: &Ability| matches!(ability, Ability::KeywordAbility(keyword) if matches!(**keyword, KeywordAbility::Buyback(_)));
+    let buyback: &[bool] = if face.abilities.iter().any(is_buyback) { &[false, true] } else { &[false] };
+    let alternatives = 0..alternatives.unwrap_or(1).max(1);
+    alternatives.flat_map(|chosen| buyback.iter().map(move |paid| (chosen, *paid))).collect()
 }
 
 fn has_other_ways(face: &crate::card::CardFace) -> bool {

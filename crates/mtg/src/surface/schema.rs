@@ -91,6 +91,8 @@ impl MTGEngine {
                         known.card.instance_id == cast.card
                             && known.way == cast.way
                             && known.mode_payload == cast.modes
+                            && known.additional == cast.additional
+                            && known.buyback == cast.buyback
                     });
                     match known {
                         Some(known) => {
@@ -112,6 +114,8 @@ impl MTGEngine {
                             x_values: if cast.x > 0 { vec![cast.x] } else { Vec::new() },
                             targets: vec![flat(&cast.targets)],
                             can_kick: cast.kicked > 0,
+                            additional: cast.additional,
+                            buyback: cast.buyback,
                         }),
                     }
                 }
@@ -252,6 +256,17 @@ pub struct CastChoice {
     /// Combinations; in each, the targets of every slot.
     pub targets: Vec<Vec<Vec<Entity>>>,
     pub can_kick: bool,
+    /// The alternative of an additional cost, counted from 0.
+    #[serde(skip_serializing_if = "is_first")]
+    pub additional: u8,
+    /// Whether buyback is paid.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub buyback: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_first(number: &u8) -> bool {
+    *number == 0
 }
 
 /// Ability that can be activated.
