@@ -415,6 +415,24 @@ fn position_for(name: &str, seed: u64, cards: &CachedSource<'_>) -> MTGEngine {
     engine
 }
 
+#[test]
+fn alternatives_of_additional_costs_and_buyback_are_listed() {
+    let cards = CachedSource::new(Pool::shipped().unwrap());
+    for (name, expected) in [
+        ("Thunderherd Migration", &["cast Thunderherd Migration (pay {1})"][..]),
+        (
+            "Brush with Death",
+            &["cast Brush with Death on player 1", "cast Brush with Death with buyback on player 1"],
+        ),
+    ] {
+        let engine = position_for(name, 1, &cards);
+        let listed = engine.list_actions(PlayerId(0));
+        let about = listed.iter().filter(|action| is_about(&engine, action, name));
+        let labels: BTreeSet<String> = about.map(|action| engine.label(action)).collect();
+        assert_eq!(labels, expected.iter().map(ToString::to_string).collect());
+    }
+}
+
 /// Plays on at random from a position; the card is played whenever it can be. Returns how often it was.
 fn play_position(mut engine: MTGEngine, name: &str, counts: &mut Counts) -> usize {
     let mut random = RandomStream::new(engine.state().state_hash());

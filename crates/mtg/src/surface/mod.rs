@@ -418,7 +418,7 @@ impl MTGEngine {
                     let chosen = costs.get(usize::from(cast.additional))?;
                     let printed =
                         crate::cards::print_ability(&Ability::AdditionalCost(vec![chosen.clone()]))?;
-                    Some(printed.rsplit("cast this spell, ").next()?.trim_end_matches('.').to_string())
+                    Some(printed.rsplit("to cast ~, ").next()?.trim_end_matches('.').to_string())
                 }
                 _ => None,
             })
