@@ -16,7 +16,7 @@ use marvin_base::environment::Environment;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
 use marvin_gate::JudgedCommand;
-use marvin_tools::command::run_line;
+use marvin_tools::command::run_verification_line;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -123,7 +123,7 @@ pub async fn grade(
     let project = ProjectContext::find(environment.clone(), root.clone(), Some(&root), true, Vec::new())?;
     let context = project.tool_context(cancel.clone(), None);
     let command = JudgedCommand::own(&python.program, &["-I", "-B", "judge.py"]);
-    let ran = run_line(command, JUDGE_TIMEOUT, &context).await;
+    let ran = run_verification_line(command, JUDGE_TIMEOUT, &context).await;
     let ran = ran
         .map_err(|error| LabError::Python { program: python.program.clone(), problem: error.to_string() })?;
     if cancel.is_cancelled() {

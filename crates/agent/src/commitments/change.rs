@@ -4,6 +4,7 @@ use super::assertion::{self, Assertion};
 use super::commitment::{Commitment, Kind, MAX_TIMEOUT_SECS, Oracle, Source, Status, TIMEOUT};
 use super::document::{self, Document};
 use super::error::{ChangeError, InvalidCommitment, StoreError};
+use super::oracle::VerifiedTree;
 use super::seal::{Entry, EntryKind};
 use super::store::{DocumentCommitment, PROJECT, Store};
 use super::{check, oracle, seal};
@@ -102,7 +103,7 @@ pub fn examine(project: &ProjectContext, draft: &Draft) -> Result<VettedCommitme
         .into());
     }
     let doubt = doubt(project, &understood)?;
-    let oracles = oracles(project, &draft.oracles)?;
+    let oracles = oracles(project, &draft.oracles, check::verified_tree(&understood, timeout_s))?;
     let seal = test_seal(project, &understood, timeout_s)?;
     let now = clock::now_stamp();
     let commitment = Commitment {
@@ -218,13 +219,17 @@ fn doubt(project: &ProjectContext, assertion: &Assertion) -> Result<Option<Verdi
     }
 }
 
-fn oracles(project: &ProjectContext, paths: &[String]) -> Result<Vec<Oracle>, InvalidCommitment> {
+fn oracles(
+    project: &ProjectContext,
+    paths: &[String],
+    tree: VerifiedTree,
+) -> Result<Vec<Oracle>, InvalidCommitment> {
     let workspace = project.workspace.as_deref();
     let workspace = workspace.ok_or_else(|| InvalidCommitment::new("no working directory is set", ""))?;
     let mut found: Vec<Oracle> = Vec::new();
     for path in paths {
         let path = path.trim_start_matches("./").trim_end_matches('/').to_string();
-        let sha256 = oracle::hash(workspace, &path).map_err(|why| {
+        let sha256 = oracle::hash(workspace, &path, tree).map_err(|why| {
             let hint = format!("give a path inside of {}, relative to it", workspace.root().display());
             InvalidCommitment::new(format!("its oracle `{path}` cannot be read: {why}"), hint)
         })?;
@@ -289,8 +294,11 @@ pub fn drop_one(project: &ProjectContext, document: Option<&str>, id: &str) -> R
 pub fn rehash(project: &ProjectContext, document: Option<&str>, id: &str) -> Result<Commitment, ChangeError> {
     let store = store(project)?;
     let (of, commitment) = find(project, document, id)?;
-    let sealed = Assertion::parse(commitment.kind, &commitment.assertion);
-    let sealed = sealed.and_then(|assertion| test_seal(project, &assertion, commitment.timeout_s));
+    let assertion = Assertion::parse(commitment.kind, &commitment.assertion);
+    let tree = assertion
+        .as_ref()
+        .map_or(VerifiedTree::Workspace, |assertion| check::verified_tree(assertion, commitment.timeout_s));
+    let sealed = assertion.and_then(|assertion| test_seal(project, &assertion, commitment.timeout_s));
     let sealed = sealed.map_err(|error| ChangeError::Usage(error.to_string()))?.map(TestSeal::lasting);
     if commitment.oracles.is_empty() && sealed.is_none() {
         return Err(ChangeError::Usage(format!(
@@ -298,7 +306,7 @@ pub fn rehash(project: &ProjectContext, document: Option<&str>, id: &str) -> Res
         )));
     }
     let paths: Vec<String> = commitment.oracles.iter().map(|oracle| oracle.path.clone()).collect();
-    let fresh = oracles(project, &paths).map_err(|error| ChangeError::Usage(error.to_string()))?;
+    let fresh = oracles(project, &paths, tree).map_err(|error| ChangeError::Usage(error.to_string()))?;
     let changed = store.change(&of, |document| {
         document.set("updatedAt", &clock::now_stamp());
         let commitment = document.commitment(id)?;

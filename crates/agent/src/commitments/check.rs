@@ -2,13 +2,13 @@
 
 use super::assertion::Assertion;
 use super::commitment::{Commitment, Kind, Status};
-use super::oracle;
+use super::oracle::{self, VerifiedTree};
 use super::test_command::test_command;
 use marvin_base::child::Ending;
 use marvin_base::{signature, truncate};
 use marvin_gate::{Intent, JudgedCommand, Workspace, WorkspacePath, decide_command, judge};
 use marvin_tools::command::{
-    BaselineTree, TestSeal, TestsCheck, TestsInput, run_line, verified_line, verify_tests,
+    BaselineTree, TestSeal, TestsCheck, TestsInput, run_verification_line, verified_line, verify_tests,
 };
 use marvin_tools::{ToolContext, ToolError};
 use serde::Serialize;
@@ -75,6 +75,14 @@ pub(super) fn tests_input(assertion: &Assertion, timeout_s: u64) -> Option<Tests
     Some(TestsInput { runner, args, command, timeout: Some(timeout_s) })
 }
 
+/// The tree in which an assertion is verified.
+pub(super) fn verified_tree(assertion: &Assertion, timeout_s: u64) -> VerifiedTree {
+    match tests_input(assertion, timeout_s) {
+        Some(_) => VerifiedTree::Copy,
+        None => VerifiedTree::Workspace,
+    }
+}
+
 /// Verifies a commitment. None: it was interrupted.
 pub(super) async fn check(
     commitment: &Commitment,
@@ -89,8 +97,9 @@ pub(super) async fn check(
         Ok(workspace) => workspace,
         Err(error) => return Some(Outcome::could_not_run(error.to_string())),
     };
-    if let Some(why) = oracle::changed(workspace, &commitment.oracles) {
-        return Some(Outcome::failed(format!("{why}; it was not run")));
+    let tree = verified_tree(&assertion, commitment.timeout_s);
+    if let Some(change) = oracle::changed(workspace, &commitment.oracles, tree) {
+        return Some(Outcome::failed(change.reason("; it was not run")));
     }
     let deadline = Duration::from_secs(commitment.timeout_s);
     let outcome = match assertion.clone() {
@@ -111,10 +120,10 @@ pub(super) async fn check(
         return None;
     }
     // What was run may have written them.
-    match oracle::changed(workspace, &commitment.oracles) {
-        Some(why) if outcome.status == Status::Passed => {
+    match oracle::changed(workspace, &commitment.oracles, tree) {
+        Some(change) if outcome.status == Status::Passed => {
             let evidence = outcome.evidence.unwrap_or_default();
-            Some(Outcome::failed(format!("{why} while it ran")).with(evidence))
+            Some(Outcome::failed(change.reason(" while it ran")).with(evidence))
         }
         _ => Some(outcome),
     }
@@ -146,7 +155,7 @@ async fn shell(line: &str, deadline: Duration, context: &ToolContext) -> Outcome
         Ok(command) => command,
         Err(refused) => return refused,
     };
-    let ran = match Box::pin(run_line(command, deadline, context)).await {
+    let ran = match Box::pin(run_verification_line(command, deadline, context)).await {
         Ok(ran) => ran,
         Err(error) => return Outcome::could_not_run(error.to_string()),
     };
@@ -324,3 +333,6 @@ fn evidence(text: &str, context: &ToolContext) -> String {
         plain.get(tail..).unwrap_or_default()
     )
 }
+
+#[cfg(test)]
+mod tests;

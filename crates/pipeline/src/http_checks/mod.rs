@@ -17,7 +17,7 @@ use marvin_base::child::Ending;
 use marvin_base::truncate;
 use marvin_gate::{JudgedCommand, decide_command};
 use marvin_tools::ToolContext;
-use marvin_tools::command::{HostedApplication, host, run_line};
+use marvin_tools::command::{HostedApplication, host, run_verification_line};
 use std::time::{Duration, Instant};
 
 /// How long an application may take until it answers.
@@ -127,7 +127,7 @@ pub async fn ask_one(plan: &Plan, request: &Request, context: &ToolContext) -> C
 /// When the gate does not allow it, or it cannot be run.
 pub async fn run(command: &Command, context: &ToolContext) -> Result<Check, CheckError> {
     let judged = judge(&command.command, context).await?;
-    let ran = Box::pin(run_line(judged, COMMAND_TIMEOUT, context)).await?;
+    let ran = Box::pin(run_verification_line(judged, COMMAND_TIMEOUT, context)).await?;
     let text = context.redactor.text(&ran.text).into_owned();
     let ended = match ran.ending {
         Ending::Exited(code) if code == command.exit => {

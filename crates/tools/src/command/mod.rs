@@ -3,6 +3,7 @@
 //!
 //! [`contained`] is the one way in which a tool runs a program.
 
+mod caches;
 mod contained;
 mod gitlinks;
 mod guard;
@@ -17,11 +18,11 @@ pub(crate) use contained::{ContainedRun, PrivateTempDir, contain, contained, con
 pub(crate) use guard::NestedChanges;
 pub use host::{HostedApplication, host};
 pub use install::{Ecosystem, InstallPackages, Manager};
-pub use run::{LineOutcome, OutputFiles, RunCommand, run_kept, run_line};
+pub use run::{LineOutcome, OutputFiles, RunCommand, run_kept, run_verification_line};
 pub(crate) use testing::RUN_TESTS;
 pub use testing::{
-    BaselineTree, RunTests, Runner, TestSeal, TestsCheck, TestsData, TestsInput, TestsVerdict, is_test_file,
-    verified_line, verify_tests,
+    BaselineTree, RunTests, Runner, TestSeal, TestsCheck, TestsData, TestsInput, TestsVerdict,
+    is_left_out_of_copies, is_test_file, verified_line, verify_tests,
 };
 
 use crate::tool::DynTool;

@@ -2,6 +2,7 @@
 //!
 //! The gate has judged the line before this tool is called.
 
+use super::caches;
 use super::contained::{ContainedRun, PrivateTempDir, contained, seconds};
 use super::sandbox_hint;
 use crate::context::ToolContext;
@@ -107,17 +108,19 @@ impl LineOutcome {
     }
 }
 
-/// Runs a command as [`RunCommand`] does, for Marvin itself.
+/// Runs a line that verifies something as [`RunCommand`] runs one, with caches that nothing could be planted in.
 ///
 /// # Errors
 /// When it cannot be started or contained.
-pub async fn run_line(
+pub async fn run_verification_line(
     mut command: JudgedCommand,
     deadline: Duration,
     context: &ToolContext,
 ) -> Result<LineOutcome, ToolError> {
     let private = PrivateTempDir::new()?;
     command.deadline = deadline;
+    let line_caches = caches::of_line(private.path());
+    command.set.extend(caches::private(private.path()).into_iter().chain(line_caches));
     let done = contained(command, private.policy(context)?, context).await?;
     let text = OutputText::from_run(&done).text;
     Ok(LineOutcome::new(done, text))
@@ -171,7 +174,7 @@ impl OutputFiles {
     }
 }
 
-/// Runs a line as [`run_line`] does, with output and exit code in files, which the line itself cannot reach.
+/// Runs a line as [`RunCommand`] does, with output and exit code in files, which the line itself cannot reach.
 ///
 /// # Errors
 /// When it cannot be started or sandboxed.

@@ -18,7 +18,8 @@ mod tap;
 
 pub use detect::TestsInput;
 pub use proof::{
-    BaselineTree, TestSeal, TestsCheck, TestsVerdict, is_test_file, verified_line, verify_tests,
+    BaselineTree, TestSeal, TestsCheck, TestsVerdict, is_left_out_of_copies, is_test_file, verified_line,
+    verify_tests,
 };
 pub(crate) use run_tests::RUN_TESTS;
 pub use run_tests::{RunTests, TestsData};

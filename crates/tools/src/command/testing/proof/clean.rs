@@ -6,6 +6,7 @@
 
 use super::seal::TestSeal;
 use super::table;
+use crate::command::caches;
 use crate::command::contained::line_of;
 use crate::result::ToolError;
 use marvin_base::child::Child;
@@ -48,8 +49,6 @@ pub(super) fn environment(
     let directory = |name: &str| private.join(name).display().to_string();
     let set = [
         ("PATH", path),
-        ("PYTHONPYCACHEPREFIX", directory("pycache")),
-        ("PYTHONDONTWRITEBYTECODE", "1".to_string()),
         ("PYTHONUNBUFFERED", "1".to_string()),
         ("CARGO_TARGET_DIR", directory("target")),
         ("CARGO_TERM_COLOR", "never".to_string()),
@@ -59,18 +58,15 @@ pub(super) fn environment(
         ("npm_config_cache", directory("npm")),
         ("npm_config_update_notifier", "false".to_string()),
         ("npm_config_fund", "false".to_string()),
-        ("NODE_COMPILE_CACHE", directory("node")),
-        ("NODE_DISABLE_COMPILE_CACHE", "1".to_string()),
-        ("BABEL_DISABLE_CACHE", "1".to_string()),
-        ("TS_NODE_CACHE", "false".to_string()),
         ("CCACHE_DISABLE", "1".to_string()),
         ("NO_COLOR", "1".to_string()),
         ("FORCE_COLOR", "0".to_string()),
         ("CI", "1".to_string()),
     ];
-    for (name, value) in set {
-        child.remove.retain(|taken| taken != name);
-        child.set.insert(name.to_string(), value);
+    let set = set.map(|(name, value)| (name.to_string(), value));
+    for (name, value) in set.into_iter().chain(caches::private(private)) {
+        child.remove.retain(|taken| *taken != name);
+        child.set.insert(name, value);
     }
     if copy.join("vendor/modules.txt").is_file() {
         child.set.insert("GOFLAGS".into(), "-mod=vendor".into());

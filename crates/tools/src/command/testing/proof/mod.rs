@@ -27,6 +27,7 @@ use std::sync::Arc;
 use fresh::FreshCopy;
 pub use seal::TestSeal;
 pub use source::is_test_file;
+pub use tree::is_left_out_of_copies;
 
 /// Findings that are listed in a reason.
 const MAX_LISTED: usize = 5;

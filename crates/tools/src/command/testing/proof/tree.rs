@@ -76,6 +76,12 @@ pub(super) struct ProjectEntry {
     pub(super) zone: Zone,
 }
 
+/// Whether a directory of this name is a cache, which is never copied for a verification.
+#[must_use]
+pub fn is_left_out_of_copies(name: &str) -> bool {
+    CACHES.contains(&name)
+}
+
 /// Visits everything but caches and Marvin's own record, in order of names.
 ///
 /// # Errors
@@ -137,7 +143,7 @@ impl Walk<'_> {
     fn zone_of(&self, path: &Path, name: &str, around: &Zone) -> Option<Zone> {
         let place = self.root.join(path);
         let top = path.components().count() == 1;
-        let is_cache = CACHES.contains(&name)
+        let is_cache = is_left_out_of_copies(name)
             || (name == ".marvin" && top)
             || (*around == Zone::Work
                 && (place.join("CACHEDIR.TAG").is_file() || place.join("CMakeCache.txt").is_file()))
