@@ -91,8 +91,8 @@ const MAX_TRIED_DESCRIPTORS: i32 = 65_536;
 
 /// Keeps every descriptor beyond the standard streams out of the program that this process is about to become.
 ///
-/// Whoever started Marvin may have left a directory outside the sandbox, a socket or a pipe open, and no sandbox closes what
-/// a program was born with. They are marked, not closed: set-up that runs until the exec uses some, and so does the pipe over
+/// The program that started Marvin may have left a directory outside the sandbox, a socket or a pipe open, and no sandbox
+/// closes what a program was born with. They are marked, not closed: set-up that runs until the exec uses some, and so does the pipe over
 /// which a failed exec is reported.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
 pub(super) fn close_on_exec() {

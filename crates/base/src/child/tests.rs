@@ -169,7 +169,7 @@ async fn a_child_is_prepared_or_not_started() {
     assert!(error.to_string().contains("no sandbox"), "{error}");
 }
 
-/// A descriptor of a directory that children would inherit, as whoever started this process could have left one.
+/// A descriptor of a directory that children would inherit, as the program that started this process could have left one.
 pub(super) fn inheritable_descriptor() -> std::os::fd::OwnedFd {
     let directory = std::fs::File::open("/").unwrap();
     let descriptor = rustix::io::fcntl_dupfd_cloexec(&directory, 200).unwrap();
