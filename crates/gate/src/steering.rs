@@ -83,6 +83,12 @@ pub fn rows() -> &'static [Row] {
     ROWS
 }
 
+/// The names of the files of every row, without what a `*` in them stands for.
+pub(crate) fn names() -> impl Iterator<Item = String> {
+    let last = |row: &'static Row| row.pattern.iter().rev().find(|name| **name != "**");
+    rows().iter().filter_map(last).map(|name| name.replace('*', ""))
+}
+
 /// First names of patterns, by their first byte.
 static BY_FIRST_BYTE: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
     let mut patterns = vec![Vec::new(); 256];

@@ -2,6 +2,8 @@ use super::*;
 use crate::verdict::{Decision, Verdict};
 use proptest::prelude::*;
 
+mod trees;
+
 fn context() -> CommandContext {
     CommandContext { workspace: "/home/a/work".into(), home: "/home/a".into() }
 }
@@ -435,51 +437,6 @@ fn a_line_that_cannot_be_read_is_still_searched_for_catastrophes() {
     }
     let long = format!("echo {}; rm -rf /", "a".repeat(70_000));
     assert_eq!(decide(&long).decision, Decision::Deny);
-}
-
-#[test]
-fn what_steers_agents_does_not_come_in_with_other_files() {
-    let disk = Disk::new();
-    let work = &disk.context.workspace;
-    for made in ["x/.claude", "y/src", "z"] {
-        std::fs::create_dir_all(work.join(made)).unwrap();
-    }
-    for file in ["x/.claude/settings.json", "y/src/a.rs", "z/CLAUDE.md", "z/b.txt"] {
-        std::fs::write(work.join(file), "x").unwrap();
-    }
-    for line in ["tar xf a.tar", "unzip -o a.zip", "7z x a.7z", "cp -r y/. .", "cp -rT y .", "mv z/*.txt ."] {
-        assert_eq!(disk.rule(line).0, Decision::Allow, "{line}");
-    }
-    std::fs::create_dir_all(work.join(".codex")).unwrap();
-    for (line, rule) in [
-        ("cp -r x/. .", "effect.write"),
-        ("cp -aT x .", "effect.write"),
-        ("cp -r x/.claude src/..", "effect.write"),
-        ("cp z/* .", "effect.write"),
-        ("cp z/*.md src", "effect.write"),
-        // A nested directory steers agents that are started there.
-        ("cp -r x/. z", "effect.write"),
-        ("cp -r made/. .", "copy.unseen"),
-        ("tar xf a.tar", "archive.hooks"),
-        ("tar --extract --file=a.tar --strip-components=1", "archive.hooks"),
-        ("unzip -o a.zip", "archive.hooks"),
-        ("7z x a.7z", "archive.hooks"),
-        ("cd src && tar xf ../a.tar -C ..", "archive.hooks"),
-    ] {
-        assert_eq!(disk.rule(line), (Decision::Ask, rule.to_string()), "{line}");
-    }
-    for line in [
-        "cp -r y/. .",
-        "tar xf a.tar -C z",
-        "tar xkf a.tar",
-        "tar tf a.tar",
-        "tar xf a.tar src/a.rs",
-        "unzip -n a.zip",
-        "unzip -l a.zip",
-        "unzip a.zip -d z",
-    ] {
-        assert_eq!(disk.rule(line).0, Decision::Allow, "{line}");
-    }
 }
 
 #[test]

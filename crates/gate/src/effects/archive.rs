@@ -3,28 +3,43 @@
 use super::argument_scan::generic;
 use super::arguments::{Arguments, tail};
 use super::arrivals;
+use super::disk::reached;
 use super::look::Look;
 use super::place::Place;
 use super::severity::Act;
-use super::words;
+use super::{options, trees, words};
 use crate::secrets;
-use crate::shell::{Word, base_name};
+use crate::shell::{RedirectKind, Word, base_name};
 
 /// Judges the program if it packs or unpacks.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     match base {
-        "tar" | "bsdtar" | "gtar" | "star" => tar(look),
+        "tar" | "bsdtar" | "gtar" | "star" => tar(look, base),
         "zip" | "7z" | "7za" | "7zr" | "7zz" | "rar" => pack(look, base),
         "unzip" | "unrar" | "unar" | "atool" | "aunpack" | "dtrx" | "patool" | "ouch" | "cabextract"
-        | "jar" => unpack(look, base),
+        | "unsquashfs" | "lha" | "lhasa" | "arj" | "unace" | "zoo" | "zpaq" => unpack(look, base),
+        "jar" => jar(look),
         "cpio" | "pax" => copy(look, base),
         "ar" => {
-            let words: Vec<Word> =
-                look.rest().iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect();
+            let arguments =
+                Arguments::new(look.rest(), &["--output", "--plugin", "--target", "--record-libdeps"]);
+            let output = arguments.values(&["--output"]).last().cloned();
+            let modes = look.rest().iter().filter(|word| {
+                let text = word.beginning();
+                text.starts_with('-') && !text.starts_with("--")
+            });
+            let modes = modes.map(|word| tail(word, 1));
+            let words: Vec<Word> = modes.chain(arguments.operands.iter().cloned()).collect();
             if let [mode, archive, members @ ..] = words.as_slice() {
-                let reads = mode.beginning().contains(['t', 'p', 'x']);
+                let does = |letters: &[char]| mode.beginning().contains(letters);
+                let reads = does(&['t', 'p', 'x']);
                 look.act(if reads { Act::Read } else { Act::Write }, archive);
-                members.iter().for_each(|word| look.act(Act::Read, word));
+                if does(&['x']) {
+                    let to = output.unwrap_or_else(|| Word::known("."));
+                    unpacked(look, &to, members);
+                } else {
+                    members.iter().for_each(|word| look.act(Act::Read, word));
+                }
             }
         }
         _ => return false,
@@ -37,6 +52,32 @@ fn is_remote(text: &str) -> bool {
     text.split_once(':').is_some_and(|(host, path)| {
         !host.is_empty() && !host.contains('/') && !path.is_empty() && host.len() > 1
     })
+}
+
+/// What is packed comes from a list: from a file that nothing is known of, or through the pipe from what finds secrets.
+fn listed(look: &mut Look<'_>, by_pipe: bool) {
+    let redirected = look.segment.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read);
+    if look.listed || !by_pipe || redirected {
+        look.ask("archive.list", "which files it packs is not known from the line");
+    }
+}
+
+/// `@FILE` and `-i@FILE` of `7z` and `rar`: names from a list; `-i!` and `-ir!` are patterns.
+fn is_list(word: &Word) -> bool {
+    let text = word.beginning();
+    text.starts_with('@') || text.starts_with("-i") && text.contains(['@', '!'])
+}
+
+/// The names that `-x NAME …` of `zip` and `-x!NAME` of `7z` leave out.
+fn excluded(words: &[Word]) -> Vec<Word> {
+    let behind = words.iter().skip_while(|word| !word.is("-x")).skip(1);
+    let behind = behind.take_while(|word| !word.beginning().starts_with('-')).cloned();
+    let attached = words.iter().filter_map(|word| {
+        let text = word.beginning();
+        let at = text.starts_with("-x").then(|| text.find('!'))??;
+        Some(tail(word, at + 1))
+    });
+    behind.chain(attached).collect()
 }
 
 fn pack(look: &mut Look<'_>, base: &str) {
@@ -57,9 +98,22 @@ fn pack(look: &mut Look<'_>, base: &str) {
         }
     }
     let mut operands = arguments.operands.clone();
+    if base == "zip" && arguments.has(&["-@", "--names-stdin"]) {
+        listed(look, true);
+    }
+    let mut extracts_nothing = false;
     if matches!(base, "7z" | "7za" | "7zr" | "7zz" | "rar") && !operands.is_empty() {
         let verb = operands.remove(0);
         let extracts = verb.is("x") || verb.is("e");
+        let packs = ["a", "u", "rn"].iter().any(|own| verb.is(own));
+        extracts_nothing = verb.text().is_some_and(|verb| words::ARCHIVE_LISTING_VERBS.matches(&verb));
+        if packs && look.rest().iter().any(|word| is_list(word)) {
+            look.ask("archive.list", "which files it packs is not known from the line");
+        }
+        // Without names it packs everything that lies there.
+        if packs && !verb.is("rn") && operands.len() < 2 && !arguments.has(&["-si"]) {
+            operands.push(Word::known("."));
+        }
         if verb.is("d") {
             look.ask("archive.delete", "it deletes from an archive");
         }
@@ -70,7 +124,7 @@ fn pack(look: &mut Look<'_>, base: &str) {
                 .find(|word| word.beginning().starts_with("-o") && word.beginning().len() > 2)
                 .cloned();
             let to = to.map_or_else(|| Word::known("."), |word| tail(&word, 2));
-            unpacked(look, &to, operands.get(1..).unwrap_or_default(), arguments.has(&["-aos", "-aou"]));
+            unpacked(look, &to, operands.get(1..).unwrap_or_default());
             operands.iter().take(1).for_each(|word| look.act(Act::Read, word));
             return;
         }
@@ -87,6 +141,10 @@ fn pack(look: &mut Look<'_>, base: &str) {
             look.act(Act::Read, archive);
         }
         members.iter().for_each(|word| look.act(Act::Read, word));
+        let is_tree = base != "zip" || arguments.has(&["-r", "--recurse-paths", "-R"]);
+        if is_tree && !extracts_nothing {
+            trees::take(look, members, &excluded(look.rest()));
+        }
         // A home directory locked with a password is how data is held to ransom.
         let locked = look.rest().iter().any(|word| {
             word.beginning().starts_with("-P")
@@ -103,39 +161,109 @@ fn pack(look: &mut Look<'_>, base: &str) {
     generic(look, false);
 }
 
+/// Unpackers whose first operand is a verb.
+const VERB_FIRST: [&str; 9] = ["unrar", "ouch", "patool", "lha", "lhasa", "arj", "unace", "zoo", "zpaq"];
+
 fn unpack(look: &mut Look<'_>, base: &str) {
     // For `unzip` alone, `-o` means to overwrite.
     let values: &[&str] = match base {
         "unzip" => &["-d", "-P", "-x"],
-        _ => &["-d", "-P", "-x", "-C", "--output", "-o", "--directory", "--dir"],
+        // `-d` makes a directory of the archive's own name.
+        "unar" => &["-o", "-output-directory", "-p", "-e", "-E"],
+        "lsar" => &["-p", "-e", "-E"],
+        _ => &["-d", "-P", "-x", "-C", "--output", "-o", "--directory", "--dir", "--outdir", "-to"],
     };
     let arguments = Arguments::new(look.rest(), values);
-    let directory = arguments.values(&["-d", "-C", "-o", "--directory", "--output", "--dir"]).last().cloned();
-    let lists = arguments.has(&["-l", "-v", "-t", "-Z", "-p", "-c", "--list"])
-        || base == "jar" && arguments.operands.first().is_some_and(|word| word.beginning().starts_with('t'));
+    let to = ["-d", "-C", "-o", "-output-directory", "--directory", "--output", "--dir", "--outdir", "-to"];
+    let mut directory = arguments.values(&to).last().cloned();
+    let mut operands = arguments.operands.clone();
+    let mut lists = arguments.has(&["-l", "-v", "-t", "-Z", "-p", "-c", "--list"]);
+    if VERB_FIRST.contains(&base) && !operands.is_empty() {
+        let verb = operands.remove(0);
+        lists |= verb.text().is_some_and(|verb| words::ARCHIVE_LISTING_VERBS.matches(&verb));
+        // `unrar x a.rar out/`
+        let last = operands.get(1..).unwrap_or_default().last().filter(|word| word.end().ends_with('/'));
+        if let Some(last) = last.cloned() {
+            operands.pop();
+            directory = Some(last);
+        }
+    }
     if look.rest().iter().any(|word| word.is("-:")) {
         look.ask("archive.absolute", "it may write anywhere that the archive names");
     }
-    for word in arguments.operands.iter().take(if lists { 9 } else { 1 }) {
+    for word in operands.iter().take(if lists { 9 } else { 1 }) {
         look.act(Act::Read, word);
     }
     if !lists {
-        let directory = directory.unwrap_or_else(|| Word::known("."));
-        let members = arguments.operands.get(1..).unwrap_or_default();
-        unpacked(look, &directory, members, base == "unzip" && arguments.has(&["-n"]));
+        let made = if base == "unsquashfs" { "squashfs-root" } else { "." };
+        let directory = directory.unwrap_or_else(|| Word::known(made));
+        // These take several archives, the others an archive and its members.
+        let several = matches!(base, "ouch" | "patool" | "cabextract" | "dtrx" | "atool" | "aunpack");
+        let members = if several { &[] } else { operands.get(1..).unwrap_or_default() };
+        unpacked(look, &directory, members);
     }
     generic(look, false);
 }
 
-/// An archive is unpacked into a directory: all of it, or some members. `keeps` where files that are there stay as they are.
-fn unpacked(look: &mut Look<'_>, directory: &Word, members: &[Word], keeps: bool) {
+/// `jar xf a.jar`, `jar --extract --file a.jar`, `jar cf a.jar -C out .`
+fn jar(look: &mut Look<'_>) {
+    let words = look.rest().to_vec();
+    let long = Arguments::new(
+        &words,
+        &["-f", "--file", "--dir", "-m", "--manifest", "-e", "--main-class", "-C", "--generate-index"],
+    );
+    let bundle = words.first().map(Word::shown).filter(|text| !text.starts_with("--")).unwrap_or_default();
+    let letters = bundle.trim_start_matches('-');
+    let mut operands =
+        if bundle.is_empty() { long.operands.clone() } else { words.get(1..).unwrap_or_default().to_vec() };
+    operands.retain(|word| !word.beginning().starts_with('-'));
+    let mut archive: Option<Word> = long.values(&["-f", "--file"]).next().cloned();
+    if !bundle.is_empty() {
+        // The values of the letters follow in their order.
+        archive = None;
+        for letter in letters.chars().filter(|letter| "fme".contains(*letter)) {
+            let value = (!operands.is_empty()).then(|| operands.remove(0));
+            match (letter, value) {
+                ('f', value) => archive = value,
+                ('m', Some(value)) => look.act(Act::Read, &value),
+                _ => {}
+            }
+        }
+    }
+    let does = |letter: char, name: &str| letters.contains(letter) || long.has(&[name]);
+    if does('x', "--extract") {
+        archive.iter().for_each(|word| look.act(Act::Read, word));
+        let to = long.values(&["--dir"]).next().cloned().unwrap_or_else(|| Word::known("."));
+        unpacked(look, &to, &operands);
+    } else if does('c', "--create") || does('u', "--update") {
+        archive.iter().for_each(|word| look.act(Act::Write, word));
+        operands.iter().for_each(|word| look.act(Act::Read, word));
+        trees::take(look, &operands, &[]);
+    } else {
+        archive.iter().for_each(|word| look.act(Act::Read, word));
+        long.values(&["--generate-index"]).for_each(|word| look.act(Act::Write, word));
+    }
+    generic(look, false);
+}
+
+/// An archive is unpacked into a directory: all of it, or some members.
+fn unpacked(look: &mut Look<'_>, directory: &Word, members: &[Word]) {
     look.act(Act::Write, directory);
+    // A pattern of the program, or a directory with all that is in it, is more than one member.
+    let is_pattern = |word: &Word| word.text().is_none() || word.shown().contains(['*', '?', '[', '@']);
+    if members.is_empty() || members.iter().any(is_pattern) {
+        return arrivals::unknown(look, directory);
+    }
     for member in members {
-        arrivals::lands(look, directory, member.beginning().trim_start_matches("./"));
+        let name = member.beginning().trim_start_matches("./").to_string();
+        arrivals::lands(look, directory, &name);
+        arrivals::unknown(look, &below(directory, &Word::known(name)));
     }
-    if members.is_empty() && !keeps && arrivals::has_hooks(look, directory) {
-        look.ask("archive.hooks", "the archive may hold files that replace the hooks of this project");
-    }
+}
+
+/// A path as it is meant in a directory.
+fn below(directory: &Word, path: &Word) -> Word {
+    if path.beginning().starts_with('/') { path.clone() } else { directory.joined(path) }
 }
 
 fn copy(look: &mut Look<'_>, base: &str) {
@@ -163,6 +291,14 @@ fn copy(look: &mut Look<'_>, base: &str) {
         }
         look.ask("archive.copy", "it writes any path that comes in");
     }
+    if base == "pax" && arguments.has(&["-r"]) {
+        look.ask("archive.copy", "it writes any path that comes in");
+    } else if base == "pax" && arguments.has(&["-w"]) {
+        trees::take(look, &arguments.operands, &[]);
+    }
+    if base == "cpio" && arguments.has(&["-o", "--create"]) {
+        listed(look, true);
+    }
 }
 
 /// The words of `tar`.
@@ -171,84 +307,82 @@ struct TarArguments {
     /// Commands that it runs for what it packs.
     runs: Vec<Word>,
     archive: Option<Word>,
+    /// The directory that it goes to, step by step.
     directory: Option<Word>,
     operands: Vec<Word>,
+    excluded: Vec<Word>,
     /// Letters of its flags, those of long flags included.
     mode: String,
     removes: bool,
+    /// A list that says which members it takes.
+    list: Option<Word>,
+    /// Members get other names.
+    renames: bool,
+    /// Added to the names of files that it puts aside.
+    suffix: Option<Word>,
 }
 
 impl TarArguments {
     fn new(words: &[Word]) -> Self {
         let mut parsed = TarArguments::default();
-        let mut index = 0;
-        while let Some(word) = words.get(index) {
-            index += 1;
-            let text = word.beginning();
-            if text.starts_with("--") {
-                parsed.long(word, words, &mut index);
-            } else if text.starts_with('-') && text.len() > 1
-                || index == 1 && !text.contains(['/', '.']) && text.len() < 8
-            {
-                parsed.letters(text.trim_start_matches('-'), words, &mut index);
-            } else {
-                parsed.operands.push(word.clone());
-            }
+        parsed.operands = options::all_operands("tar", words).unwrap_or_default();
+        for (name, value) in options::listed("tar", words).unwrap_or_default() {
+            parsed.take(&name, value);
         }
         parsed
     }
 
-    fn long(&mut self, word: &Word, words: &[Word], index: &mut usize) {
-        let text = word.beginning();
-        let name = text.split('=').next().unwrap_or_default();
-        let mut value = || match text.find('=') {
-            Some(at) => Some(tail(word, at + 1)),
-            None => {
-                *index += 1;
-                words.get(*index - 1).cloned()
-            }
-        };
+    fn take(&mut self, name: &str, value: Option<Word>) {
         match name {
             "--create" => self.mode.push('c'),
             "--extract" | "--get" => self.mode.push('x'),
             "--list" => self.mode.push('t'),
             "--append" => self.mode.push('r'),
             "--update" => self.mode.push('u'),
+            "--catenate" | "--concatenate" => self.mode.push('A'),
             "--absolute-names" => self.mode.push('P'),
+            "--to-stdout" => self.mode.push('O'),
+            "--dereference" => self.mode.push('h'),
             "--remove-files" => self.removes = true,
-            "--file" => self.archive = value(),
-            "--directory" => self.directory = value(),
-            name if words::TAR_COMMAND_FLAGS.matches(name) => self.runs.extend(value()),
-            _ => {}
-        }
-    }
-
-    fn letters(&mut self, letters: &str, words: &[Word], index: &mut usize) {
-        self.mode.push_str(letters);
-        for letter in letters.chars() {
-            let value = words.get(*index);
-            match letter {
-                'f' => self.archive = value.cloned(),
-                'C' => self.directory = value.cloned(),
-                'I' | 'F' => self.runs.extend(value.cloned()),
-                'X' | 'T' | 'b' | 'H' | 'V' | 'g' | 'K' | 'N' => {}
-                _ => continue,
+            "-f" | "--file" => self.archive = value,
+            "-T" | "--files-from" => self.list = value,
+            "--transform" | "--xform" => self.renames = true,
+            "--exclude" => self.excluded.extend(value),
+            "--suffix" => self.suffix = value,
+            "-C" | "--directory" => {
+                if let Some(value) = value {
+                    self.directory = Some(match &self.directory {
+                        Some(directory) => below(directory, &value),
+                        None => value,
+                    });
+                }
             }
-            *index += 1;
+            "--one-top-level" => {
+                if let Some(value) = value {
+                    let directory = self.directory.take().unwrap_or_else(|| Word::known("."));
+                    self.directory = Some(below(&directory, &value));
+                }
+            }
+            "-I" | "-F" => self.runs.extend(value),
+            name if words::TAR_COMMAND_FLAGS.matches(name) => self.runs.extend(value),
+            name if name.starts_with("--") => {}
+            name => self.mode.push_str(name.trim_start_matches('-')),
         }
     }
 }
 
-fn tar(look: &mut Look<'_>) {
+fn tar(look: &mut Look<'_>, base: &str) {
     let words = look.rest().to_vec();
-    let TarArguments { runs, archive, directory, operands, mode, removes } = TarArguments::new(&words);
+    let arguments = TarArguments::new(&words);
+    let TarArguments { runs, archive, directory, operands, excluded, mode, removes, list, renames, suffix } =
+        arguments;
     if removes {
         look.ask("tar.remove", "it deletes the files that it packs");
     }
     for command in &runs {
         tar_command(look, command);
     }
-    let creates = mode.contains(['c', 'r', 'u']);
+    let creates = mode.contains(['c', 'r', 'u', 'A']);
     if let Some(target) = archive.as_ref().filter(|word| is_remote(&word.shown())) {
         let secret =
             operands.iter().any(|word| matches!(look.place(word), Place::Secret | Place::ProjectSecret));
@@ -272,6 +406,15 @@ fn tar(look: &mut Look<'_>) {
     if creates {
         operands.iter().for_each(|word| look.act(Act::Read, word));
         archive.iter().for_each(|word| look.act(Act::Write, word));
+        let directory = directory.unwrap_or_else(|| Word::known("."));
+        let packed: Vec<Word> = operands.iter().map(|word| below(&directory, word)).collect();
+        trees::take(look, &packed, &excluded);
+        if let Some(list) = &list {
+            let is_there = look.context.disk
+                && reached(list, &look.segment.directories)
+                    .is_some_and(|paths| paths.iter().any(|path| path.exists()));
+            listed(look, list.is("-") || list.is("/dev/stdin") || !is_there);
+        }
     } else if mode.contains('x') {
         // The name of a member tells what is unpacked, wherever it was packed.
         let secret = |word: &&Word| secrets::is_project_secret(base_name(&word.shown()));
@@ -284,11 +427,19 @@ fn tar(look: &mut Look<'_>) {
             look.ask("tar.absolute", "it may write anywhere that the archive names");
         }
         let directory = directory.unwrap_or_else(|| Word::known("."));
-        let keeps = words
-            .iter()
-            .any(|word| matches!(word.text().as_deref(), Some("--keep-old-files" | "--skip-old-files")))
-            || mode.contains('k');
-        unpacked(look, &directory, &operands, keeps);
+        // Of bsdtar, `-s` is what renames members.
+        if renames || base == "bsdtar" && mode.contains('s') {
+            look.ask("tar.names", "it gives the members other names, those of any file among them");
+        }
+        if suffix.is_some() {
+            look.ask("tar.names", "it puts files aside under names of its own choice");
+        }
+        if mode.contains('O') {
+            return;
+        }
+        // A member loses the beginning of its name, or comes from a list.
+        let strips = words.iter().any(|word| word.beginning().starts_with("--strip"));
+        unpacked(look, &directory, if list.is_some() || strips { &[] } else { &operands });
     }
 }
 

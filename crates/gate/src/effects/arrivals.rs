@@ -79,10 +79,40 @@ pub(super) fn brings(look: &mut Look<'_>, sources: &[Word], target: &Word) {
     }
 }
 
-/// Could what is unpacked into a directory replace the hooks that stand there?
-pub(super) fn has_hooks(look: &Look<'_>, directory: &Word) -> bool {
-    look.context.disk && look.place(directory) == Place::Workspace && {
-        let workspace = Path::new(look.grounds.workspace);
-        [".claude", ".codex", ".marvin"].iter().any(|name| workspace.join(name).exists())
+/// Entries of a directory that are looked at before it may hold anything.
+const MAX_ENTRIES: usize = 20_000;
+
+/// Files with names that cannot be known are put into a directory: asked about where something that steers lies in it, because
+/// one of them may take its place.
+pub(super) fn unknown(look: &mut Look<'_>, directory: &Word) {
+    if look.context.disk && holds_steering(look, directory) {
+        look.ask(
+            "archive.hooks",
+            format!(
+                "the archive may hold files that replace what steers agents or git in `{}`",
+                directory.shown()
+            ),
+        );
     }
+}
+
+/// Does something that steers lie in a directory, or is the directory too large to know?
+pub(super) fn holds_steering(look: &Look<'_>, directory: &Word) -> bool {
+    let mut directories = reached(directory, &look.segment.directories).unwrap_or_default();
+    let mut looked = 0;
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+            looked += 1;
+            let path = entry.path();
+            if looked > MAX_ENTRIES
+                || Place::of_path(&path.to_string_lossy(), true, false, look.grounds).steers()
+            {
+                return true;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                directories.push(path);
+            }
+        }
+    }
+    false
 }

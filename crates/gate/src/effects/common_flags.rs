@@ -42,8 +42,7 @@ pub(super) fn run_operands(look: &mut Look<'_>, base: &str) {
     if !words::OPERAND_RUNNERS.matches(base) {
         return;
     }
-    let listed = options::operands(base, look.rest()).map(|words| words.into_iter().cloned().collect());
-    let operands: Vec<Word> = listed.unwrap_or_else(|| {
+    let operands = options::all_operands(base, look.rest()).unwrap_or_else(|| {
         look.rest().iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect()
     });
     let paths = operands.iter().filter(|word| word.beginning().starts_with(['/', '~', '.']));

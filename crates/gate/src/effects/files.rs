@@ -7,8 +7,8 @@ use super::links;
 use super::look::Look;
 use super::place::Place;
 use super::severity::Act;
-use super::words;
-use crate::shell::{Taint, UnknownReason, Word, search_starts};
+use super::{made_names, options, trees, words};
+use crate::shell::{Taint, UnknownReason, Word, base_name, search_starts};
 
 /// Judges the program if it is one of these.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
@@ -33,7 +33,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
                 look.act(Act::Read, value);
             }
         }
-        "split" | "csplit" => split(look),
+        "split" | "gsplit" | "csplit" => split(look, base),
         "truncate" => {
             let arguments = Arguments::new(look.rest(), &["-s", "--size", "-r", "--reference"]);
             for word in &arguments.operands {
@@ -101,7 +101,11 @@ fn destroy(look: &mut Look<'_>) {
 }
 
 fn copy(look: &mut Look<'_>, base: &str) {
-    let arguments = Arguments::new(look.rest(), &words::COPY_VALUES);
+    let mut arguments = Arguments::new(look.rest(), &words::COPY_VALUES);
+    // Of each program by its own options: `-m` has a value for `install` alone.
+    if let Some(operands) = options::all_operands(base, look.rest()) {
+        arguments.operands = operands;
+    }
     let mut targets: Vec<Word> = arguments.values(&["-t", "--target-directory"]).cloned().collect();
     let mut sources = arguments.operands.clone();
     if targets.is_empty() && sources.len() > 1 {
@@ -135,6 +139,13 @@ fn copy(look: &mut Look<'_>, base: &str) {
             look.ask("copy.program", "it makes a copy of a program of the system");
         }
     }
+    let keeps_aside = arguments.values(&["-S", "--suffix"]).last().cloned();
+    if base == "install" && arguments.has(&["-d", "--directory"]) {
+        return arguments.operands.iter().for_each(|word| look.act(Act::MakeDirectory, word));
+    }
+    if matches!(base, "cp" | "gcp") && arguments.has(&["-r", "-R", "-a", "--recursive", "--archive"]) {
+        trees::take(look, &sources, &[]);
+    }
     let emptied = !link && sources.iter().any(|source| source.is("/dev/null"));
     let whole = arguments.has(&["-T", "--no-target-directory"]);
     let moves = matches!(base, "mv" | "gmv");
@@ -145,6 +156,18 @@ fn copy(look: &mut Look<'_>, base: &str) {
             let kept = sources.iter().filter(|source| look.place(source) == Place::Inside);
             for source in kept.cloned().collect::<Vec<Word>>() {
                 look.act(Act::DeleteTree, &source);
+            }
+        }
+        if let Some(suffix) = &keeps_aside {
+            let inside = sources.iter().map(|source| target.joined(&Word::known(base_name(&source.shown()))));
+            for file in inside.chain([target.clone()]).collect::<Vec<Word>>() {
+                made_names::kept_aside(look, &file, suffix);
+            }
+        }
+        // With `--parents` the whole path is made again.
+        if arguments.has(&["--parents"]) {
+            for source in &sources {
+                arrivals::lands(look, target, source.end().trim_start_matches("./"));
             }
         }
         if whole {
@@ -438,10 +461,29 @@ fn sed(look: &mut Look<'_>) -> bool {
                 && !word.beginning().starts_with("--")
                 && word.beginning().contains('i'))
     });
+    let suffix = options::listed("sed", &words).unwrap_or_default().into_iter();
+    let suffix = suffix.filter(|(name, _)| matches!(name.as_str(), "-i" | "--in-place"));
+    let suffix = suffix.filter_map(|(_, value)| value).last();
     for word in arguments.operands.iter().skip(skip) {
         look.act(if changes { Act::Change } else { Act::Read }, word);
+        if let Some(suffix) = &suffix {
+            kept_by_sed(look, word, suffix);
+        }
     }
     true
+}
+
+/// `sed -i.bak`, or `-i'old_*'` where the star stands for the name.
+fn kept_by_sed(look: &mut Look<'_>, file: &Word, suffix: &Word) {
+    let text = suffix.text().unwrap_or_default();
+    if !text.contains('*') {
+        return made_names::kept_aside(look, file, suffix);
+    }
+    let path = file.shown();
+    let (directory, name) = path.rsplit_once('/').map_or(("", &*path), |(directory, name)| (directory, name));
+    let kept = text.replace('*', name);
+    let kept = if directory.is_empty() || text.contains('/') { kept } else { format!("{directory}/{kept}") };
+    look.act(Act::Write, &Word::known(kept));
 }
 
 fn flags_of_substitutions(script: &str) -> String {
@@ -464,8 +506,11 @@ fn flags_of_substitutions(script: &str) -> String {
 }
 
 /// `split` writes beside its input; a filter is a command.
-fn split(look: &mut Look<'_>) {
-    let arguments = Arguments::new(look.rest(), &words::SPLIT_VALUES);
+fn split(look: &mut Look<'_>, base: &str) {
+    let mut arguments = Arguments::new(look.rest(), &words::SPLIT_VALUES);
+    if let Some(operands) = options::all_operands(base, look.rest()) {
+        arguments.operands = operands;
+    }
     for value in arguments.values(&["--filter"]) {
         look.ask("run.flag", "it runs a command on each part");
         look.nested(&value.shown());
@@ -473,10 +518,17 @@ fn split(look: &mut Look<'_>) {
     for word in arguments.operands.iter().take(1) {
         look.act(Act::Read, word);
     }
-    let target = arguments.operands.get(1).cloned().unwrap_or_else(|| Word::known("xaa"));
-    if look.place(&target) != Place::Unknown {
-        look.act(Act::Write, &target);
+    if base == "csplit" {
+        // Its parts are judged by their options: the second operand is where it cuts.
+        return generic(look, false);
     }
+    let length = arguments.values(&["-a", "--suffix-length"]).last().and_then(Word::text);
+    let names = made_names::PartNames {
+        prefix: arguments.operands.get(1).cloned().unwrap_or_else(|| Word::known("x")),
+        suffix: arguments.values(&["--additional-suffix"]).last().cloned(),
+        length: length.and_then(|length| length.parse().ok()),
+    };
+    made_names::parts(look, &names);
     generic(look, false);
 }
 
@@ -486,6 +538,14 @@ fn renames(look: &mut Look<'_>) {
         look.rest().iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect();
     for word in words.iter().skip(1) {
         look.act(Act::Change, word);
+    }
+    // `s/a/CLAUDE.md/`: what replaces stands in the program.
+    let program = words.first().map(Word::shown).unwrap_or_default();
+    let made = program
+        .split(|char: char| "/|#,;:{} ".contains(char))
+        .find(|part| part.len() > 3 && look.place(&Word::known(*part)).steers());
+    if let Some(name) = made {
+        look.act(Act::Write, &Word::known(name));
     }
     if words.first().is_some_and(|word| {
         ["system", "`", "exec", "qx", "unlink"].iter().any(|call| word.shown().contains(call))

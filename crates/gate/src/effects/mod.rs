@@ -11,6 +11,7 @@ mod arrivals;
 mod cloud;
 mod code;
 mod common_flags;
+mod compress;
 mod container;
 mod database;
 mod disk;
@@ -24,6 +25,7 @@ mod keys;
 mod links;
 mod look;
 mod machine;
+mod made_names;
 mod network;
 mod operands;
 mod options;
@@ -166,7 +168,11 @@ fn conclude(
         segment.piped && name.is_some_and(|name| network::fetches(shell::base_name(&name)))
     });
     let listed = reading.segments.len() > 1
-        && reading.segments.iter().any(|segment| segment.piped && trees::lists_credentials(segment, grounds));
+        && reading.segments.iter().any(|segment| {
+            segment.piped
+                && (trees::lists_credentials(segment, grounds)
+                    || context.disk && trees::lists_project_secrets(segment, grounds))
+        });
     let mut segments: Vec<SegmentJudgement> = Vec::with_capacity(reading.segments.len());
     for (at, segment) in reading.segments.iter().enumerate() {
         let base = segment.words.first().and_then(Word::text);

@@ -13,8 +13,8 @@ use super::security_tools::is_attack;
 use super::severity::Act;
 use super::verbs::{self, Stage};
 use super::{
-    archive, cloud, code, container, database, disk, files, git, machine, network, operands, options,
-    package, reach, service, transfer, trees, words,
+    archive, cloud, code, compress, container, database, disk, files, git, machine, network, operands,
+    options, package, reach, service, transfer, trees, words,
 };
 use crate::shell::{self, Taint, Word, base_name};
 use crate::verdict::Verdict;
@@ -391,7 +391,10 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
                 secrets_by_name(look);
             }
         }
-        Class::Change => files().iter().for_each(|word| look.act(Act::Change, word)),
+        Class::Change => {
+            files().iter().for_each(|word| look.act(Act::Change, word));
+            compress::judge(look, base);
+        }
         Class::Write => files().iter().for_each(|word| look.act(Act::Write, word)),
         Class::Directory => files().iter().for_each(|word| look.act(Act::MakeDirectory, word)),
         Class::Convert => {

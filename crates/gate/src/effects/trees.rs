@@ -8,6 +8,7 @@ use super::disk::reached;
 use super::facts::{self, Class};
 use super::look::Look;
 use super::operands;
+use super::options;
 use super::place::{Grounds, Place, is_below};
 use super::severity::Act;
 use super::words;
@@ -63,6 +64,9 @@ fn finds_system_credentials(word: &Word, directories: &[Word]) -> bool {
 
 /// Judges a program that reads whole trees.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) {
+    if look.context.disk {
+        handed_over(look, base);
+    }
     if !look.listed && stays_inside(look.segment, look.grounds) {
         return;
     }
@@ -287,6 +291,112 @@ pub(super) fn lists_credentials(segment: &Segment, grounds: Grounds<'_>) -> bool
     roots.iter().any(|word| holds(word, &segment.directories, grounds))
 }
 
+/// The names to which a search is narrowed, on every way; none where it finds files of any name.
+fn searched_names(words: &[Word]) -> Option<Vec<String>> {
+    let ways = 1 + words.iter().filter(|word| word.is("-o") || word.is("-or") || word.is(",")).count();
+    let mut names = Vec::new();
+    let mut before: Option<&Word> = None;
+    for pair in words.windows(2) {
+        let [test, name] = pair else { continue };
+        let negated = before.is_some_and(|word| word.is("!") || word.is("-not"));
+        before = Some(test);
+        if !negated && (test.is("-name") || test.is("-iname")) {
+            names.push(name.text()?.to_lowercase());
+        }
+    }
+    (names.len() >= ways).then_some(names)
+}
+
+/// Does a search find a file of secrets that lies in the workspace, and is it one for files?
+fn finds_secrets(words: &[Word], directories: &[Word], grounds: Grounds<'_>) -> bool {
+    if words
+        .windows(2)
+        .any(|pair| matches!(pair, [test, kind] if test.is("-type") && !kind.beginning().contains('f')))
+    {
+        return false;
+    }
+    let names = searched_names(words);
+    let is_read = |name: &str| {
+        let lower = name.to_lowercase();
+        names.as_ref().is_none_or(|names| names.iter().any(|own| pattern::matches(own, &lower)))
+    };
+    holds_secrets(&search_starts(words), directories, grounds, &is_read)
+}
+
+/// Does a file of secrets lie below one of these directories of the workspace?
+fn holds_secrets(
+    starts: &[Word],
+    directories: &[Word],
+    grounds: Grounds<'_>,
+    is_read: &dyn Fn(&str) -> bool,
+) -> bool {
+    let workspace = reach::real(Path::new(grounds.workspace));
+    let mut paths = starts.iter().flat_map(|start| reached(start, directories).unwrap_or_default());
+    paths.any(|path| {
+        if !path.starts_with(&workspace) {
+            return false;
+        }
+        let found = reach::look_through(&path, &path, false, is_read);
+        matches!(found, TreeFinding::Secret | TreeFinding::TooLarge)
+    })
+}
+
+/// Does a command list the names of files of secrets in the workspace, for other commands to read?
+pub(super) fn lists_project_secrets(segment: &Segment, grounds: Grounds<'_>) -> bool {
+    let Some(name) = segment.words.first().and_then(Word::text) else { return false };
+    let words = segment.words.get(1..).unwrap_or_default();
+    let has = |flags: &[&str]| Arguments::new(words, &[""; 0]).has(flags);
+    let mut roots: Vec<Word> =
+        words.iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect();
+    match base_name(&name) {
+        "find" | "gfind" => return finds_secrets(words, &segment.directories, grounds),
+        "ls" | "dir" if has(&["-a", "-A", "--all", "--almost-all"]) => {}
+        "fd" | "fdfind" if has(&["-H", "-u", "--hidden", "--unrestricted"]) => roots.clear(),
+        "rg" if has(&["--files"]) && has(&["-.", "--hidden", "-uu"]) => {}
+        "git" if words.iter().any(|word| word.is("ls-files")) && has(&["-o", "--others"]) => roots.clear(),
+        _ => return false,
+    }
+    if roots.is_empty() {
+        roots.push(Word::known("."));
+    }
+    holds_secrets(&roots, &segment.directories, grounds, &|_| true)
+}
+
+/// `find . -type f -exec cat {} +`: what a search hands to a program that shows or copies it.
+fn handed_over(look: &mut Look<'_>, base: &str) {
+    let words = look.rest();
+    let flags: &[&str] = match base {
+        "find" | "gfind" => &["-exec", "-execdir", "-ok", "-okdir"],
+        "fd" | "fdfind" => &["-x", "-X", "--exec", "--exec-batch"],
+        _ => return,
+    };
+    let Some(at) = words.iter().position(|word| flags.iter().any(|flag| word.is(flag))) else { return };
+    let program = words.get(at + 1).and_then(Word::text);
+    let takes = program.is_none_or(|program| takes_contents(base_name(&program)));
+    let finds = if base.starts_with("fd") {
+        let hidden = Arguments::new(words, &[""; 0]).has(&["-H", "-u", "--hidden", "--unrestricted"]);
+        hidden && holds_secrets(&[Word::known(".")], &look.segment.directories, look.grounds, &|_| true)
+    } else {
+        finds_secrets(words.get(..at).unwrap_or_default(), &look.segment.directories, look.grounds)
+    };
+    if takes && finds {
+        look.ask("tree.secret", "the search finds files of secrets, and a program reads what it finds");
+    }
+}
+
+/// Does a program show or copy the files that it is given?
+fn takes_contents(base: &str) -> bool {
+    if shows_names_only(base) {
+        return false;
+    }
+    match facts::find(base) {
+        Some(facts) => {
+            matches!(facts.class, Class::Read | Class::Convert) || words::TREE_TAKERS.matches(base)
+        }
+        None => true,
+    }
+}
+
 /// `--include=.env`, `-g .env`: the files that a search looks into.
 fn chosen_by_pattern(look: &mut Look<'_>) {
     const OPTIONS: [&str; 6] = ["--include", "-g", "--glob", "--iglob", "-G", "--file-search-regex"];
@@ -307,12 +417,15 @@ fn chosen_by_pattern(look: &mut Look<'_>) {
 
 /// Looks on the disk at what a search through whole trees would show.
 pub(super) fn contents(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
-    let searches = matches!(base, "rg" | "ag" | "ack" | "ugrep");
-    let greps = matches!(base, "grep" | "egrep" | "fgrep" | "rgrep" | "zgrep");
+    let searches = words::TREE_SEARCHES.matches(base);
+    let greps = words::GREPS.matches(base);
     let whole = searches
         || greps
-            && (base == "rgrep" || arguments.has(&["-r", "-R", "--recursive", "--dereference-recursive"]))
-        || matches!(base, "diff") && arguments.has(&["-r", "--recursive"]);
+            && (base == "rgrep"
+                || arguments.has(&["-r", "-R", "--recursive", "--dereference-recursive"])
+                || is_recursive(look.rest()))
+        // Of two directories they show what differs, without an option too.
+        || words::TREE_COMPARERS.matches(base);
     if searches || greps {
         chosen_by_pattern(look);
     }
@@ -321,20 +434,62 @@ pub(super) fn contents(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
     }
     let patterns = usize::from((searches || greps) && !arguments.has(&["-e", "-f", "--regexp", "--file"]));
     let mut starts: Vec<Word> = arguments.operands.iter().skip(patterns).cloned().collect();
+    // The values that the program's own list of options knows are no directories.
+    if let Some(listed) = options::all_operands(base, look.rest()) {
+        let given = patterns == 0 || searches && arguments.has(&["--files"]);
+        starts = listed.into_iter().skip(usize::from(!given && (searches || greps))).collect();
+    }
     if starts.is_empty() && (searches && look.segment.input.is_none() || greps) {
         starts.push(Word::known("."));
     }
     let links = arguments.has(&["-R", "-L", "--dereference-recursive", "--follow"]);
-    let workspace = reach::real(Path::new(look.grounds.workspace));
     let hides = hides_dot_files(base, arguments);
     let included = included_names(arguments);
     let is_read = |name: &str| {
         !(hides && name.starts_with('.'))
             && included.as_ref().is_none_or(|patterns| patterns.iter().any(|own| pattern::matches(own, name)))
     };
-    for start in &starts {
+    examine(look, &starts, links, &is_read);
+}
+
+/// `grep -d recurse`
+fn is_recursive(words: &[Word]) -> bool {
+    let listed = options::listed("grep", words).unwrap_or_default();
+    listed.iter().any(|(name, value)| {
+        matches!(name.as_str(), "-d" | "--directories")
+            && value.as_ref().is_some_and(|value| !value.is("read") && !value.is("skip"))
+    })
+}
+
+/// Looks on the disk at directories that a command packs, copies or prints as a whole: the project's secrets in them would get
+/// another name, under which nothing knows them.
+pub(super) fn take(look: &mut Look<'_>, starts: &[Word], excluded: &[Word]) {
+    if !look.context.disk {
+        return;
+    }
+    let excluded: Vec<String> =
+        excluded.iter().filter_map(Word::text).map(|text| base_name(&text).to_string()).collect();
+    let is_read = |name: &str| !excluded.iter().any(|own| pattern::matches(own, name));
+    let starts: Vec<Word> = starts
+        .iter()
+        .filter(|word| {
+            let place = look.place(word);
+            matches!(
+                place,
+                Place::Workspace | Place::Inside | Place::Regenerable | Place::Temporary | Place::Above
+            )
+        })
+        .cloned()
+        .collect();
+    examine(look, &starts, false, &is_read);
+}
+
+/// Asks about what a walk over directories finds.
+fn examine(look: &mut Look<'_>, starts: &[Word], links: bool, is_read: &dyn Fn(&str) -> bool) {
+    let workspace = reach::real(Path::new(look.grounds.workspace));
+    for start in starts {
         for path in reached(start, &look.segment.directories).unwrap_or_default() {
-            match reach::look_through(&path, &workspace, links, &is_read) {
+            match reach::look_through(&path, &workspace, links, is_read) {
                 TreeFinding::Nothing => {}
                 TreeFinding::Secret => {
                     look.ask("tree.secret", format!("there are files of secrets in `{}`", start.shown()));

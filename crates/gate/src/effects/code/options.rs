@@ -4,6 +4,7 @@ use crate::effects::arguments::tail;
 use crate::effects::look::Look;
 use crate::effects::place::Place;
 use crate::effects::severity::Act;
+use crate::effects::{arrivals, trees};
 use crate::shell::Word;
 
 /// Options of an interpreter before its program.
@@ -315,8 +316,11 @@ pub(super) fn module(
             if words.has(&["-c", "--create"]) {
                 operands.first().iter().for_each(|file| look.act(Act::Write, file));
                 operands.iter().skip(1).for_each(|file| look.act(Act::Read, file));
+                trees::take(look, operands.get(1..).unwrap_or_default(), &[]);
             } else if words.has(&["-e", "--extract"]) {
-                operands.get(1).iter().for_each(|file| look.act(Act::Write, file));
+                let to = operands.get(1).cloned().unwrap_or_else(|| Word::known("."));
+                look.act(Act::Write, &to);
+                arrivals::unknown(look, &to);
             }
         }
         "json.tool" => {

@@ -4,7 +4,7 @@ use super::Subcommand;
 use crate::effects::look::Look;
 use crate::effects::place::Place;
 use crate::effects::severity::Act;
-use crate::effects::words;
+use crate::effects::{trees, words};
 use crate::secrets::{is_project_secret, may_be_project_secret};
 use crate::shell::{Word, base_name, pattern};
 
@@ -18,6 +18,21 @@ pub(super) fn secrets(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     };
     if !prints {
         return;
+    }
+    // Files that git does not keep are searched and compared on the disk.
+    let on_disk = match sub.verb {
+        "grep" => sub.has(&["--no-index", "--untracked"]),
+        "diff" => sub.has(&["--no-index"]),
+        _ => false,
+    };
+    if on_disk {
+        let pattern = sub.verb == "grep" && !sub.has(&["-e", "-f"]);
+        let operands = sub.operands.iter().skip(usize::from(pattern));
+        let mut starts: Vec<Word> = operands.map(|word| (*word).clone()).collect();
+        if starts.is_empty() {
+            starts.push(Word::known("."));
+        }
+        trees::take(look, &starts, &[]);
     }
     // The path may be part of an option: `-L1,5:.env`, `--file=.env`.
     let is_attached = |word: &&Word| {

@@ -9,6 +9,7 @@ use crate::effects::place::Place;
 use crate::effects::severity::Act;
 use crate::effects::{network, words};
 use crate::shell::{self, Word, base_name, pattern};
+use std::borrow::Cow;
 
 /// Judges the options of a program: those that are not known are asked about.
 pub(in crate::effects) fn judge(look: &mut Look<'_>, base: &str, facts: Option<&Facts>) {
@@ -60,6 +61,19 @@ fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[
 /// The operands of a command, where the options of its program are listed.
 pub(in crate::effects) fn operands<'a>(base: &str, words: &'a [Word]) -> Option<Vec<&'a Word>> {
     Some(parse(find_signature(base)?, words).operands)
+}
+
+/// The same, with the words behind `--`.
+pub(in crate::effects) fn all_operands(base: &str, words: &[Word]) -> Option<Vec<Word>> {
+    let listed = operands(base, words)?.into_iter().cloned();
+    let behind = words.iter().skip_while(|word| !word.is("--")).skip(1).cloned();
+    Some(listed.chain(behind).collect())
+}
+
+/// The options of a command as its program reads them: the name that is listed, and the value.
+pub(in crate::effects) fn listed(base: &str, words: &[Word]) -> Option<Vec<(String, Option<Word>)>> {
+    let found = parse(find_signature(base)?, words).found;
+    Some(found.into_iter().map(|option| (option.name, option.value.map(Cow::into_owned))).collect())
 }
 
 /// How many programs that start programs are followed in one command.

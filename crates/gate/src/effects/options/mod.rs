@@ -10,7 +10,7 @@ mod judge;
 mod parse;
 mod table;
 
-pub(super) use judge::{judge, judge_text, operands};
+pub(super) use judge::{all_operands, judge, judge_text, listed, operands};
 
 #[cfg(test)]
 mod tests;
