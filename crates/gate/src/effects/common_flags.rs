@@ -118,16 +118,65 @@ pub(super) fn rewritten(look: &mut Look<'_>) {
         let text = word.beginning();
         words::REWRITING_FLAGS.matches(text.split('=').next().unwrap_or_default())
     });
+    new_directories(look);
+    for part in words.iter().enumerate().flat_map(|(at, word)| parts_of(&words, at, word)) {
+        if look.place(&part).steers() {
+            look.act(Act::Change, &part);
+        }
+    }
     let named = words.iter().enumerate().filter(|(at, word)| {
         let flag = at.checked_sub(1).and_then(|before| words.get(before)).map(Word::beginning);
         let written = flag.is_some_and(|flag| {
-            matches!(&*flag, "-o" | "--output" | "--out" | "--outfile" | "--output-file")
+            matches!(
+                &*flag,
+                "-o" | "--output"
+                    | "--out"
+                    | "--outfile"
+                    | "--output-file"
+                    | "--logfile"
+                    | "--json"
+                    | "--junit-path"
+            )
         });
         (changes || written) && !word.beginning().starts_with('-')
     });
     for (_, word) in named {
         if look.place(word).steers() {
             look.act(Act::Change, word);
+        }
+    }
+}
+
+/// The names inside a word that may be written: `png:AGENTS.md`, `-flp:logfile=AGENTS.md`, `json:AGENTS.md,text`.
+fn parts_of(words: &[Word], at: usize, word: &Word) -> Vec<Word> {
+    let text = word.beginning();
+    let flag = text.split('=').next().unwrap_or_default();
+    let before =
+        at.checked_sub(1).and_then(|before| words.get(before)).map(Word::beginning).unwrap_or_default();
+    let is_input = |flag: &str| {
+        flag.starts_with('-')
+            && (words::INPUT_OPTIONS.matches(flag) || words::SHORT_INPUT_OPTIONS.matches(flag))
+    };
+    if is_input(flag) || is_input(&before) || text.contains(char::is_whitespace) {
+        return Vec::new();
+    }
+    let parts = text.split(['=', ':', ',']).filter(|part| part.len() < text.len() && !part.is_empty());
+    parts.map(Word::known).collect()
+}
+
+/// First words by which programs make a directory with files in it, or format what they are given.
+const MAKING_VERBS: [&str; 8] = ["new", "init", "create", "format", "fmt", "split", "partition", "site"];
+
+/// `cargo new .claude`, `mdbook init .claude`, `deno fmt AGENTS.md`
+fn new_directories(look: &mut Look<'_>) {
+    let operands: Vec<Word> =
+        look.rest().iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect();
+    if !operands.iter().take(2).any(|word| MAKING_VERBS.iter().any(|verb| word.is(verb))) {
+        return;
+    }
+    for word in operands {
+        if look.place(&word).steers() {
+            look.act(Act::Change, &word);
         }
     }
 }

@@ -373,7 +373,7 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
         look.deny("flag", format!("a flag of `{base}` makes it destructive"));
     }
     written(look);
-    if matches!(facts.class, Class::Build | Class::Verbs | Class::Convert) {
+    if matches!(facts.class, Class::Build | Class::Verbs | Class::Convert) || matches!(base, "xsv" | "qsv") {
         rewritten(look);
     }
     reach::reaching_verb(look, base, facts, &arguments);
@@ -422,6 +422,11 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
 fn converted(look: &mut Look<'_>, base: &str, files: &[Word]) {
     let [sources @ .., target] = files else { return };
     sources.iter().for_each(|word| look.act(Act::Read, word));
+    // `convert a.png +write FILE b.png` writes in between.
+    if words::PICTURE_CONVERTERS.matches(base) {
+        let written = sources.iter().filter(|word| look.place(word).steers()).cloned();
+        written.collect::<Vec<Word>>().iter().for_each(|word| look.act(Act::Write, word));
+    }
     let only_reads = sources.is_empty() && !words::WRITING_CONVERTERS.matches(base);
     look.act(if only_reads { Act::Read } else { Act::Write }, target);
 }

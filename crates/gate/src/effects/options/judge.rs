@@ -38,6 +38,12 @@ fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[
     }
     for option in &parsed.found {
         effect(look, base, option);
+        if matches!(option.effect, Effect::Flag | Effect::Value | Effect::Optional)
+            && let Some(value) = option.value.as_deref()
+            && facts.is_some_and(writes_somewhere)
+        {
+            names_steering(look, base, &option.name, value);
+        }
     }
     rest(look, base, signature, &parsed);
     toolchain(look, base, words);
@@ -141,6 +147,11 @@ fn effect(look: &mut Look<'_>, base: &str, option: &ParsedOption<'_>) {
         Effect::Write => {
             if let Some(value) = value {
                 look.act(Act::Write, value);
+                // `html:out`, `.text=FILE`: the kind stands before the file.
+                let text = value.beginning();
+                for (at, mark) in text.match_indices(['=', ':']) {
+                    look.act(Act::Write, &tail(value, at + mark.len()));
+                }
             }
         }
         Effect::WriteEach => {
@@ -210,6 +221,22 @@ fn write_kind(look: &mut Look<'_>, entry: &Word) {
     }
 }
 
+/// Does a program of this row make files, so that a value may be one?
+fn writes_somewhere(facts: &Facts) -> bool {
+    matches!(facts.class, Class::Build | Class::Convert | Class::Change | Class::Verbs)
+}
+
+/// The value of an option of which no table says that it is written, and which names a file that steers.
+fn names_steering(look: &mut Look<'_>, base: &str, name: &str, value: &Word) {
+    let is_input = words::INPUT_OPTIONS.matches(name) || words::SHORT_INPUT_OPTIONS.matches(name);
+    if base != "git" && !is_input && look.place(value).steers() {
+        look.ask(
+            "option.value",
+            format!("what `{base}` does with `{}` is not known: option `{name}`", value.shown()),
+        );
+    }
+}
+
 fn delete(look: &mut Look<'_>, directory: &Word) {
     let act = match look.place(directory) {
         Place::Temporary | Place::Regenerable | Place::Inside => Act::Delete,
@@ -268,6 +295,9 @@ fn unlisted(look: &mut Look<'_>, base: &str, facts: &Facts, words: &[Word]) {
             || facts.denies.has_name(name);
         if acts || facts.flags.has_name(name) || words::COMMON_OPTIONS.matches(name) {
             if facts.values.has_name(name) && name.len() == text.len() {
+                if let Some(value) = words.get(index).filter(|_| !acts && writes_somewhere(facts)) {
+                    names_steering(look, base, name, value);
+                }
                 index += 1;
             }
             continue;

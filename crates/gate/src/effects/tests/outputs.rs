@@ -204,3 +204,46 @@ fn well_known_options_are_named_by_what_they_do() {
     }
     assert_eq!(judged("docker build --frob .").verdict.rule, "option.unknown");
 }
+
+#[test]
+fn a_value_that_names_a_steering_file_is_doubt_unless_it_is_left_out_or_read() {
+    none_allowed(&[
+        "esbuild a.ts --mangle-cache=AGENTS.md",
+        "gcovr --json=AGENTS.md",
+        "terser a.js --source-map url=AGENTS.md -o out/a.js",
+        "golangci-lint run --out-format=colored-line-number,json:AGENTS.md",
+        "pytest --cov-report html:.claude",
+        "sass a.scss:AGENTS.md",
+        "esbuild .git/hooks/x=a.ts --outdir=.",
+        "mkdocs new .claude",
+        "cmake -B build -DCMAKE_INSTALL_PREFIX=.git",
+    ]);
+    all(
+        Decision::Allow,
+        &[
+            "flake8 --exclude .git,__pycache__",
+            "flake8 --exclude=.git,.venv src",
+            "cloc --exclude-dir=.git,node_modules .",
+            "codespell --skip=.git,target",
+            "eslint --ignore-pattern .claude src",
+            "mypy --exclude .claude src",
+            "ruff check --exclude=.git,.venv .",
+            "jest --testPathIgnorePatterns .claude",
+            "gh run list --workflow=.github/workflows/ci.yml",
+            "actionlint .github/workflows/ci.yml",
+            "npm test -- --grep=AGENTS.md",
+            "cargo test agents -- --nocapture",
+            "cargo fmt --all -- --check",
+            "pytest tests/test_a.py::test_b",
+            "pytest --cov=src --cov-report=xml:coverage.xml",
+            "pytest --cov=src --cov-report term-missing:skip-covered",
+            "ffmpeg -i a.mp4 -vf scale=640:-1,fps=30 b.mp4",
+            "protoc --go_out=paths=source_relative:. a.proto",
+            "sass src/a.scss:out/a.css",
+            "esbuild a.ts --define:X=1 --outfile=out/a.js",
+            "cargo new out/x",
+            "clang-format --style=Google -i src/a.c",
+            "shuf -e a b c",
+        ],
+    );
+}
