@@ -107,7 +107,7 @@ fn pack(look: &mut Look<'_>, base: &str) {
         let extracts = verb.is("x") || verb.is("e");
         let packs = ["a", "u", "rn"].iter().any(|own| verb.is(own));
         extracts_nothing = verb.text().is_some_and(|verb| words::ARCHIVE_LISTING_VERBS.matches(&verb));
-        if packs && look.rest().iter().any(|word| is_list(word)) {
+        if packs && look.rest().iter().any(is_list) {
             look.ask("archive.list", "which files it packs is not known from the line");
         }
         // Without names it packs everything that lies there.
@@ -324,8 +324,8 @@ struct TarArguments {
 
 impl TarArguments {
     fn new(words: &[Word]) -> Self {
-        let mut parsed = TarArguments::default();
-        parsed.operands = options::all_operands("tar", words).unwrap_or_default();
+        let operands = options::all_operands("tar", words).unwrap_or_default();
+        let mut parsed = TarArguments { operands, ..TarArguments::default() };
         for (name, value) in options::listed("tar", words).unwrap_or_default() {
             parsed.take(&name, value);
         }

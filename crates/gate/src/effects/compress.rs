@@ -10,6 +10,7 @@ use super::place::Place;
 use super::severity::Act;
 use super::words;
 use crate::shell::{Word, base_name};
+use std::borrow::Cow;
 
 /// Options and operands of a compressor.
 #[derive(Default)]
@@ -81,7 +82,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) {
                 "it replaces every file of a directory, those that steer agents or git among them",
             );
         }
-        let mut names: Vec<String> = operand.text().map(|text| text.into_owned()).into_iter().collect();
+        let mut names: Vec<String> = operand.text().map(Cow::into_owned).into_iter().collect();
         if operand.globs() && look.context.disk {
             let paths = reached(operand, &look.segment.directories).unwrap_or_default();
             names = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();

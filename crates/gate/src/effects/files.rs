@@ -463,7 +463,7 @@ fn sed(look: &mut Look<'_>) -> bool {
     });
     let suffix = options::listed("sed", &words).unwrap_or_default().into_iter();
     let suffix = suffix.filter(|(name, _)| matches!(name.as_str(), "-i" | "--in-place"));
-    let suffix = suffix.filter_map(|(_, value)| value).last();
+    let suffix = suffix.rev().find_map(|(_, value)| value);
     for word in arguments.operands.iter().skip(skip) {
         look.act(if changes { Act::Change } else { Act::Read }, word);
         if let Some(suffix) = &suffix {
