@@ -6,7 +6,7 @@ mod options;
 
 use super::argument_scan::{generic, is_reaching, may_match};
 use super::arguments::Arguments;
-use super::common_flags::tested;
+use super::common_flags::{rewritten, tested};
 use super::database::framework;
 use super::look::Look;
 use super::place::Place;
@@ -59,6 +59,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         && (look.rest().first().is_some_and(|verb| verb.is("task"))
             || !look.rest().iter().any(|word| flags.contains(&word.shown().as_str())))
     {
+        rewritten(look);
         return runtime(look, base);
     }
     let arguments = Arguments::new(look.rest(), values);

@@ -143,7 +143,8 @@ fn copy(look: &mut Look<'_>, base: &str) {
     if base == "install" && arguments.has(&["-d", "--directory"]) {
         return arguments.operands.iter().for_each(|word| look.act(Act::MakeDirectory, word));
     }
-    if matches!(base, "cp" | "gcp") && arguments.has(&["-r", "-R", "-a", "--recursive", "--archive"]) {
+    let is_tree = base == "ditto" || arguments.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
+    if matches!(base, "cp" | "gcp" | "ditto") && is_tree {
         trees::take(look, &sources, &[]);
     }
     let emptied = !link && sources.iter().any(|source| source.is("/dev/null"));

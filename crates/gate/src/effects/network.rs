@@ -172,7 +172,12 @@ fn curl(look: &mut Look<'_>) {
             let path = tail(word, at + 1);
             if path.is("-") {
                 file |= look.segment.input.is_some();
-            } else if !path.shown().contains([' ', '.']) || text.starts_with('@') || text.contains("=@") {
+            } else if !path.shown().contains([' ', '.'])
+                || text.starts_with('@')
+                || text.contains("=@")
+                // `--data-urlencode NAME@FILE`
+                || look.place(&path) == Place::ProjectSecret
+            {
                 file = true;
                 look.act(Act::Read, &path);
                 if !local && matches!(look.place(&path), Place::Secret | Place::ProjectSecret) {

@@ -422,6 +422,9 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
 fn converted(look: &mut Look<'_>, base: &str, files: &[Word]) {
     let [sources @ .., target] = files else { return };
     sources.iter().for_each(|word| look.act(Act::Read, word));
+    if base == "mksquashfs" {
+        trees::take(look, sources, &[]);
+    }
     // `convert a.png +write FILE b.png` writes in between.
     if words::PICTURE_CONVERTERS.matches(base) {
         let written = sources.iter().filter(|word| look.place(word).steers()).cloned();

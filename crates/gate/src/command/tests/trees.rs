@@ -92,6 +92,8 @@ fn secrets_in_a_tree_are_not_packed_copied_or_handed_over() {
         "pax -w .",
         "cp -r . /tmp/x",
         "cp -a app out/app",
+        "ditto app out/app",
+        "mksquashfs app x.img",
         "cp -r . /tmp/x && grep -r KEY /tmp/x",
         "diff -r app out",
         "diff -N app out",

@@ -216,6 +216,10 @@ fn a_value_that_names_a_steering_file_is_doubt_unless_it_is_left_out_or_read() {
         "sass a.scss:AGENTS.md",
         "esbuild .git/hooks/x=a.ts --outdir=.",
         "mkdocs new .claude",
+        "deno fmt AGENTS.md",
+        "deno test --junit-path=AGENTS.md",
+        "deno check --lock=AGENTS.md a.ts",
+        "bun test --reporter-outfile=AGENTS.md",
         "cmake -B build -DCMAKE_INSTALL_PREFIX=.git",
     ]);
     all(
@@ -244,6 +248,10 @@ fn a_value_that_names_a_steering_file_is_doubt_unless_it_is_left_out_or_read() {
             "cargo new out/x",
             "clang-format --style=Google -i src/a.c",
             "shuf -e a b c",
+            "deno fmt src/a.ts",
+            "deno test",
+            "deno check src/a.ts",
+            "bun test --coverage",
         ],
     );
 }
