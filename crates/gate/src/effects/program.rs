@@ -392,7 +392,8 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
             }
         }
         Class::Change => {
-            files().iter().for_each(|word| look.act(Act::Change, word));
+            let act = if only_checks(look, base) { Act::Read } else { Act::Change };
+            files().iter().for_each(|word| look.act(act, word));
             compress::judge(look, base);
         }
         Class::Write => files().iter().for_each(|word| look.act(Act::Write, word)),
@@ -416,6 +417,27 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
         }
         Class::Deny => refuse(look, base, facts),
     }
+}
+
+/// Formatters that write nothing when they are asked to check.
+const CHECKING_FORMATTERS: [&str; 8] =
+    ["black", "isort", "mdformat", "prettier", "prettierd", "rustfmt", "stylua", "taplo"];
+/// Beginnings of options that make such a formatter write all the same.
+const WRITING_OPTIONS: [&str; 4] = ["--em", "--o", "--w", "-w"];
+
+/// `prettier --check AGENTS.md` reads; beside an option that writes nothing is certain.
+fn only_checks(look: &Look<'_>, base: &str) -> bool {
+    let checks = |word: &Word| word.text().is_some_and(|text| text == "--check" || text == "--check-only");
+    let may_write = |word: &Word| {
+        let beginning = word.beginning();
+        WRITING_OPTIONS.iter().any(|option| beginning.starts_with(option))
+            || beginning.starts_with('-') && !beginning.starts_with("--") && beginning.contains('w')
+            || beginning.is_empty()
+            || beginning == "--"
+    };
+    CHECKING_FORMATTERS.contains(&base)
+        && look.rest().iter().any(checks)
+        && !look.rest().iter().any(may_write)
 }
 
 /// Reads all files but the last, and writes that.
