@@ -20,6 +20,8 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let options = parse(words)?;
     let mut test = tools::cargo();
     test.args(["test", "--release", "--package", "marvin-mtg", "--test", "fuzz", "--", "--nocapture"])
+        // The games are not optimised in a build for people.
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
         .env("MTG_FUZZ_GAMES", options.games)
         .env("MTG_FUZZ_CARDS", options.cards)
         .env("MTG_FUZZ_FIRST", options.first);
