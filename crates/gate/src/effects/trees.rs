@@ -434,7 +434,7 @@ pub(super) fn contents(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
     }
     let patterns = usize::from((searches || greps) && !arguments.has(&["-e", "-f", "--regexp", "--file"]));
     let mut starts: Vec<Word> = arguments.operands.iter().skip(patterns).cloned().collect();
-    // The values that the program's own list of options knows are no directories.
+    // Values that the program's own list of options knows are not directories.
     if let Some(listed) = options::all_operands(base, look.rest()) {
         let given = patterns == 0 || searches && arguments.has(&["--files"]);
         starts = listed.into_iter().skip(usize::from(!given && (searches || greps))).collect();
