@@ -364,6 +364,18 @@ fn relocations_are_packed_where_the_loader_can_read_them() {
 }
 
 /// Rights are granted per job, and actions of others are pinned by commit.
+/// Cargo strips no program whose package has a row of its own: the row takes the profile's `strip` away.
+#[test]
+fn the_programs_that_are_shipped_are_stripped() {
+    let text = fs::read_to_string(workspace().join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = toml::from_str(&text).unwrap();
+    let profiles = &manifest["profile"];
+    assert_eq!(profiles["dist"]["strip"].as_str(), Some("symbols"));
+    for profile in ["release", "dist"] {
+        assert!(profiles[profile]["package"].get("marvin").is_none(), "{profile}");
+    }
+}
+
 #[test]
 fn workflows_grant_little_and_pin_their_actions() {
     let hash = regex::Regex::new(r"uses: [A-Za-z0-9/_-]+@[0-9a-f]{40} # v[0-9.]+$").unwrap();
