@@ -94,7 +94,9 @@ impl Memories {
             let mut store = Command::new(program);
             store.arg("store").arg(memories.memory_directory(size)).arg(size.to_string());
             tools::run(&mut store)?;
-            memories.time(size, &["audit", "--adopt", "--reviewer", "bench"])?;
+            memories
+                .time(size, &["audit", "--adopt", "--reviewer", "bench"])
+                .context("only a person approves memories: run this benchmark from a terminal of yours")?;
             // The first query builds the index.
             memories.time(size, &QUERY)?;
         }
