@@ -309,6 +309,27 @@ fn git_works_inside() {
 }
 
 #[test]
+fn a_program_that_only_reads_sees_the_names_beside_a_closed_file() {
+    for sandbox in Sandbox::all() {
+        let root = sandbox.workspace.path();
+        std::fs::create_dir(root.join("deep")).unwrap();
+        for (path, text) in [(".env", "KEY=s3cret"), ("deep/.env", "KEY=s3cret"), ("deep/new", "x")] {
+            std::fs::write(root.join(path), text).unwrap();
+        }
+        let mut policy = sandbox.policy();
+        policy.readonly = true;
+        policy.closed = [".env", "deep/.env"].map(|path| root.join(path)).into();
+        let listed = sandbox.run_with("ls -A . deep && cat deep/new", policy.clone());
+        let text = String::from_utf8_lossy(&listed.stdout);
+        assert_eq!(text, ".:\n.env\ndeep\n\ndeep:\n.env\nnew\nx", "{:?}", sandbox.wanted);
+        for script in ["cat .env", "cat deep/.env", "touch deep/y"] {
+            let output = sandbox.run_with(script, policy.clone());
+            assert!(!output.status.success() && output.stdout.is_empty(), "{:?} {script}", sandbox.wanted);
+        }
+    }
+}
+
+#[test]
 fn protected_places_cannot_be_written_and_closed_ones_not_opened() {
     for sandbox in Sandbox::all().into_iter().filter(Sandbox::is_namespaced) {
         let root = sandbox.workspace.path();

@@ -96,6 +96,10 @@ pub(super) fn ruleset(policy: &Policy, view: &View) -> Result<OwnedFd, SandboxEr
     for place in &view.writable {
         created = allow(created, place, own_rights(), true)?;
     }
+    if policy.readonly {
+        // The names of closed files in the workspace are no secret: without them `git status` misses what lies beside.
+        created = allow(created, &policy.workspace, AccessFs::ReadDir.into(), false)?;
+    }
     for device in DEVICES {
         created = allow(created, Path::new(device), AccessFs::from_file(NEWEST_ABI), false)?;
     }
@@ -119,7 +123,8 @@ fn allow(
 }
 
 /// A directory without closed places, as few directories and files as say it. A directory on the way to a closed place is
-/// given by its entries, so it cannot be listed itself. Links are left out: what they lead to has its own place.
+/// given by its entries, so these rules do not let it be listed itself. Links are left out: what they lead to has its own
+/// place.
 fn without(root: &Path, closed: &[PathBuf]) -> Vec<PathBuf> {
     let mut readable = Vec::new();
     let mut waiting = vec![root.to_path_buf()];
