@@ -2,9 +2,10 @@
 //! Core Set 2019. Prints JSON.
 //!
 //! `marvin-bench-mtg speed SECONDS` measures random games, copies of a game, lists of actions,
-//! projections, the card pack and rollouts. `marvin-bench-mtg match PLAYER PLAYER GAMES SEED MS`
+//! projections, the card pack and rollouts. `marvin-bench-mtg match PLAYER PLAYER GAMES SEED MS [FROM]`
 //! plays two players against each other with seats that change; `mcts:N` searches with N iterations
-//! in place of a time.
+//! in place of a time. FROM is the number of the first game, so that a long series can be played in
+//! parts.
 
 use anyhow::{Context, bail};
 use marvin_mtg::MTGEngine;
@@ -21,6 +22,7 @@ use marvin_mtg::rng::RandomStream;
 use marvin_mtg::scenario::{CachedSource, CardSource};
 use marvin_mtg::state::Outcome;
 use serde::Serialize;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Answers after which a game is given up.
@@ -67,11 +69,18 @@ fn main() -> anyhow::Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let text = match words.as_slice() {
         ["speed", seconds] => serde_json::to_string(&measure_speed(seconds.parse()?)?)?,
-        ["match", one, two, games, seed, think] => {
+        ["match", one, two, games, seed, think, from @ ..] if from.len() <= 1 => {
             let think = Duration::from_millis(think.parse()?);
-            serde_json::to_string(&play_match([one, two], games.parse()?, seed.parse()?, think)?)?
+            let from = from.first().map_or(Ok(0), |from| from.parse())?;
+            let games: u64 = games.parse()?;
+            serde_json::to_string(&play_match(
+                [one, two],
+                from..from.saturating_add(games),
+                seed.parse()?,
+                think,
+            )?)?
         }
-        _ => bail!("usage: marvin-bench-mtg speed SECONDS | match PLAYER PLAYER GAMES SEED MS"),
+        _ => bail!("usage: marvin-bench-mtg speed SECONDS | match PLAYER PLAYER GAMES SEED MS [FROM]"),
     };
     println!("{text}");
     Ok(())
@@ -235,13 +244,24 @@ fn build_player(name: &str, seed: u64, think: Duration) -> anyhow::Result<Box<dy
     })
 }
 
-fn play_match(names: [&str; 2], games: u64, seed: u64, think: Duration) -> anyhow::Result<MatchReport> {
+fn play_match(
+    names: [&str; 2],
+    games: Range<u64>,
+    seed: u64,
+    think: Duration,
+) -> anyhow::Result<MatchReport> {
     let pool = Pool::shipped().map_err(|error| anyhow::anyhow!("{error}"))?;
     let cards = CachedSource::new(pool);
     let decks = load_decks(&cards)?;
     let begun = Instant::now();
-    let mut report = MatchReport { games, wins: [0, 0], draws: 0, seconds: 0.0, lost: Vec::new() };
-    for number in 0..games {
+    let mut report = MatchReport {
+        games: games.end - games.start,
+        wins: [0, 0],
+        draws: 0,
+        seconds: 0.0,
+        lost: Vec::new(),
+    };
+    for number in games {
         // The same decks twice: each player has each of them once, and each seat once.
         let pair = pick_pair(&decks, seed + number / 2)?;
         let first = usize::from(number % 2 == 1);

@@ -40,6 +40,9 @@ const CERTAINTY: f64 = 1.0;
 /// Standard errors by which a candidate that drops out is worse than the best.
 const DROP_CERTAINTY: f64 = 2.0;
 
+/// Draws after which a candidate that did as the best in each of them is taken for equal to it.
+const EQUAL_DRAWS: usize = 48;
+
 /// Estimates this much below the best are not searched.
 const MAX_ESTIMATE_GAP: f64 = 12.0;
 
@@ -215,20 +218,25 @@ fn compare(one: &Candidate, other: &Candidate) -> Option<(f64, f64)> {
     Some((mean, (spread / count).sqrt()))
 }
 
-/// Drops candidates that are clearly worse than the best.
+/// Drops candidates that are clearly worse than the best, or do as the best in every draw.
 fn drop_worse(candidates: &mut [Candidate]) {
-    let alive = candidates.iter().enumerate().filter(|(_, candidate)| !candidate.has_dropped);
-    let Some((best, _)) = alive.max_by(|(_, one), (_, two)| mean(one).total_cmp(&mean(two))) else { return };
-    let worse: Vec<usize> = candidates
+    let alive = candidates.iter().enumerate().rev().filter(|(_, candidate)| !candidate.has_dropped);
+    // Of equal ones the first stays, which is more likely to be the heuristic player's.
+    let best = alive.max_by(|(_, one), (_, two)| mean(one).total_cmp(&mean(two)));
+    let Some((index_of_best, best)) = best else { return };
+    let is_beaten = |candidate: &Candidate| {
+        let is_worse = compare(best, candidate).is_some_and(|(mean, error)| mean > error * DROP_CERTAINTY);
+        is_worse || (best.values.len() >= EQUAL_DRAWS && best.values == candidate.values)
+    };
+    let beaten: Vec<usize> = candidates
         .iter()
         .enumerate()
         .filter(|(index, candidate)| {
-            let lead = candidates.get(best).and_then(|best| compare(best, candidate));
-            *index != best && lead.is_some_and(|(mean, error)| mean > error * DROP_CERTAINTY)
+            *index != index_of_best && !candidate.has_dropped && is_beaten(candidate)
         })
         .map(|(index, _)| index)
         .collect();
-    for index in worse {
+    for index in beaten {
         if let Some(candidate) = candidates.get_mut(index) {
             candidate.has_dropped = true;
         }
