@@ -1,6 +1,6 @@
 //! Other programs, run so that none is lost.
 //!
-//! A child gets its own process group, a deadline, closed or given input, bounded output, no descriptors besides its
+//! A child gets its own process group, a deadline, closed or given input, bounded output, no descriptors but its
 //! standard streams, and an environment without `GIT_DIR`, `GIT_WORK_TREE` and `GIT_INDEX_FILE`. When it ends, is
 //! cancelled or is late, everything that it started ends with it, in whatever group or session; the same when this
 //! process is killed. See [`keeper`] for how, and its limits.

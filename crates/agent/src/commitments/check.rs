@@ -56,7 +56,7 @@ impl Outcome {
     }
 }
 
-/// Baseline of the turn, besides what a commitment itself holds.
+/// Baseline of the turn, in addition to what a commitment itself holds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Beginning<'a> {
     pub(super) seal: Option<&'a TestSeal>,

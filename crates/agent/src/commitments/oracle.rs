@@ -286,7 +286,7 @@ impl OracleChange {
         OracleChange { sentence, hint: None }
     }
 
-    /// The reason of a commitment that failed, with what happened besides.
+    /// The reason of a commitment that failed, and what else was found.
     pub(super) fn reason(&self, addition: &str) -> String {
         let hint = self.hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
         format!("{}{addition}{hint}", self.sentence)

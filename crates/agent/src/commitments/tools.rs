@@ -262,7 +262,7 @@ pub struct VerificationReport {
     could_not_run: usize,
     /// Each commitment.
     commitments: Vec<CheckedFact>,
-    /// What is wrong besides.
+    /// What else is wrong.
     problems: Vec<String>,
 }
 

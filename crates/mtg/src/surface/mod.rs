@@ -408,7 +408,7 @@ impl MTGEngine {
         printed.trim_end_matches('.').replace('~', name)
     }
 
-    /// What is paid for a spell besides its mana cost, where the player chose it.
+    /// What is paid for a spell in addition to its mana cost, where the player chose it.
     #[must_use]
     pub fn extra_cost_text(&self, cast: &CastAction) -> String {
         let face = self.state.faces.get(self.state.object(cast.card).face);
