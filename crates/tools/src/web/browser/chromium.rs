@@ -30,7 +30,7 @@ const WORDS: &[&str] = &[
     "--disable-default-apps",
     "--disable-breakpad",
     "--disable-crash-reporter",
-    "--disable-features=AimServerEligibilityEnabled,DialMediaRouteProvider,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,Translate",
+    "--disable-features=AimServerEligibilityEnabled,DialMediaRouteProvider,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PreconnectToSearch,Translate",
     // Servers of its maker that no flag switches off get a name that no machine has (RFC 6761).
     "--component-updater=url-source=http://browser.invalid/",
     "--gaia-url=http://browser.invalid/",
