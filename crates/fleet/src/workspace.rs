@@ -6,7 +6,8 @@
 //! write at a time; the changes of steps that write at the same time (`worktree`) are tried on what others left, and conflict or
 //! not.
 //!
-//! Limits: files that git ignores do not travel. Every attempt is given the names of all changes before it.
+//! Limits: files that git ignores do not travel, and of a repository inside only the commit of one that is a submodule. Every
+//! attempt is given the names of all changes before it.
 
 use marvin_store::{BlobId, Store, StoreError};
 use serde::{Deserialize, Serialize};
@@ -85,9 +86,8 @@ impl Repository {
             command.env("GIT_INDEX_FILE", index);
             command
         };
-        for words in [&["read-tree", commit][..], &["add", "--all"]] {
-            run(with_index(words), &self.directory, None).await?;
-        }
+        run(with_index(&["read-tree", commit]), &self.directory, None).await?;
+        stage(with_index, &self.directory).await?;
         run(with_index(&diff(commit)), &self.directory, None).await
     }
 
@@ -112,7 +112,7 @@ impl Repository {
             let patch = self.store.read_blob(id).await?;
             apply(&path, &patch).await?;
         }
-        git(&path, &["add", "--all"], None).await?;
+        stage(|words| command(&path, words), &path).await?;
         let commit = ["commit", "--quiet", "--no-verify", "--allow-empty", "-m", "The workspace of a run"];
         let words: Vec<&str> = AUTHOR.into_iter().chain(commit).collect();
         git(&path, &words, None).await?;
@@ -134,7 +134,7 @@ impl Repository {
 
     /// The changes in a worktree since it was checked out, in the store; none if there are none.
     pub(crate) async fn keep_changes(&self, tree: &Worktree) -> Result<Option<BlobId>, WorkspaceError> {
-        git(&tree.path, &["add", "--all"], None).await?;
+        stage(|words| command(&tree.path, words), &tree.path).await?;
         self.keep(git(&tree.path, &diff(&tree.base), None).await?).await
     }
 
@@ -178,17 +178,29 @@ async fn apply(directory: &Path, patch: &[u8]) -> Result<(), WorkspaceError> {
     })
 }
 
+/// Takes everything that changed in a directory into the index.
+///
+/// `git add` asks every repository inside for its changes, which runs the filters that an attempt may have set there; these
+/// commands look at its commit alone.
+async fn stage(command: impl Fn(&[&str]) -> Command, directory: &Path) -> Result<(), WorkspaceError> {
+    // What is gone comes first: a directory may have taken the place of a file.
+    for files in [&["--modified", "--deleted"][..], &["--others", "--exclude-standard"]] {
+        let list = [&["ls-files", "-z"], files].concat();
+        let listed = run(command(&list), directory, None).await?;
+        // A repository inside that is no submodule is listed with a slash at its end.
+        let paths = listed.split_inclusive(|byte| *byte == 0).filter(|path| !path.ends_with(b"/\0"));
+        let update = ["update-index", "-z", "--add", "--remove", "--stdin"];
+        run(command(&update), directory, Some(&paths.collect::<Vec<_>>().concat())).await?;
+    }
+    Ok(())
+}
+
 async fn git(directory: &Path, words: &[&str], input: Option<&[u8]>) -> Result<Vec<u8>, WorkspaceError> {
     run(command(directory, words), directory, input).await
 }
 
 /// Hooks of the repository are for people, and repositories inside a worktree have settings that an attempt may have written.
-const SETTINGS: [&str; 4] = [
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "diff.ignoreSubmodules=all",
-    "submodule.recurse=false",
-];
+const SETTINGS: [&str; 3] = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "submodule.recurse=false"];
 
 fn command(directory: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("git");
@@ -246,17 +258,24 @@ mod tests {
         let inner = root.path().join("inner");
         std::fs::create_dir(&inner).unwrap();
         commit_file(&inner).await;
+        // A submodule, as the index says.
         git(root.path(), &["add", "--all"], None).await.unwrap();
         let ran = root.path().join("ran");
         let filter = format!("touch {}; cat", ran.display());
         git(&inner, &["config", "filter.evil.clean", &filter], None).await.unwrap();
         std::fs::write(inner.join(".gitattributes"), "* filter=evil\n").unwrap();
-        std::fs::write(inner.join("file.txt"), "changed").unwrap();
-        git(root.path(), &["add", "--all"], None).await.unwrap();
+        // As long as before: what has another length differs without its contents.
+        std::fs::write(inner.join("file.txt"), "ONE\ntwo\nthree\n").unwrap();
+        std::fs::write(root.path().join("new.txt"), "new").unwrap();
+        std::fs::remove_file(root.path().join("file.txt")).unwrap();
+        std::fs::create_dir(root.path().join("file.txt")).unwrap();
+        std::fs::write(root.path().join("file.txt/deep.txt"), "deep").unwrap();
+        stage(|words| command(root.path(), words), root.path()).await.unwrap();
         assert!(!ran.exists());
-        // Git runs it where these settings are missing.
+        let staged = git(root.path(), &["diff", "--cached", "--name-status"], None).await.unwrap();
+        assert_eq!(text(&staged), "D\tfile.txt\nA\tfile.txt/deep.txt\nA\tinner\nA\tnew.txt");
         let plain = Command::new("git").args(["add", "--all"]).current_dir(root.path()).status().await;
-        assert!(plain.unwrap().success() && ran.exists());
+        assert!(plain.unwrap().success() && ran.exists(), "`git add` runs it");
     }
 
     #[tokio::test]
