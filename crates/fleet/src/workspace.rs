@@ -187,7 +187,7 @@ async fn stage(command: impl Fn(&[&str]) -> Command, directory: &Path) -> Result
     for files in [&["--modified", "--deleted"][..], &["--others", "--exclude-standard"]] {
         let list = [&["ls-files", "-z"], files].concat();
         let listed = run(command(&list), directory, None).await?;
-        // A repository inside that is no submodule is listed with a slash at its end.
+        // Of the repositories inside, only those that are not submodules are listed with a slash at their end.
         let paths = listed.split_inclusive(|byte| *byte == 0).filter(|path| !path.ends_with(b"/\0"));
         let update = ["update-index", "-z", "--add", "--remove", "--stdin"];
         run(command(&update), directory, Some(&paths.collect::<Vec<_>>().concat())).await?;

@@ -97,7 +97,7 @@ pub(super) fn ruleset(policy: &Policy, view: &View) -> Result<OwnedFd, SandboxEr
         created = allow(created, place, own_rights(), true)?;
     }
     if policy.readonly {
-        // The names of closed files in the workspace are no secret: without them `git status` misses what lies beside.
+        // Closed files are secret, their names are not: without them `git status` misses what lies beside.
         created = allow(created, &policy.workspace, AccessFs::ReadDir.into(), false)?;
     }
     for device in DEVICES {
