@@ -295,6 +295,41 @@ fn a_program_sees_only_its_own_processes_and_no_terminal() {
 }
 
 #[test]
+fn s1_no_file_gets_the_identity_of_its_owner() {
+    for sandbox in Sandbox::all() {
+        let python = |call: &str| {
+            format!("python3 -c 'import os,ctypes; libc=ctypes.CDLL(None,use_errno=True); {call}'")
+        };
+        sandbox.works("cp /bin/true tool && chmod 755 tool && ./tool && mkdir d && chmod 1777 d && install -m 644 tool other");
+        for mode in ["4755", "2755", "6755", "u+s", "g+s"] {
+            sandbox.fails(&format!("chmod {mode} tool"));
+        }
+        for flags in ["os.O_CREAT|os.O_WRONLY", "os.O_TMPFILE|os.O_WRONLY"] {
+            sandbox.fails(&python(&format!(
+                "os.open(\"made\" if {flags}&os.O_CREAT else \".\", {flags}, 0o4755)"
+            )));
+        }
+        // `fchmodat2` and `openat2`.
+        sandbox.fails(&python("assert libc.syscall(452, -100, b\"tool\", 0o4755, 0) == 0"));
+        sandbox.fails(&python("assert libc.syscall(437, -100, b\"tool\", (ctypes.c_uint64 * 3)(), 24) >= 0"));
+        sandbox.fails("find . -perm /6000 | grep .");
+    }
+}
+
+#[test]
+fn s1_devices_are_written_and_keep_their_modes() {
+    use std::os::unix::fs::MetadataExt;
+    let facts = || std::fs::metadata("/dev/full").map(|facts| (facts.mode(), facts.mtime())).unwrap();
+    let before = facts();
+    for sandbox in Sandbox::all().into_iter().filter(Sandbox::is_namespaced) {
+        sandbox.works("echo x > /dev/null && head -c 9 /dev/urandom > /dev/zero");
+        sandbox.fails(&format!("chmod {:o} /dev/full", before.0 & 0o7777));
+        sandbox.fails("touch -d 2001-01-01 /dev/full");
+    }
+    assert_eq!(facts(), before);
+}
+
+#[test]
 fn git_works_inside() {
     if !installed("git") {
         return;

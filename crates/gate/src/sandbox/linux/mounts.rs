@@ -214,9 +214,9 @@ impl Plan {
         for name in DEVICES {
             let (from, to) = (Path::new("/dev").join(name), devices.join(name));
             self.steps.push(Step::File(c_path(&to)?, 0o666));
-            // Devices only here.
+            // Devices only here. A read-only mount lets a device be written and keeps its mode and times as they are.
             let (from, to) = (c_path(&from)?, c_path(&to)?);
-            self.steps.push(Step::Bind { from, to, attributes: NO_SET_USER, needed: false });
+            self.steps.push(Step::Bind { from, to, attributes: READ_ONLY | NO_SET_USER, needed: false });
         }
         for (name, target) in [
             ("fd", "/proc/self/fd"),

@@ -112,6 +112,40 @@ const ON_PROCESSES: &[i64] = &[
 const SIGNALS: &[i64] =
     &[libc::SYS_kill, libc::SYS_tkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo];
 
+/// Calls that give a file its mode, with the position of the mode among their arguments. `fchmodat2` has the same number on every
+/// architecture.
+const MODES: &[(i64, u8)] =
+    &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (452, 2), (libc::SYS_mknodat, 2)];
+/// The same calls where the architecture has their old forms.
+#[cfg(target_arch = "x86_64")]
+const OLD_MODES: &[(i64, u8)] = &[(libc::SYS_chmod, 1), (libc::SYS_creat, 1), (libc::SYS_mknod, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_MODES: &[(i64, u8)] = &[];
+/// Calls that open files, with the position of their flags; the mode follows, and counts where a file may be made.
+#[cfg(target_arch = "x86_64")]
+const OPENING: &[(i64, u8)] = &[(libc::SYS_open, 1), (libc::SYS_openat, 2)];
+#[cfg(not(target_arch = "x86_64"))]
+const OPENING: &[(i64, u8)] = &[(libc::SYS_openat, 2)];
+
+/// Modes by which a program runs with the rights of its file's owner or group: a file of the workspace outlives the sandbox.
+fn identity_modes() -> Result<BTreeMap<i64, Vec<SeccompRule>>, SandboxError> {
+    let has = |argument: u8, bits: u32| condition(argument, SeccompCmpOp::MaskedEq(bits.into()), bits.into());
+    let modes = [libc::S_ISUID, libc::S_ISGID];
+    let mut rules = BTreeMap::new();
+    for (call, mode) in MODES.iter().chain(OLD_MODES) {
+        let refused = modes.iter().map(|bit| rule(vec![has(*mode, *bit)?]));
+        rules.insert(*call, refused.collect::<Result<_, _>>()?);
+    }
+    // `O_TMPFILE` has a bit of its own beside that of `O_DIRECTORY`.
+    let making = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY].map(i32::unsigned_abs);
+    for (call, flags) in OPENING {
+        let refused = making.iter().flat_map(|flag| modes.iter().map(move |bit| (*flag, *bit)));
+        let refused = refused.map(|(flag, bit)| rule(vec![has(*flags, flag)?, has(*flags + 1, bit)?]));
+        rules.insert(*call, refused.collect::<Result<_, _>>()?);
+    }
+    Ok(rules)
+}
+
 /// The main filter: what matches fails with `EPERM`, the rest goes through.
 fn refusals(sockets: Sockets, level: Level) -> Result<BpfProgram, SandboxError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
@@ -159,6 +193,7 @@ fn refusals(sockets: Sockets, level: Level) -> Result<BpfProgram, SandboxError> 
         .map(|request| rule(vec![condition(1, SeccompCmpOp::Eq, request)?]))
         .collect::<Result<Vec<_>, _>>()?;
     rules.insert(libc::SYS_ioctl, keystrokes);
+    rules.extend(identity_modes()?);
     compile(rules, libc::EPERM)
 }
 
@@ -178,9 +213,10 @@ fn no_streams() -> Result<Vec<SeccompRule>, SandboxError> {
     Ok(rules)
 }
 
-/// `clone3` hides its flags behind a pointer; told that it does not exist, programs fall back to `clone`.
+/// `clone3` and `openat2` hide flags and modes behind a pointer; told that they do not exist, programs fall back to `clone` and
+/// `openat`.
 fn missing_calls(level: Level) -> Result<BpfProgram, SandboxError> {
-    let mut rules = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let mut rules = BTreeMap::from([libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new())));
     if level == Level::Landlock {
         // Handles on processes: programs fall back to what was there before them.
         let handles = [libc::SYS_pidfd_open, libc::SYS_pidfd_getfd, libc::SYS_pidfd_send_signal];
