@@ -44,6 +44,9 @@ const SHELL_OPTIONS: [&str; 15] = [
     "-NoLogo",
 ];
 
+/// The user namespace that the kernel begins with; its number is fixed.
+const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
+
 /// Inputs of the judgement besides the process table.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rules {
@@ -125,6 +128,9 @@ fn at_terminal<'a>(
     if this.terminal == 0 {
         return undecided("it has no controlling terminal");
     }
+    if !is_test {
+        require_first_user_namespace(this)?;
+    }
     let last = line.len().saturating_sub(1);
     let kind = |(at, process): (usize, &&Process)| {
         let test = (is_test && at == last).then_some(TerminalKind::Named);
@@ -181,6 +187,17 @@ fn at_terminal<'a>(
         TerminalKind::Login | TerminalKind::Emulator | TerminalKind::Named => {}
     }
     Ok(provider)
+}
+
+/// Requires that the owners of files are the system's own: in another user namespace, files of the caller's belong to root and lie where
+/// it put them, so that a terminal program proves nothing.
+fn require_first_user_namespace(this: &Process) -> Result<(), Refusal> {
+    match &this.namespaces {
+        Some([_, _, user]) if user != FIRST_USER_NAMESPACE => {
+            Err(Refusal::Agent("it runs in a user namespace of its own".into()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The kind of terminal program that a process is. The name of the process does not count, only the file that root installed; of a process of
@@ -310,6 +327,9 @@ pub(super) fn require_ancestry(table: &ProcessTable, rules: &Rules) -> Result<()
     let (line, is_test) = refuse_agents(table, this.pid, rules)?;
     if !is_test && !line.iter().any(|process| process.pid == this.session) {
         return undecided("the program that began its session is not among its ancestors");
+    }
+    if !is_test {
+        require_first_user_namespace(this)?;
     }
     let differs = |process: &&&Process| match (&process.namespaces, &this.namespaces) {
         (Some([_, pid, user]), Some([_, own_pid, own_user])) => pid != own_pid || user != own_user,

@@ -107,6 +107,11 @@ fn everyday_ways_to_a_terminal_are_accepted() {
     }
 }
 
+/// Mount, PID and user namespace.
+fn namespaces(mount: &str, user: &str) -> [String; 3] {
+    [format!("mnt:[{mount}]"), "pid:[1]".into(), format!("user:[{user}]")]
+}
+
 #[test]
 fn s10_agents_among_the_ancestors_are_refused() {
     let ways: &[(&str, Change)] = &[
@@ -125,9 +130,14 @@ fn s10_agents_among_the_ancestors_are_refused() {
         ("a mark at the start of an ancestor", |rows| at(rows, 30).marks = vec!["CLAUDECODE".into()]),
         ("a mark at its own start", |rows| at(rows, 40).marks = vec!["MARVIN_RUN".into()]),
         ("a PID namespace of its own", |rows| at(rows, 40).pid_namespaces = 2),
+        ("a user namespace of its own, with the terminal in it", |rows| {
+            for pid in [20, 30, 40] {
+                at(rows, pid).namespaces = Some(namespaces("1", "4026532000"));
+            }
+        }),
         ("other namespaces than its shell", |rows| {
-            at(rows, 30).namespaces = Some(["mnt:[1]".into(), "pid:[1]".into(), "user:[1]".into()]);
-            at(rows, 40).namespaces = Some(["mnt:[2]".into(), "pid:[1]".into(), "user:[1]".into()]);
+            at(rows, 30).namespaces = Some(namespaces("1", "4026531837"));
+            at(rows, 40).namespaces = Some(namespaces("2", "4026531837"));
         }),
     ];
     for (name, change) in ways {
