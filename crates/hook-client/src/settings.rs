@@ -5,8 +5,16 @@ use marvin_base::settings::{Kind, Scope, Setting, table};
 /// Prefixes of environment variables that belong to one session.
 const SESSION_VARIABLES: [&str; 4] = ["CLAUDE_", "CLAUDECODE", "CODEX_", "AI_AGENT"];
 
-/// Variables that say where settings and state are: a daemon has those of its hooks.
-const PLACES: [&str; 5] = ["HOME", "MARVIN_HOME", "XDG_CONFIG_HOME", "MARVIN_STATE_DIR", "XDG_STATE_HOME"];
+/// Variables that say where settings and state are, of clients too: a daemon has those of its hooks.
+const PLACES: [&str; 7] = [
+    "HOME",
+    "MARVIN_HOME",
+    "XDG_CONFIG_HOME",
+    "MARVIN_STATE_DIR",
+    "XDG_STATE_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+];
 
 /// The names of the variables that determine a daemon's settings, one per line. Keys of providers do not affect verdicts.
 static OF_DAEMON: [u8; length(Owner::Daemon)] = join(Owner::Daemon);
@@ -93,10 +101,17 @@ mod tests {
     fn the_variables_of_a_daemon_are_known_one_by_one() {
         let names = table::TABLE.iter().flat_map(|row| row.variables);
         assert!(names.filter(|name| is_variable(name)).count() > 50);
-        for name in ["HOME", "XDG_STATE_HOME", "MARVIN_SANDBOX", "MARVIN_SANDBOX_READABLE"] {
+        for name in [
+            "HOME",
+            "XDG_STATE_HOME",
+            "MARVIN_SANDBOX",
+            "MARVIN_SANDBOX_READABLE",
+            "CLAUDE_CONFIG_DIR",
+            "CODEX_HOME",
+        ] {
             assert!(is_variable(name), "{name}");
         }
-        for other in ["CLAUDE_PROJECT_DIR", "CODEX_HOME", "ANTHROPIC_API_KEY", "PATH", "TMPDIR", ""] {
+        for other in ["CLAUDE_PROJECT_DIR", "CODEX_SANDBOX", "ANTHROPIC_API_KEY", "PATH", "TMPDIR", ""] {
             assert!(!is_variable(other), "{other}");
         }
     }
