@@ -358,9 +358,9 @@ fn granted(context: &Context<'_>) -> secrets::GrantedFiles {
 
 /// The verdict on writing a file that instructs agents or runs by itself, by its name or by where it leads.
 fn judge_steering(path: &WorkspacePath, workspace: &Workspace, context: &Context<'_>) -> Option<Verdict> {
-    let real = workspace.resolve(path).unwrap_or_default();
-    let is_granted = is_granted_instruction(path, &real, context);
-    let real: Vec<&str> = real.iter().filter_map(|part| part.to_str()).collect();
+    let resolved = workspace.resolve(path).unwrap_or_default();
+    let is_granted = is_granted_instruction(path, &resolved, context);
+    let real: Vec<&str> = resolved.iter().filter_map(|part| part.to_str()).collect();
     let given: Vec<&str> = path.as_str().split('/').collect();
     if is_granted && path::is_instruction(&given) {
         return None;
@@ -372,13 +372,26 @@ fn judge_steering(path: &WorkspacePath, workspace: &Workspace, context: &Context
             "Say in your answer what should stand there and why.",
         ));
     }
-    let row =
-        steering::find(&real).into_iter().chain(steering::find(&given)).max_by_key(|row| row.verdict)?;
+    let row = steering::find(&real).into_iter().chain(steering::find(&given)).max_by_key(|row| row.verdict);
+    let Some(row) = row else {
+        return judge_configured(path, &workspace.root().join(&resolved), workspace);
+    };
     let reason = format!("`{path}` steers {}, and a person decides that", row.steers);
     let how_to_fix = "Say in your answer what should stand there and why.";
     Some(match row.verdict {
         Decision::Deny => Verdict::deny("path.steers", reason, how_to_fix),
         Decision::Allow | Decision::Ask => Verdict::ask("path.steers", reason, how_to_fix),
+    })
+}
+
+/// Asks about a file that git's own configuration names as a hook or as settings.
+fn judge_configured(path: &WorkspacePath, real: &Path, workspace: &Workspace) -> Option<Verdict> {
+    steering::configured(workspace.root()).iter().any(|place| real.starts_with(place)).then(|| {
+        Verdict::ask(
+            "path.steers",
+            format!("`{path}` steers git (hooks and settings that its configuration names), and a person decides that"),
+            "Say in your answer what should stand there and why.",
+        )
     })
 }
 

@@ -25,6 +25,7 @@ pub mod shell;
 pub mod steering;
 mod stream;
 pub mod ticket;
+pub mod tree_scan;
 pub mod unread_code;
 pub mod verdict;
 pub mod workspace;

@@ -2,10 +2,9 @@
 //!
 //! Limits: these are places and names by convention. A secret in a file of an ordinary name is an ordinary file.
 
-mod closed;
 mod places;
 
-pub use closed::{TooLarge, closed_in};
+pub use crate::tree_scan::{TooLarge, closed_in};
 pub(crate) use places::{HOME, SYSTEM};
 
 use crate::path::WorkspacePath;
@@ -74,15 +73,24 @@ pub(crate) fn is_key_name(name: &str) -> bool {
     KEYS.contains(&name) || (name.starts_with("credentials") && name.ends_with(".json"))
 }
 
+/// Is this a name of an example of a file of secrets? In small letters.
+fn is_sample_name(lower: &str) -> bool {
+    SAMPLES.iter().any(|ending| {
+        let mut rests = lower.match_indices(*ending).filter_map(|(at, _)| lower.get(at + ending.len()..));
+        rests.any(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
+}
+
+/// Is this an example of a file of secrets?
+pub(crate) fn is_sample(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| is_sample_name(&name.to_string_lossy().to_ascii_lowercase()))
+}
+
 /// Does a file of this name hold secrets of a project, by convention: `.env`, keys, credentials? Examples do not.
 #[must_use]
 pub fn is_project_secret(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    let is_sample = |ending: &&str| {
-        let mut rests = lower.match_indices(*ending).filter_map(|(at, _)| lower.get(at + ending.len()..));
-        rests.any(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    if SAMPLES.iter().any(is_sample) {
+    if is_sample_name(&lower) {
         return false;
     }
     is_env_name(&lower)
@@ -159,14 +167,14 @@ pub fn is_env_file(path: &Path) -> bool {
 }
 
 /// Is this a file whose content decides whether it is closed?
-fn is_by_content(name: &str) -> bool {
+pub(crate) fn is_by_content(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     BY_CONTENT.iter().any(|ending| lower.ends_with(ending))
 }
 
 /// Whether the content of a file of settings or keys holds a secret. What cannot be read counts as one, and so does a file
 /// of a key that does not say that it is public.
-fn holds_secret(name: &Path, file: impl Read) -> bool {
+pub(crate) fn holds_secret(name: &Path, file: impl Read) -> bool {
     let mut bytes = Vec::new();
     if file.take(MAX_CONTENT_BYTES).read_to_end(&mut bytes).is_err() {
         return true;

@@ -17,6 +17,8 @@ use std::sync::LazyLock;
 const MAX_ENTRIES: usize = 4_096;
 /// Nesting of submodule names below `.git/modules`.
 const MAX_MODULE_NESTING: usize = 4;
+/// Bytes of a configuration of git that are read.
+const MAX_CONFIG_BYTES: u64 = 256 * 1024;
 /// Bytes of a `.git` or `commondir` file that are read.
 const MAX_POINTER_BYTES: u64 = 8 * 1024;
 
@@ -203,9 +205,70 @@ pub fn paths(root: &Path) -> Vec<SteeringPath> {
         }
     }
     git_paths(root, &mut found);
+    for place in configured(root) {
+        push(&mut found, place, "git: hooks and settings that its configuration names");
+    }
     found.sort();
     found.dedup();
     found
+}
+
+/// Places of a workspace that the configuration of its repository names as hooks or as further configuration.
+#[must_use]
+pub fn configured(root: &Path) -> Vec<PathBuf> {
+    let Some(directory) = git_directory(root) else { return Vec::new() };
+    let common = pointer(&directory.join("commondir"), "", &directory);
+    let mut found = Vec::new();
+    for own in [Some(directory), common].into_iter().flatten() {
+        for (section, key, value) in settings(&own.join("config")) {
+            let base = match (section.as_str(), key.as_str()) {
+                ("core", "hookspath") => root,
+                ("include" | "includeif", "path") => own.as_path(),
+                _ => continue,
+            };
+            let place = without_steps(&base.join(value));
+            if place.starts_with(root) && place != root {
+                found.push(place);
+            }
+        }
+    }
+    found
+}
+
+/// The settings of a configuration of git: section and key in small letters, and the value.
+fn settings(file: &Path) -> Vec<(String, String, String)> {
+    use marvin_base::files::{self, Links};
+    let bytes = files::read(file, MAX_CONFIG_BYTES, Links::Refuse).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let mut section = String::new();
+    let mut found = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let mut line = line;
+        if let Some((head, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
+            section = head.split([' ', '.', '"']).next().unwrap_or_default().to_ascii_lowercase();
+            line = rest.trim();
+        }
+        if let Some((key, value)) = line.split_once('=') {
+            let value = value.trim().trim_matches('"');
+            found.push((section.clone(), key.trim().to_ascii_lowercase(), value.to_string()));
+        }
+    }
+    found
+}
+
+/// A path without `.` and `..`, by its names.
+fn without_steps(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => {
+                plain.pop();
+            }
+            std::path::Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 /// The absolute paths of [`paths`].
@@ -241,6 +304,12 @@ pub fn repository_places(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     git_paths(directory, &mut found);
     found.into_iter().map(|one| one.path).filter(|path| path.starts_with(directory)).collect()
+}
+
+/// The same for a repository without a working tree.
+#[must_use]
+pub fn bare_repository_places(directory: &Path) -> Vec<PathBuf> {
+    REPOSITORY.iter().map(|name| directory.join(name)).collect()
 }
 
 /// The directory of git's own files for a working tree.
@@ -377,6 +446,23 @@ mod tests {
             let row = find_path(Path::new(path)).unwrap();
             assert!(row.document && row.verdict == Decision::Ask, "{path}");
         }
+    }
+
+    #[test]
+    fn s6_what_the_repository_names_as_hooks_and_settings_steers() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        let text = "[user]\n\tname = a\n[core] hooksPath = \"scripts/hooks\"\n[include]\n\tpath = ../shared/git\n\
+                    [includeIf \"gitdir:~/x/\"]\n\tpath = ~/other\n\tpath = /etc/gitconfig\n[core]\n\thookspath = .\n";
+        std::fs::write(root.join(".git/config"), text).unwrap();
+        let own = [root.join("scripts/hooks"), root.join("shared/git")];
+        assert!(own.iter().all(|path| configured(root).contains(path)), "{:?}", configured(root));
+        assert!(
+            !configured(root).contains(&root.to_path_buf())
+                && !configured(root).contains(&"/etc/gitconfig".into())
+        );
+        assert!(own.iter().all(|path| protected(root).contains(path)));
     }
 
     #[test]

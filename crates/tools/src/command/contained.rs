@@ -155,8 +155,9 @@ pub(crate) async fn contained_with(
     let root = context.workspace()?.root().to_path_buf();
     let processes = bound(&mut child, &root, context);
     let run = context.artifacts.as_ref().and_then(|artifacts| artifacts.path().parent());
-    let guard =
-        (!policy.readonly).then(|| Guard::begin(&root, &policy.protected, policy.opened.clone(), nested));
+    let undone = context.layout.project_state().join("undone.jsonl");
+    let guard = (!policy.readonly)
+        .then(|| Guard::begin(&root, &policy.protected, policy.opened.clone(), nested).noting_in(undone));
     let sandbox = contain(&mut child, policy, context).await?;
     let deadline = child.deadline;
     let outcome = child.run(&context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;

@@ -4,43 +4,32 @@
 //! settings file of another agent. Without namespaces they can be written too. Either way a change is undone: what was
 //! there is written back, what is new is moved into the run's `artifacts/tampered`, and the names are reported.
 //!
-//! Names are looked for in the upper part of the tree: an `AGENTS.md` of a directory steers like that of the workspace. So do the
-//! settings and hooks of repositories inside it, and of those that its index comes to name. All this is done beneath the open
+//! Names are looked for in the whole tree: an `AGENTS.md` of a directory steers like that of the workspace. So do the
+//! settings and hooks of repositories inside it, and of those that its index names. All this is done beneath the open
 //! directory of the workspace ([`HeldRoot`]): a link that the command left in the place of a directory leads nowhere.
 //!
-//! Limits: a file above [`MAX_FILE_BYTES`] is reported and not restored. In a tree that is larger than what is looked at, a nested
-//! file that seems new is reported and stays, because it may have been there before, and one that no earlier command of this
-//! process met is not seen. The person may change one of these files in the same moment; that looks the same and is undone too, with
-//! a copy kept beside the report. So does a `git checkout` of an agent's command that brings another `AGENTS.md`: such a branch is
-//! checked out by the git tools.
+//! Limits: a file above [`MAX_FILE_BYTES`] is reported and not restored. Of a protected directory that held more than
+//! [`MAX_PLACE_ENTRIES`] before, only the first are compared (in namespaces those of the workspace's root are read-only); one that
+//! comes to hold more is set aside as a whole. The person may change one of these files in the same moment; that looks the same and is
+//! undone too, with a copy kept beside the report. So does a `git checkout` of an agent's command that brings another `AGENTS.md`: such
+//! a branch is checked out by the git tools.
 
 use super::gitlinks;
 use super::held_root::HeldRoot;
+use super::undone::UndoneChanges;
 use cap_std::fs::{Metadata, MetadataExt};
 use marvin_base::atomic;
 use marvin_gate::steering;
+use marvin_gate::tree_scan::{self, TreeScan};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
-/// Entries of one directory that are compared.
-const MAX_ENTRIES: usize = 256;
+/// Entries of one protected place that are compared, with those of its directories.
+const MAX_PLACE_ENTRIES: usize = 4_096;
 /// The largest file whose content is kept for restoring.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
-/// Depth to which protected directories are compared.
-const MAX_DEPTH: usize = 3;
-/// Depth to which the tree is looked at.
-const MAX_TREE_DEPTH: usize = 6;
-/// Workspaces of which is kept what was found in them.
-const MAX_WORKSPACES: usize = 256;
-
 /// Files of `.marvin` that steer Marvin. The rest of it is written by other processes of Marvin while a command runs.
 const OWN_SETTINGS: [&str; 6] = ["config.toml", "instructions.md", "packs", "rules", "security", "skills"];
-
-/// Directories that are looked at for nested repositories.
-const MAX_DIRECTORIES: usize = 400;
-/// Directories of dependencies and builds, which hold repositories of their own.
-const REGENERATED: [&str; 7] = [".git", "node_modules", "target", ".venv", "venv", "build", "dist"];
 
 /// What happens to changes of nested steering files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,50 +53,36 @@ pub(super) struct Guard {
     open: Vec<PathBuf>,
     changes: NestedChanges,
     files: BTreeMap<PathBuf, FileSnapshot>,
-    nested: NestedPlaces,
+    /// Protected places that held more than is compared.
+    cut: BTreeSet<PathBuf>,
+    nested: TreeScan,
+    /// Files of git in the repositories inside.
+    guarded: BTreeSet<PathBuf>,
     /// Repositories that the index of the workspace's own names.
     gitlinks: BTreeSet<PathBuf>,
     /// Directories that only Marvin makes, and that were not there.
     absent: Vec<PathBuf>,
+    undone: UndoneChanges,
 }
 
-/// What was found in each workspace, so that a tree that grows does not hide it.
-static FOUND: Mutex<BTreeMap<PathBuf, NestedPlaces>> = Mutex::new(BTreeMap::new());
-
-/// What the upper part of a workspace's tree holds.
-#[derive(Debug, Default, Clone)]
-struct NestedPlaces {
-    /// Repositories below the workspace's own.
-    repositories: BTreeSet<PathBuf>,
-    /// Steering files, and directories that hold nothing else.
-    steering: BTreeSet<PathBuf>,
-    /// Files of git in those that were there before.
-    guarded: BTreeSet<PathBuf>,
-    /// Directories that were looked into.
-    directories: BTreeSet<PathBuf>,
-    /// Whether the tree has more than what was looked at.
-    is_cut: bool,
-}
-
-/// A directory to look into.
-struct PendingDirectory {
-    path: PathBuf,
-    /// Its names below the workspace.
-    parts: Vec<String>,
-    /// Whether one of the names may begin the path of a steering file.
-    may_steer: bool,
+/// The files of protected places.
+#[derive(Debug, Default)]
+struct PlaceFiles {
+    files: BTreeMap<PathBuf, Metadata>,
+    /// Places that hold more than is compared.
+    cut: BTreeSet<PathBuf>,
 }
 
 #[derive(Debug)]
-struct FileSnapshot {
+pub(super) struct FileSnapshot {
     mark: Mark,
     mode: u32,
     /// Its content, or the target of a link; none when it is too large.
-    content: Option<Content>,
+    pub(super) content: Option<Content>,
 }
 
 #[derive(Debug)]
-enum Content {
+pub(super) enum Content {
     Bytes(Vec<u8>),
     Link(PathBuf),
 }
@@ -137,47 +112,79 @@ impl Guard {
         let led_to: Vec<PathBuf> = led_to.filter(|place| place.starts_with(root)).collect();
         listed.extend(led_to);
         let gitlinks = gitlinks::named_by_index(root);
-        let mut nested = NestedPlaces::find_unless(root, changes);
+        // A tree that is too large is refused before the command.
+        let nested = scan(root, changes).unwrap_or_default();
+        let mut guarded = BTreeSet::new();
         if changes != NestedChanges::Kept {
-            nested.remember(root);
-            let repositories = nested.repositories.iter().filter_map(|git| git.parent());
-            let repositories = repositories.chain(gitlinks.iter().map(PathBuf::as_path));
-            nested.guarded = repositories.flat_map(steering::repository_places).collect();
+            guarded.extend(nested.repositories.iter().flat_map(|file| repository_places(file)));
+            guarded.extend(gitlinks.iter().flat_map(|own| steering::repository_places(own)));
         }
-        let files = list(&held, listed.iter().chain(&nested.steering).chain(&nested.guarded), &open)
-            .into_iter()
-            .map(|(path, facts)| (path.clone(), save(&held, &path, &facts)))
-            .collect();
+        let PlaceFiles { files, cut } =
+            list(&held, listed.iter().chain(&nested.steering).chain(&guarded), &open);
+        let files =
+            files.into_iter().map(|(path, facts)| (path.clone(), save(&held, &path, &facts))).collect();
         let tickets = root.join(".tickets");
         let absent = if held.facts(&tickets).is_none() { vec![tickets] } else { Vec::new() };
-        Guard { root: root.to_path_buf(), held, listed, open, changes, files, nested, gitlinks, absent }
+        Guard {
+            root: root.to_path_buf(),
+            held,
+            listed,
+            open,
+            changes,
+            files,
+            cut,
+            nested,
+            guarded,
+            gitlinks,
+            absent,
+            undone: UndoneChanges::default(),
+        }
+    }
+
+    /// The same with a file in which guards of other processes note what they undo.
+    pub(super) fn noting_in(self, file: PathBuf) -> Self {
+        Guard { undone: UndoneChanges::new(file), ..self }
     }
 
     /// Undoes changes and returns the paths, relative to the workspace. New files are moved to `quarantine`.
     pub(super) fn finish(&self, quarantine: Option<&Path>) -> Vec<String> {
-        let nested = NestedPlaces::find_unless(&self.root, self.changes);
+        let mut tampered = Vec::new();
+        let nested = self.look_everywhere(&mut tampered);
         let new: Vec<&PathBuf> = nested.repositories.difference(&self.nested.repositories).collect();
         // What came with a repository is reported with it. A `.git` in a directory that was there before brought nothing.
         let foreign: Vec<&Path> = new
             .iter()
-            .filter_map(|git| git.parent())
-            .filter(|own| !self.nested.directories.contains(*own))
+            .filter_map(|file| file.parent())
+            .filter(|own| !self.nested.has_directory(own))
             .collect();
         let is_foreign = |place: &&PathBuf| foreign.iter().any(|own| place.starts_with(own));
         let steering = nested.steering.iter().filter(|place| !is_foreign(place));
-        let known = self.listed.iter().chain(&self.nested.steering).chain(&self.nested.guarded);
+        let known = self.listed.iter().chain(&self.nested.steering).chain(&self.guarded);
         let linked = self.linked_repositories();
-        let now = list(&self.held, known.chain(steering).chain(&linked), &self.open);
-        let is_complete = !self.nested.is_cut && !nested.is_cut;
-        let mut tampered = Vec::new();
+        let PlaceFiles { files: mut now, cut } =
+            list(&self.held, known.chain(steering).chain(&linked), &self.open);
+        for place in cut.difference(&self.cut) {
+            tampered.push(self.shown(place));
+            if self.undoes(place) {
+                self.set_aside(place);
+                now.retain(|path, _| !path.starts_with(place));
+            }
+        }
         for (path, facts) in &now {
-            if self.files.get(path).is_some_and(|saved| saved.is_same(&self.held, path, facts)) {
+            let saved = self.files.get(path);
+            // Of a place that held too much before, it is not known what is new.
+            let is_unknown = saved.is_none() && self.cut.iter().any(|place| path.starts_with(place));
+            let is_as_it_was =
+                |saved: &FileSnapshot| saved.is_same(&self.held, path, facts) || self.undone.has(path, saved);
+            if is_unknown || saved.is_some_and(is_as_it_was) {
                 continue;
             }
             tampered.push(self.shown(path));
-            let is_linked = || linked.iter().any(|place| path.starts_with(place));
-            if self.undoes(path) && (is_complete || self.is_known(path) || is_linked()) {
-                remove(&self.held, path, quarantine);
+            if self.undoes(path) {
+                self.undone.note(path, &save(&self.held, path, facts));
+                if let Err(error) = remove(&self.held, path, quarantine) {
+                    tampered.push(format!("{} (cannot be undone: {error})", self.shown(path)));
+                }
             }
         }
         tampered.extend(self.made_records());
@@ -185,12 +192,16 @@ impl Guard {
             match now.get(path) {
                 Some(facts) if saved.is_same(&self.held, path, facts) => {}
                 None if is_removed_worktree(path) => {}
+                // It was there only because another command had made it, whose guard has undone that.
+                _ if self.undone.has(path, saved) => {}
                 found => {
                     if found.is_none() {
                         tampered.push(self.shown(path));
                     }
-                    if self.undoes(path) {
-                        restore(&self.held, path, saved);
+                    if self.undoes(path)
+                        && let Err(error) = restore(&self.held, path, saved)
+                    {
+                        tampered.push(format!("{} (cannot be restored: {error})", self.shown(path)));
                     }
                 }
             }
@@ -202,13 +213,43 @@ impl Guard {
         tampered
     }
 
-    /// Steering files of repositories that the index has come to name: git enters them, wherever they lie.
+    /// What the tree holds now. Directories that the command closed to their owner are opened and reported.
+    fn look_everywhere(&self, tampered: &mut Vec<String>) -> TreeScan {
+        loop {
+            let nested = scan(&self.root, self.changes).unwrap_or_else(|error| {
+                tampered.push(error.to_string());
+                TreeScan::default()
+            });
+            let mut closed =
+                nested.unlisted.difference(&self.nested.unlisted).map(|path| (path, self.shown(path)));
+            // One that stays closed is looked at once.
+            let closed: Vec<(&PathBuf, String)> =
+                closed.by_ref().filter(|(_, name)| !tampered.contains(name)).collect();
+            if closed.is_empty() {
+                return nested;
+            }
+            for (path, name) in closed {
+                self.held.open_for_good(path);
+                tampered.push(name);
+            }
+        }
+    }
+
+    /// Steering files of repositories that the index names: git enters them, wherever they lie. One that was not there before has none.
     fn linked_repositories(&self) -> Vec<PathBuf> {
         if self.changes != NestedChanges::Undone {
             return Vec::new();
         }
         let now = gitlinks::named_by_index(&self.root);
-        now.difference(&self.gitlinks).flat_map(|own| steering::repository_places(own)).collect()
+        now.union(&self.gitlinks).flat_map(|own| steering::repository_places(own)).collect()
+    }
+
+    /// Moves a directory out of the way, for the person to look at.
+    fn set_aside(&self, place: &Path) {
+        let aside = self.root.join(".marvin/tampered");
+        std::fs::create_dir_all(&aside).ok();
+        let name = atomic::temporary_name();
+        self.held.move_directory(place, &aside.join(name.trim_start_matches('.'))).ok();
     }
 
     /// Moves away directories that only Marvin makes, and names them.
@@ -216,11 +257,8 @@ impl Guard {
         let mut made = Vec::new();
         for place in self.absent.iter().filter(|place| self.held.facts(place).is_some()) {
             made.push(self.shown(place));
-            let aside = self.root.join(".marvin/tampered");
-            std::fs::create_dir_all(&aside).ok();
-            let name = atomic::temporary_name();
             if self.held.remove(place).is_err() {
-                self.held.move_directory(place, &aside.join(name.trim_start_matches('.'))).ok();
+                self.set_aside(place);
             }
         }
         made
@@ -229,13 +267,6 @@ impl Guard {
     /// Whether a change of this file is undone.
     fn undoes(&self, path: &Path) -> bool {
         self.changes == NestedChanges::Undone || self.is_listed(path)
-    }
-
-    /// Whether it is certain what was at this path before.
-    fn is_known(&self, path: &Path) -> bool {
-        // A link may stand on the way to what was there.
-        let mut files = self.files.range(path.to_path_buf()..);
-        files.next().is_some_and(|(own, _)| own.starts_with(path)) || self.is_listed(path)
     }
 
     fn is_listed(&self, path: &Path) -> bool {
@@ -278,106 +309,46 @@ fn is_record(root: &Path, place: &Path) -> bool {
     [".marvin", ".tickets"].iter().any(|own| place == root.join(own))
 }
 
-impl NestedPlaces {
-    /// What the tree holds; nothing where its changes are kept.
-    fn find_unless(root: &Path, changes: NestedChanges) -> Self {
-        if changes == NestedChanges::Kept { NestedPlaces::default() } else { NestedPlaces::find(root) }
-    }
+/// What the tree holds; nothing where its changes are kept.
+fn scan(root: &Path, changes: NestedChanges) -> Result<TreeScan, tree_scan::TooLarge> {
+    if changes == NestedChanges::Kept { Ok(TreeScan::default()) } else { tree_scan::scan(root) }
+}
 
-    /// Adds what was found in this workspace before, and keeps what is found now.
-    fn remember(&mut self, root: &Path) {
-        let mut all = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MAX_WORKSPACES && !all.contains_key(root) {
-            all.pop_first();
-        }
-        let known = all.entry(root.to_path_buf()).or_default();
-        if self.is_cut {
-            self.repositories.extend(known.repositories.iter().cloned());
-            self.steering.extend(known.steering.iter().cloned());
-        }
-        known.repositories.clone_from(&self.repositories);
-        known.steering.clone_from(&self.steering);
-    }
-
-    fn find(root: &Path) -> Self {
-        let mut found = NestedPlaces::default();
-        let top = PendingDirectory { path: root.to_path_buf(), parts: Vec::new(), may_steer: false };
-        let mut waiting = VecDeque::from([top]);
-        while let Some(directory) = waiting.pop_front() {
-            if found.directories.len() >= MAX_DIRECTORIES {
-                found.is_cut = true;
-                break;
-            }
-            for (number, entry) in
-                std::fs::read_dir(&directory.path).into_iter().flatten().flatten().enumerate()
-            {
-                if number >= MAX_ENTRIES {
-                    found.is_cut = true;
-                    break;
-                }
-                waiting.extend(found.note(&directory, &entry));
-            }
-            found.directories.insert(directory.path);
-        }
-        found
-    }
-
-    /// Notes an entry, and returns it if it is a directory to look into.
-    fn note(&mut self, directory: &PendingDirectory, entry: &std::fs::DirEntry) -> Option<PendingDirectory> {
-        let name = entry.file_name().into_string().ok()?;
-        if name == ".git" {
-            if !directory.parts.is_empty() {
-                self.repositories.insert(entry.path());
-            }
-            return None;
-        }
-        let kind = entry.file_type().ok()?;
-        if kind.is_dir()
-            && (REGENERATED.contains(&name.as_str()) || [".marvin", ".tickets"].contains(&name.as_str()))
-        {
-            return None;
-        }
-        let may_steer = directory.may_steer || steering::may_begin_path(&name);
-        if may_steer {
-            let mut names: Vec<&str> =
-                directory.parts.iter().map(String::as_str).chain([name.as_str()]).collect();
-            let is_file = !kind.is_dir() && steering::find(&names).is_some();
-            // Of a directory, also one behind a link, only what lies in it counts.
-            names.push("x");
-            if is_file || !kind.is_file() && steering::find(&names).is_some() {
-                self.steering.insert(entry.path());
-                return None;
-            }
-        }
-        if !kind.is_dir() || directory.parts.len() >= MAX_TREE_DEPTH {
-            return None;
-        }
-        let parts = directory.parts.iter().cloned().chain([name]).collect();
-        Some(PendingDirectory { path: entry.path(), parts, may_steer })
+/// The steering files of a repository, given by the file that makes it one.
+fn repository_places(file: &Path) -> Vec<PathBuf> {
+    let directory = file.parent().unwrap_or(file);
+    if file.ends_with(".git") {
+        steering::repository_places(directory)
+    } else {
+        steering::bare_repository_places(directory)
     }
 }
 
 /// Every file and link of the protected places that is not open, with its metadata. Of a place behind a link that link.
-fn list<'a>(
-    held: &HeldRoot,
-    places: impl Iterator<Item = &'a PathBuf>,
-    open: &[PathBuf],
-) -> BTreeMap<PathBuf, Metadata> {
-    let mut found = BTreeMap::new();
-    let mut waiting: Vec<(PathBuf, usize)> = places.map(|place| (place.clone(), 0)).collect();
-    while let Some((place, depth)) = waiting.pop() {
-        if open.iter().any(|own| place.starts_with(own)) {
-            continue;
-        }
-        let Some(facts) = held.facts(&place) else {
-            let link = held.link_on_way(&place);
-            found.extend(link.and_then(|link| held.facts(&link).map(|facts| (link, facts))));
-            continue;
-        };
-        if !facts.is_dir() {
-            found.insert(place, facts);
-        } else if depth < MAX_DEPTH && place.file_name().is_none_or(|name| name != ".git") {
-            waiting.extend(held.entries(&place, MAX_ENTRIES).into_iter().map(|entry| (entry, depth + 1)));
+fn list<'a>(held: &HeldRoot, places: impl Iterator<Item = &'a PathBuf>, open: &[PathBuf]) -> PlaceFiles {
+    let mut found = PlaceFiles::default();
+    for place in places {
+        let mut waiting = VecDeque::from([place.clone()]);
+        let mut seen = 0;
+        while let Some(path) = waiting.pop_front() {
+            if open.iter().any(|own| path.starts_with(own)) {
+                continue;
+            }
+            seen += 1;
+            let Some(facts) = held.facts(&path) else {
+                let link = held.link_on_way(&path);
+                found.files.extend(link.and_then(|link| held.facts(&link).map(|facts| (link, facts))));
+                continue;
+            };
+            if !facts.is_dir() {
+                found.files.insert(path, facts);
+            } else if path.file_name().is_none_or(|name| name != ".git") {
+                waiting.extend(held.entries(&path, MAX_PLACE_ENTRIES + 1));
+            }
+            if seen + waiting.len() > MAX_PLACE_ENTRIES {
+                found.cut.insert(place.clone());
+                break;
+            }
         }
     }
     found
@@ -399,22 +370,27 @@ fn save(held: &HeldRoot, path: &Path, facts: &Metadata) -> FileSnapshot {
 }
 
 /// Moves a file out of the workspace, into `to` where that is possible.
-fn remove(held: &HeldRoot, path: &Path, to: Option<&Path>) {
-    let is_small = held.facts(path).is_some_and(|facts| facts.is_file() && facts.size() <= MAX_FILE_BYTES);
-    if let (Some(to), true, Ok(bytes)) = (to, is_small, held.read(path)) {
+fn remove(held: &HeldRoot, path: &Path, to: Option<&Path>) -> std::io::Result<()> {
+    let is_small = || held.facts(path).is_some_and(|facts| facts.is_file() && facts.size() <= MAX_FILE_BYTES);
+    if let Some(to) = to.filter(|_| is_small())
+        && let Ok(bytes) = held.read(path)
+    {
         let name = path.to_string_lossy().replace('/', "_");
         // A copy for the person; the file is removed either way.
         std::fs::create_dir_all(to).and_then(|()| std::fs::write(to.join(name), bytes)).ok();
     }
-    held.remove(path).ok();
+    match held.remove(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
 }
 
-fn restore(held: &HeldRoot, path: &Path, saved: &FileSnapshot) {
+fn restore(held: &HeldRoot, path: &Path, saved: &FileSnapshot) -> std::io::Result<()> {
     match &saved.content {
-        Some(Content::Bytes(bytes)) => held.replace(path, bytes, saved.mode).ok(),
-        Some(Content::Link(target)) => held.link(path, target).ok(),
-        None => None,
-    };
+        Some(Content::Bytes(bytes)) => held.replace(path, bytes, saved.mode),
+        Some(Content::Link(target)) => held.link(path, target),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod install;
 mod run;
 mod sandbox_hint;
 mod testing;
+mod undone;
 
 pub(crate) use contained::{ContainedRun, PrivateTempDir, contain, contained, contained_with, level_notice};
 pub(crate) use guard::NestedChanges;

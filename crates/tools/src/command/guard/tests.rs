@@ -93,22 +93,91 @@ fn a_git_file_in_a_directory_that_was_there_hides_nothing() {
 }
 
 #[test]
-fn what_may_have_been_there_before_is_not_removed() {
-    let directory = tempfile::tempdir().unwrap();
-    let root = directory.path();
-    for number in 0..=MAX_DIRECTORIES {
-        std::fs::create_dir(root.join(format!("d{number:03}"))).unwrap();
-        std::fs::write(root.join(format!("d{number:03}/AGENTS.md")), "own").unwrap();
+fn s6_no_number_of_files_and_no_depth_hides_a_file_that_steers() {
+    let (_directory, root, _) = beside();
+    let listed = [root.join(".git/hooks"), root.join(".claude"), root.join(".husky")];
+    write(root.join(".husky/pre-commit"), "own");
+    write(root.join("lib/a.rs"), "");
+    std::fs::create_dir_all(root.join(".git")).unwrap();
+    let guard = Guard::begin(&root, &listed, Vec::new(), NestedChanges::Undone);
+    let (deep, wide) = ("d/".repeat(12), format!(".claude/skills/{}SKILL.md", "s/".repeat(9)));
+    let steering = [wide.clone(), format!("{deep}AGENTS.md"), "lib/CLAUDE.md".to_string()];
+    for path in &steering {
+        write(root.join(path), "obey");
     }
-    let guard = Guard::begin(root, &[], Vec::new(), NestedChanges::Undone);
-    let seen: Vec<PathBuf> =
-        guard.nested.directories.iter().filter(|seen| *seen != root).take(9).cloned().collect();
-    seen.iter().for_each(|own| std::fs::remove_dir_all(own).unwrap());
-    // The second look reaches directories that the first one did not.
-    guard.finish(None);
-    for number in 0..=MAX_DIRECTORIES {
-        assert!(root.join(format!("d{number:03}/AGENTS.md")).exists(), "{number}");
+    for number in 0..MAX_PLACE_ENTRIES {
+        write(root.join(format!("lib/{number}.rs")), "");
+        write(root.join(format!(".git/hooks/{number}")), "");
+        write(root.join(format!(".husky/x/{number}")), "");
     }
+    write(root.join(".git/hooks/pre-commit"), "evil");
+    write(root.join(".husky/pre-commit"), "evil");
+    let reported = guard.finish(None);
+    assert!(steering.iter().all(|path| reported.contains(path)), "{reported:?}");
+    assert!(
+        [".git/hooks", ".husky"].iter().all(|place| reported.contains(&place.to_string())),
+        "{reported:?}"
+    );
+    assert!(steering.iter().all(|path| !root.join(path).exists()));
+    assert!(!root.join(".git/hooks").exists() && !root.join(".husky/x").exists());
+    assert_eq!(std::fs::read_to_string(root.join(".husky/pre-commit")).unwrap(), "own");
+    assert!(root.join("lib/7.rs").exists());
+}
+
+#[test]
+fn a_place_that_held_too_much_before_keeps_what_is_not_known() {
+    let (_directory, root, _) = beside();
+    write(root.join(".claude/settings.json"), "own");
+    for number in 0..=MAX_PLACE_ENTRIES {
+        write(root.join(format!(".claude/worktrees/w/{number}")), "work");
+    }
+    let guard = Guard::begin(&root, &[root.join(".claude")], Vec::new(), NestedChanges::Undone);
+    write(root.join(".claude/settings.json"), "evil");
+    write(root.join(".claude/worktrees/w/new"), "work");
+    assert_eq!(guard.finish(None), [".claude/settings.json"]);
+    assert_eq!(std::fs::read_to_string(root.join(".claude/settings.json")).unwrap(), "own");
+    assert!(root.join(".claude/worktrees/w/new").exists());
+}
+
+#[test]
+fn s6_a_repository_in_the_place_of_a_submodule_has_no_settings() {
+    let (_directory, root, _) = beside();
+    git(&root, &["init", "-q"]);
+    std::fs::create_dir(root.join("sub")).unwrap();
+    git(
+        &root,
+        &["update-index", "--add", "--cacheinfo", "160000,4b825dc642cb6eb9a060e54bf8d69288fbee4904,sub"],
+    );
+    let guard = Guard::begin(&root, &[root.join(".git/config")], Vec::new(), NestedChanges::Undone);
+    let marker = root.join("ran");
+    git(&root.join("sub"), &["init", "-q"]);
+    git(&root.join("sub"), &["config", "core.fsmonitor", &format!("touch {}; false", marker.display())]);
+    assert!(guard.finish(None).contains(&"sub/.git/config".to_string()));
+    git(&root, &["status", "--porcelain"]);
+    assert!(!marker.exists());
+}
+
+#[test]
+fn s6_repositories_without_a_working_tree_are_guarded_too() {
+    let (_directory, root, _) = beside();
+    git(&root, &["init", "-q", "--bare", "own.git"]);
+    let config = std::fs::read_to_string(root.join("own.git/config")).unwrap();
+    let guard = Guard::begin(&root, &[], Vec::new(), NestedChanges::Undone);
+    write(root.join("own.git/config"), "[core]\nfsmonitor = evil\n");
+    git(&root, &["init", "-q", "--bare", "docs"]);
+    assert_eq!(guard.finish(None), ["docs/HEAD", "own.git/config"]);
+    assert_eq!(std::fs::read_to_string(root.join("own.git/config")).unwrap(), config);
+}
+
+#[test]
+fn s6_a_file_in_the_place_of_a_repository_gives_way() {
+    let (_directory, root, _) = beside();
+    git(&root, &["init", "-q", "pkg"]);
+    let guard = Guard::begin(&root, &[], Vec::new(), NestedChanges::Undone);
+    std::fs::rename(root.join("pkg/.git"), root.join("pkg/x")).unwrap();
+    write(root.join("pkg/.git"), "gitdir: ../evil");
+    assert!(guard.finish(None).contains(&"pkg/.git/config".to_string()));
+    assert!(root.join("pkg/.git/config").is_file());
 }
 
 #[test]
@@ -298,19 +367,33 @@ fn s6_tickets_are_not_made_by_a_command() {
 }
 
 #[test]
-fn s6_a_tree_that_grows_hides_nothing_that_was_found() {
+fn s6_two_commands_at_once_bring_nothing_back() {
+    let (directory, root, _) = beside();
+    let noted = directory.path().join("undone.jsonl");
+    write(root.join("CLAUDE.md"), "own");
+    let listed = [root.join(".envrc")];
+    let begin = || Guard::begin(&root, &listed, Vec::new(), NestedChanges::Undone).noting_in(noted.clone());
+    let first = begin();
+    write(root.join(".envrc"), "evil");
+    write(root.join("CLAUDE.md"), "evil");
+    write(root.join("lib/.claude/settings.json"), "evil");
+    let second = begin();
+    assert_eq!(first.finish(None), [".envrc", "CLAUDE.md", "lib/.claude/settings.json"]);
+    assert_eq!(second.finish(None), Vec::<String>::new());
+    assert!(!root.join(".envrc").exists() && !root.join("lib/.claude/settings.json").exists());
+    assert_eq!(std::fs::read_to_string(root.join("CLAUDE.md")).unwrap(), "own");
+    // What a command deletes is still restored.
+    let third = begin();
+    std::fs::remove_file(root.join("CLAUDE.md")).unwrap();
+    assert_eq!(third.finish(None), ["CLAUDE.md"]);
+    assert_eq!(std::fs::read_to_string(root.join("CLAUDE.md")).unwrap(), "own");
+}
+
+#[test]
+fn s6_a_large_file_is_not_read() {
     let (_directory, root, _) = beside();
-    write(root.join("svc/CLAUDE.md"), "own");
-    write(root.join("a/b/c/d/.claude/settings.json"), "own");
-    assert!(Guard::begin(&root, &[], Vec::new(), NestedChanges::Undone).finish(None).is_empty());
-    for number in 0..2 * MAX_ENTRIES {
-        std::fs::create_dir_all(root.join(format!("svc/{number}/x"))).unwrap();
-    }
-    let guard = Guard::begin(&root, &[], Vec::new(), NestedChanges::Undone);
-    assert!(guard.nested.is_cut);
-    for path in ["svc/CLAUDE.md", "a/b/c/d/.claude/settings.json"] {
-        std::fs::write(root.join(path), "evil").unwrap();
-    }
-    assert_eq!(guard.finish(None), ["a/b/c/d/.claude/settings.json", "svc/CLAUDE.md"]);
-    assert_eq!(std::fs::read_to_string(root.join("svc/CLAUDE.md")).unwrap(), "own");
+    let guard = Guard::begin(&root, &[root.join("AGENTS.md")], Vec::new(), NestedChanges::Undone);
+    std::fs::File::create(root.join("AGENTS.md")).unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(guard.finish(Some(&root.join("aside"))), ["AGENTS.md"]);
+    assert!(!root.join("AGENTS.md").exists());
 }
