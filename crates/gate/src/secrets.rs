@@ -166,6 +166,15 @@ pub fn is_env_file(path: &Path) -> bool {
     is_project_secret(&name) || in_place && !public && (!of_directory || settings)
 }
 
+/// Is this a file of secrets of some project? Of one whose content decides, the content does.
+#[must_use]
+pub fn is_secret_file(path: &Path) -> bool {
+    is_env_file(path)
+        && std::fs::metadata(path).is_ok_and(|facts| facts.is_file())
+        && (!is_by_content(&path.to_string_lossy())
+            || std::fs::File::open(path).map_or(true, |file| holds_secret(path, file)))
+}
+
 /// Is this a file whose content decides whether it is closed?
 pub(crate) fn is_by_content(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();

@@ -80,6 +80,46 @@ const READING_TOOLS: [&str; 25] = [
     "web_search",
 ];
 
+/// Keys of arguments of unknown tools, in small letters, by what stands behind them.
+const LINE_KEYS: [&str; 6] = ["command", "commands", "cmd", "script", "shell", "code"];
+const WORD_KEYS: [&str; 2] = ["args", "argv"];
+const PATH_KEYS: [&str; 13] = [
+    "file_path",
+    "filepath",
+    "notebook_path",
+    "path",
+    "paths",
+    "filename",
+    "file",
+    "files",
+    "uri",
+    "source",
+    "destination",
+    "target",
+    "directory",
+];
+const ADDRESS_KEYS: [&str; 5] = ["url", "urls", "uri", "href", "address"];
+/// Values within values that are looked into.
+const MAX_NESTING: usize = 32;
+
+/// Visits every value of arguments with the key in small letters that it stands behind, entries of lists with that of the list.
+fn walk<'a>(arguments: &'a Value, visit: &mut impl FnMut(&str, &'a Value)) {
+    fn step<'a>(key: &str, value: &'a Value, depth: usize, visit: &mut impl FnMut(&str, &'a Value)) {
+        visit(key, value);
+        if depth == MAX_NESTING {
+            return;
+        }
+        match value {
+            Value::Array(list) => list.iter().for_each(|entry| step(key, entry, depth + 1, visit)),
+            Value::Object(map) => {
+                map.iter().for_each(|(key, entry)| step(&key.to_lowercase(), entry, depth + 1, visit));
+            }
+            _ => {}
+        }
+    }
+    step("", arguments, 0, visit);
+}
+
 /// The effect of a call, as far as Marvin judges it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deed<'a> {
@@ -157,14 +197,53 @@ impl Call {
         named.chain(self.argument("pattern").filter(|_| self.tool == "Glob"))
     }
 
-    /// The shell lines in the arguments of an unknown tool.
-    pub fn lines(&self) -> impl Iterator<Item = &str> {
-        ["command", "cmd", "script", "shell"].iter().filter_map(|name| self.argument(name))
+    /// The shell lines in the arguments of an unknown tool, however deep; a list of words is one line.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut words: Vec<&str> = Vec::new();
+        walk(&self.arguments, &mut |key, value| match value {
+            Value::String(text) if LINE_KEYS.contains(&key) => found.push(text.clone()),
+            Value::Array(list) if LINE_KEYS.contains(&key) || WORD_KEYS.contains(&key) => {
+                words.extend(list.iter().filter_map(Value::as_str));
+            }
+            _ => {}
+        });
+        // Each entry of a list may be a line of its own too.
+        found.extend(words.iter().filter(|word| word.contains(' ')).map(ToString::to_string));
+        found.extend(shlex::try_join(words).ok().filter(|line| !line.is_empty()));
+        found
     }
 
-    /// The URLs in the arguments.
-    pub fn addresses(&self) -> impl Iterator<Item = &str> {
-        ["url", "uri"].iter().filter_map(|name| self.argument(name))
+    /// The files in the arguments of an unknown tool, however deep.
+    #[must_use]
+    pub fn nested_paths(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        walk(&self.arguments, &mut |key, value| {
+            let is_path = |text: &str| PATH_KEYS.contains(&key) || text.starts_with("file://");
+            if let Value::String(text) = value
+                && is_path(text)
+            {
+                found.push(text.strip_prefix("file://").unwrap_or(text));
+            }
+        });
+        found
+    }
+
+    /// The URLs in the arguments, however deep.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        walk(&self.arguments, &mut |key, value| {
+            if let Value::String(text) = value
+                && (ADDRESS_KEYS.contains(&key)
+                    || text.starts_with("http://")
+                    || text.starts_with("https://"))
+            {
+                found.push(text.as_str());
+            }
+        });
+        found
     }
 
     /// Whether a flag is set, such as the one that disables the client's own sandbox.

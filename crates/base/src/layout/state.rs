@@ -244,8 +244,9 @@ impl Layout {
             return;
         }
         let ignored = record.join(".gitignore");
-        if ignored.symlink_metadata().is_err() {
-            std::fs::write(&ignored, IGNORED).ok();
+        // An empty one is what a full disk left.
+        if ignored.symlink_metadata().map_or(true, |facts| facts.is_file() && facts.len() == 0) {
+            crate::atomic::replace(&ignored, IGNORED.as_bytes()).ok();
         }
         std::os::unix::fs::symlink(self.runs(), &link).ok();
     }

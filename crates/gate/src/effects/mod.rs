@@ -79,6 +79,12 @@ pub struct SegmentJudgement {
 }
 
 impl SegmentJudgement {
+    /// Whether it reads a file that holds secrets.
+    #[must_use]
+    pub fn reads_secrets(&self) -> bool {
+        self.effects.iter().any(|effect| effect.act == Act::Read && effect.place.holds_secrets())
+    }
+
     /// Whether it only reads, inside the workspace or elsewhere.
     #[must_use]
     pub fn only_reads(&self) -> bool {

@@ -322,6 +322,9 @@ impl Place {
         {
             return Place::Vital;
         }
+        if is_foreign_secret(path) {
+            return Place::ProjectSecret;
+        }
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
         match first {
             "opt" | "srv" | "mnt" | "media" | "data" | "var" | "run" | "home" | "Volumes" => Place::Outside,
@@ -395,6 +398,9 @@ impl Place {
         if inner.starts_with(".cache/") || inner.starts_with(".local/share/Trash") {
             return Place::Temporary;
         }
+        if is_foreign_secret(inner) {
+            return Place::ProjectSecret;
+        }
         // Whole branches of a home directory: `~/Documents`, `~/.config`.
         Place::InHome
     }
@@ -408,7 +414,7 @@ impl Place {
     }
 
     /// Does it hold secrets?
-    fn holds_secrets(self) -> bool {
+    pub(super) fn holds_secrets(self) -> bool {
         matches!(self, Place::Secret | Place::ProjectSecret | Place::History)
     }
 
@@ -543,6 +549,12 @@ fn in_credential_directory(path: &str) -> bool {
 }
 
 /// What processes know: their environment and memory.
+/// Is this a file of secrets of another project? A name that only its content could tell about is not.
+fn is_foreign_secret(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    secrets::is_project_secret(name) && !secrets::is_by_content(name)
+}
+
 fn is_process_secret(path: &str) -> bool {
     path.starts_with("/proc/")
         && (path.ends_with("/environ")

@@ -4,6 +4,7 @@
 //! than a verdict that allows: the line is of the closed class of [`crate::unread_code`], or rules of the person cover every
 //! command that is not.
 
+use super::rule::Kind;
 use super::{Layer, Layers, Place, Rule, Ruling, file, form};
 use crate::unread_code;
 use crate::verdict::Decision;
@@ -56,7 +57,8 @@ impl Layers {
                 continue;
             }
             let lists = rules.allow.iter().chain(&rules.learned);
-            let rule = lists.filter_map(|list| file::permits(&list.set, form)).min()?;
+            let counts = |rule: &&Rule| !segment.reads_secrets() || rule.kind == Kind::Exact;
+            let rule = lists.filter_map(|list| file::permits(&list.set, form).filter(counts)).min()?;
             found = found.or(Some(rule));
         }
         found.map(|rule| rule.id.clone())

@@ -554,8 +554,12 @@ fn lifted(line: &str, place: Place<'_>, judgement: &Judgement, rules: &Rules) ->
         if segment.verdict.decision == Decision::Allow {
             continue;
         }
-        let allowed = rules.allow.iter().filter_map(|list| file::permits(&list.set, form)).min();
-        let learned = || rules.learned.iter().filter_map(|list| file::permits(&list.set, form)).min();
+        // A rule about a program does not speak of the secrets that an argument names; one about the whole command does.
+        let counts = |rule: &&Rule| !segment.reads_secrets() || rule.kind == rule::Kind::Exact;
+        let allowed =
+            rules.allow.iter().filter_map(|list| file::permits(&list.set, form).filter(counts)).min();
+        let learned =
+            || rules.learned.iter().filter_map(|list| file::permits(&list.set, form).filter(counts)).min();
         let rule = match allowed {
             Some(rule) => (Layer::Allowlist, rule),
             None => (Layer::Learned, learned()?),

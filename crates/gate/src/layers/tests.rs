@@ -158,6 +158,25 @@ fn every_command_must_be_found_and_certain() {
 }
 
 #[test]
+fn a_rule_about_a_program_does_not_lift_reading_secrets() {
+    let house = House::new();
+    let rules = json!([
+        rule("make", "prefix", "make"),
+        rule("cat", "prefix", "cat"),
+        rule("whole", "exact", "head -n 1 .env"),
+    ]);
+    house.person(List::Allowlist, &rules);
+    let layers = house.layers();
+    let decision = |line: &str| house.decision(&layers, line).0;
+    for line in ["make all", "make -j4 check", "cat notes.txt", "head -n 1 .env"] {
+        assert_eq!(decision(line), Decision::Allow, "{line}");
+    }
+    for line in ["cat .env", "make < .env", "cat ~/.ssh/id_ed25519", "head -n 2 .env"] {
+        assert_ne!(decision(line), Decision::Allow, "{line}");
+    }
+}
+
+#[test]
 fn a_denylist_sees_through_what_hides_a_command() {
     let house = House::new();
     house.person(

@@ -6,6 +6,7 @@ use crate::event_handler::{self, EventHandler, Reply};
 use marvin_base::atomic;
 use marvin_base::clock;
 use marvin_base::environment::Environment;
+use marvin_base::layout::Layout;
 use marvin_base::trim_memory;
 use marvin_hook_client::wire::{self, CONTROL, Place, Request};
 use rustix::net::RecvFlags;
@@ -32,6 +33,8 @@ const TICK: Duration = Duration::from_secs(1);
 struct Daemon {
     handler: EventHandler,
     build: String,
+    /// The files of settings as they were when they were read.
+    settings: [Option<FileMark>; 2],
     end: CancellationToken,
     started: Instant,
     /// Milliseconds from the start to the last request.
@@ -83,6 +86,9 @@ pub async fn serve(
     let Some(_lock) = try_lock(&place.lock())? else { return Ok(()) };
     // The terminal of the session that started it must not end it.
     rustix::process::setsid().ok();
+    // Before they are read, so that no change is missed.
+    let layout = Layout::new(environment, Some(project));
+    let settings = settings_marks(&layout);
     let handler = EventHandler::open(environment, project, &end)?;
     let build = wire::own_build();
     let about = format!("{}\n{}\n{build}\n", std::process::id(), project.display());
@@ -97,6 +103,7 @@ pub async fn serve(
     let daemon = Arc::new(Daemon {
         handler,
         build,
+        settings,
         end: end.clone(),
         started: Instant::now(),
         last_request: AtomicU64::new(0),
@@ -191,7 +198,22 @@ async fn accept(
     }
 }
 
+/// Facts of a file that change with its content: device, inode, size, times.
+type FileMark = (u64, u64, u64, (i64, i64), (i64, i64));
+
+fn settings_marks(layout: &Layout) -> [Option<FileMark>; 2] {
+    [layout.project_config(), Some(layout.user_config())].map(|file| {
+        let facts = std::fs::metadata(file?).ok()?;
+        let (modified, changed) = ((facts.mtime(), facts.mtime_nsec()), (facts.ctime(), facts.ctime_nsec()));
+        Some((facts.dev(), facts.ino(), facts.size(), modified, changed))
+    })
+}
+
 impl Daemon {
+    fn has_other_settings(&self) -> bool {
+        settings_marks(&self.handler.context().layout) != self.settings
+    }
+
     async fn attend(&self, mut stream: UnixStream) {
         let own = rustix::process::getuid().as_raw();
         if !stream.peer_cred().is_ok_and(|peer| peer.uid() == own) {
@@ -235,7 +257,8 @@ impl Daemon {
                 self.end.cancel();
                 return control(&Control::Ends(true));
             }
-            _ if request.build != self.build => {
+            // The hook judges by itself, and the next one starts a daemon with the new settings.
+            _ if request.build != self.build || self.has_other_settings() => {
                 self.end.cancel();
                 return control(&Control::Build(self.build.clone()));
             }

@@ -15,6 +15,8 @@ use marvin_base::settings::table;
 use marvin_base::trace_event::{HookCall, HookVerdict, TraceEvent};
 use marvin_gate::effects::Grounds;
 use marvin_gate::layers::{Clearance, Layer, Place, Ruling};
+use marvin_gate::network::address::{self, Class};
+use marvin_gate::network::{Destination, Host};
 use marvin_gate::{Access, Context, Decision, Intent, Verdict, Workspace, judge};
 use serde::Serialize;
 use serde_json::Value;
@@ -203,21 +205,22 @@ impl EventHandler {
                 self.layers.rule(line, place.as_place(), self.layers.look(line, place.as_place())).verdict;
             (verdict.decision == Decision::Deny).then(|| LayerVerdict::ask(&verdict.rule, &verdict.reason))
         };
+        let writes = may_write(&call.tool);
         let guarded = |path: &str| {
-            let ruled = self.file(path, true, input)?;
-            (ruled.verdict.rule != "path.outside")
-                .then(|| LayerVerdict::ask(&ruled.verdict.rule, &ruled.verdict.reason))
+            let of_write =
+                self.file(path, true, input).filter(|ruled| writes || ruled.verdict.rule != "path.outside");
+            let ruled = of_write.or_else(|| self.file(path, false, input))?;
+            Some(LayerVerdict::ask(&ruled.verdict.rule, &ruled.verdict.reason))
         };
         let inner = |address: &str| {
-            let host = address.split("//").nth(1).unwrap_or(address).split(['/', '?', '#']).next()?;
-            let host = host.rsplit('@').next()?.to_lowercase();
-            let metadata = host.starts_with("169.254.") || host.contains("metadata.google");
-            metadata.then(|| {
+            let is_metadata = is_metadata(address)?;
+            is_metadata.then(|| {
                 LayerVerdict::ask("network.address", "it asks the machine's own metadata, which holds keys")
             })
         };
-        let lines = call.lines().find_map(refused);
-        lines.or_else(|| call.paths().find_map(guarded)).or_else(|| call.addresses().find_map(inner))
+        let lines = call.lines().iter().find_map(|line| refused(line));
+        let paths = || call.paths().chain(call.nested_paths()).find_map(guarded);
+        lines.or_else(paths).or_else(|| call.addresses().into_iter().find_map(inner))
     }
 
     pub(super) fn place_of(&self, input: &Input) -> CommandPlace {
@@ -268,6 +271,9 @@ impl EventHandler {
 
     fn file(&self, path: &str, write: bool, input: &Input) -> Option<LayerVerdict> {
         let home = self.context.layout.home();
+        if is_of_process(path) {
+            return Some(LayerVerdict::path("path.secret", &format!("`{path}` tells what a process holds")));
+        }
         let real = self.real(path, input);
         let root = self.root(input);
         let inside = root.as_ref().and_then(|root| real.strip_prefix(root).ok());
@@ -489,9 +495,45 @@ pub(super) fn reason(verdict: &Verdict, attended: bool) -> String {
     format!("{text} [marvin: {}]", verdict.rule)
 }
 
+/// Whether the name of a tool says that it may write.
+fn may_write(tool: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "write", "edit", "create", "delete", "remove", "move", "rename", "append", "patch", "save", "put",
+        "insert", "replace", "copy",
+    ];
+    let name = tool.rsplit("__").next().unwrap_or(tool).to_lowercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether an address is that of a service by which clouds hand out credentials; none where it cannot be understood.
+fn is_metadata(address: &str) -> Option<bool> {
+    let text = if address.contains("://") { address.to_string() } else { format!("http://{address}") };
+    let destination = Destination::understand(&text).ok()?;
+    Some(match destination.host() {
+        Host::Name(name) => name.to_lowercase().contains("metadata.google"),
+        Host::Address(address) => {
+            matches!(address::class(*address), Some(Class::Metadata | Class::LinkLocal))
+        }
+    })
+}
+
+/// Whether a path leads into what the kernel tells of processes: environments, memory, working directories, open files.
+fn is_of_process(path: &str) -> bool {
+    const NAMES: [&str; 8] = ["environ", "mem", "maps", "cwd", "root", "fd", "map_files", "task"];
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    match parts.next() {
+        Some("proc") => parts.skip(1).any(|part| NAMES.contains(&part)),
+        Some("dev") => parts.next() == Some("fd"),
+        _ => false,
+    }
+}
+
 /// Judges a path outside the project.
 fn outside(path: &str, real: &Path, write: bool, home: &Path) -> Option<LayerVerdict> {
     let own: &[&str] = if write { &CLIENT_WRITES } else { &CLIENT_READS };
+    if marvin_gate::secrets::is_secret_file(real) {
+        return Some(LayerVerdict::path("path.secret", &format!("`{path}` may hold secrets")));
+    }
     if is_scratch(real, home) || own.iter().any(|place| real.starts_with(home.join(place))) {
         return None;
     }

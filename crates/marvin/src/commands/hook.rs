@@ -84,6 +84,6 @@ fn finish(ended: &HookOutcome) -> Result<Exit, Failure> {
         // Both clients take exit code 2 for a refusal, and everything else but a valid answer for a yes.
         Some(why) => Err(Failure::usage(why.clone())),
         // It is JSON for a program: characters that a terminal must not get stand in it as JSON writes them.
-        None => output::json_line(&format!("{}\n", ended.print)).map_err(Failure::usage),
+        None => output::json_line(&format!("{}\n", ended.print)).map(|()| Exit::Success),
     }
 }
