@@ -175,6 +175,14 @@ fn effect(look: &mut Look<'_>, base: &str, option: &ParsedOption<'_>) {
         Effect::Load => {
             if let Some(value) = value {
                 load(look, base, name, value);
+                // `native=DIRECTORY`, `x=FILE`, `a.jar:b.jar`: a kind or another path stands before the path.
+                let text = value.beginning();
+                for (at, mark) in text.match_indices(['=', ':', ',', ';']) {
+                    let part = tail(value, at + mark.len());
+                    if part.beginning().starts_with(['/', '~', '.']) {
+                        load(look, base, name, &part);
+                    }
+                }
             }
         }
         Effect::Run => {
