@@ -5,7 +5,7 @@ mod languages;
 mod options;
 
 use super::argument_scan::{generic, is_reaching, may_match};
-use super::arguments::Arguments;
+use super::arguments::{Arguments, tail};
 use super::common_flags::{rewritten, tested};
 use super::database::framework;
 use super::look::Look;
@@ -232,15 +232,27 @@ fn runtime(look: &mut Look<'_>, base: &str) -> bool {
                     true
                 };
             }
-            let outside = look.rest().iter().skip(1).find(|word| {
+            // A script, or what an option loads: `--import-map=FILE`.
+            let named = look.rest().iter().skip(1).map(|word| match word.beginning().find('=') {
+                Some(at) if word.beginning().starts_with('-') => tail(word, at + 1),
+                _ => word.clone(),
+            });
+            let outside = named.into_iter().find(|word| {
                 word.shown().contains('/')
                     && !word.beginning().starts_with('-')
                     && !matches!(look.place(word), Place::Inside | Place::Regenerable | Place::Workspace)
             });
-            if let Some(script) = outside.cloned() {
+            if let Some(script) = outside {
                 look.act(Act::Run, &script);
             }
             task_line(look, verb);
+            // Without a script of that name the program itself is run.
+            let shows = |word: &&String| matches!(word.as_str(), "env" | "printenv");
+            if verb == "run"
+                && words.iter().skip(1).find(|word| !word.starts_with('-')).is_some_and(|word| shows(&word))
+            {
+                look.ask("environment.show", "it shows the environment, which may hold keys");
+            }
             // `npm:evil` and `jsr:@evil/x` are fetched as an address is.
             let fetched = |word: &String| word.starts_with("npm:") || word.starts_with("jsr:");
             let remote = words.iter().any(|word| word.contains("://"))
@@ -256,7 +268,13 @@ fn runtime(look: &mut Look<'_>, base: &str) -> bool {
             if script.ends_with(".ts")
                 || script.ends_with(".js")
                 || script.ends_with(".tsx")
-                || script.ends_with(".mjs") => {}
+                || script.ends_with(".mjs") =>
+        {
+            let script = Word::known(script);
+            if !matches!(look.place(&script), Place::Inside | Place::Regenerable | Place::Workspace) {
+                look.act(Act::Run, &script);
+            }
+        }
         Some("--version" | "-v" | "--help") => {}
         Some("pm")
             if words.get(1).is_some_and(

@@ -44,16 +44,16 @@ const OPTIONS: &[Options] = &[
                 --experimental-fetch --experimental-wasm-modules --experimental-permission --permission --harmony --interactive --prof \
                 --cpu-prof --heap-prof --pending-deprecation --frozen-intrinsics --no-addons --test-only --test-force-exit \
                 --use-strict --esm -T --transpile-only --files",
-        values: "--max-old-space-size --stack-size --stack-trace-limit --input-type --test-name-pattern --test-reporter --conditions \
+        values: "--max-old-space-size --stack-size --stack-trace-limit --input-type --test-name-pattern --conditions \
                  -C --unhandled-rejections --watch-path --test-concurrency --test-timeout --run --max-semi-space-size --title \
                  --experimental-default-type --icu-data-dir --inspect --inspect-brk --inspect-port -P --project --env-file \
                  --env-file-if-exists",
         code: "-e -p -pe --eval --print",
-        loads: "-r --require --import --loader --experimental-loader",
+        loads: "-r --require --import --loader --experimental-loader --test-reporter",
         writes: "--cpu-prof-dir --cpu-prof-name --heap-prof-dir --redirect-warnings --diagnostic-dir --report-directory \
                  --report-filename --test-reporter-destination --trace-event-file-pattern",
         modules: "dotenv/config tsx tsx/esm tsx/cjs ts-node/register ts-node/esm esm source-map-support/register @swc-node/register \
-                  @babel/register tsconfig-paths/register",
+                  @babel/register tsconfig-paths/register spec tap dot junit lcov",
     },
     Options {
         names: &["perl"],
@@ -309,6 +309,9 @@ pub(super) fn module(
         "cProfile" | "profile" | "trace" | "coverage" => profiler(look, module, &words),
         "unittest" => {
             words.values(&["-s", "--start-directory", "-t"]).iter().for_each(|start| runs(look, start));
+            let takes = ["-k", "-p", "--pattern", "-s", "--start-directory", "-t", "--durations"];
+            let is_path = |word: &&Word| word.beginning().starts_with(['/', '~', '.']);
+            words.operands(&takes).iter().filter(is_path).for_each(|tests| runs(look, tests));
         }
         "doctest" => words.operands(&["-o"]).iter().for_each(|file| runs(look, file)),
         "zipfile" | "tarfile" => {
@@ -336,6 +339,12 @@ pub(super) fn module(
         "pydoc" if words.has(&["-p", "-b", "-n"]) => {
             look.ask("send.serve", "it shows files to other machines");
         }
+        // It imports what it documents.
+        "pydoc" => words
+            .operands(&[])
+            .iter()
+            .filter(|word| word.shown().contains('/'))
+            .for_each(|file| runs(look, file)),
         _ => {}
     }
 }
