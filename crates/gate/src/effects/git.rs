@@ -288,6 +288,9 @@ fn record(look: &mut Look<'_>, sub: &Subcommand<'_>) {
         "init" if sub.has(&["--template"]) => {
             look.ask("git.template", "a template may bring programs that git runs");
         }
+        "init" if sub.operands.iter().any(|word| look.place(word).steers()) => {
+            look.ask("git.init", "it makes a repository where files that steer agents or tools lie");
+        }
         "init" if sub.rest.iter().any(is_shared) => {
             look.ask("git.shared", "it lets every user of the machine write the repository");
         }
@@ -551,6 +554,7 @@ fn push(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     if !sub.has(&["-n", "--dry-run"]) || with_lease {
         look.ask("git.push", "it publishes commits");
     }
+    addresses(look, operands);
 }
 
 /// An address in the place of a remote's name: it chooses with whom git talks.
