@@ -218,7 +218,10 @@ pub(super) fn built(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
                     || text.ends_with("-deploy")
             })
     };
-    if let Some(word) = arguments.operands.iter().find(risky) {
+    // `make -j install`: only a number would be the value of `-j`.
+    let listed = words::RECIPE_RUNNERS.matches(base).then(|| options::operands(base, look.rest())).flatten();
+    let listed: Vec<Word> = listed.into_iter().flatten().cloned().collect();
+    if let Some(word) = arguments.operands.iter().chain(&listed).find(risky) {
         look.ask("build.target", format!("`{}` reaches beyond the project", word.shown()));
     }
     // A recipe that comes through the pipe.
@@ -269,6 +272,7 @@ pub(super) fn built(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
             // `CC=/tmp/x`, `ARGS='; x'`: values of variables become parts of the recipes' commands.
             if let Some((_, value)) = text.split_once('=') {
                 look.nested(value);
+                builds::compiler_variable(look, word);
                 if value.contains([';', '|', '&', '`', '$', '<', '>', '\n']) {
                     look.ask("build.input", format!("`{}` puts shell code into the recipes", word.shown()));
                 }

@@ -3,6 +3,7 @@
 use super::runs_at;
 use crate::effects::look::Look;
 use crate::effects::place::Place;
+use crate::effects::variables::{self, Variable};
 use crate::effects::{options, words};
 use crate::shell::{Word, base_name};
 
@@ -80,6 +81,16 @@ fn taken(look: &mut Look<'_>, name: &str, value: &Word) {
     }
 }
 
+/// `CFLAGS=-fplugin=./x.so`: options of a compiler, as the variable of the environment would hold them.
+pub(super) fn compiler_variable(look: &mut Look<'_>, word: &Word) {
+    let text = word.beginning();
+    let Some((name, _)) = text.split_once('=') else { return };
+    let variable = name.trim_end_matches(['+', ':', '?']);
+    if let Variable::Options(program) = variables::classify(variable.trim_end()) {
+        options::judge_text(look, program, &word.without_start(name.len() + 1));
+    }
+}
+
 /// The target `install` writes outside, and values of `-D` become compilers, launchers and emulators that the build runs.
 pub(super) fn cmake(look: &mut Look<'_>) {
     let words: Vec<String> = look.rest().iter().map(Word::shown).collect();
@@ -115,7 +126,10 @@ fn cmake_setting(look: &mut Look<'_>, name: &str, value: &str) {
         look.ask("build.input", format!("`{name}={value}` names a program that the build starts"));
     }
     let loads = |flag: &str| words::COMPILER_LOADS.matches(flag);
-    if name.contains("_FLAGS") && value.split_whitespace().any(loads) {
+    if words::RULE_SETTINGS.matches(name) {
+        look.ask("build.input", format!("`{name}` is a command that the build runs"));
+    }
+    if (name.contains("_FLAGS") || name.ends_with("_COMPILER_ARG1")) && value.split_whitespace().any(loads) {
         look.ask("build.input", format!("`{name}={value}` makes the compiler load code"));
     }
 }
