@@ -60,6 +60,10 @@ fn listed(look: &mut Look<'_>, by_pipe: bool) {
     if look.listed || !by_pipe || redirected {
         look.ask("archive.list", "which files it packs is not known from the line");
     }
+    let text = look.segment.input.as_ref().and_then(|stream| stream.text.clone()).filter(|_| by_pipe);
+    for name in text.iter().flat_map(|text| text.lines()).filter(|name| !name.is_empty()) {
+        look.act(Act::Read, &Word::known(name));
+    }
 }
 
 /// `@FILE` and `-i@FILE` of `7z` and `rar`: names from a list; `-i!` and `-ir!` are patterns.
@@ -212,8 +216,13 @@ fn jar(look: &mut Look<'_>) {
         &words,
         &["-f", "--file", "--dir", "-m", "--manifest", "-e", "--main-class", "-C", "--generate-index"],
     );
+    // `xf`, `-xf` and `-x -f` mean the same.
     let bundle = words.first().map(Word::shown).filter(|text| !text.starts_with("--")).unwrap_or_default();
-    let letters = bundle.trim_start_matches('-');
+    let dashed = words.iter().skip(1).map(Word::shown).filter(|text| text.starts_with('-'));
+    let dashed =
+        dashed.filter(|text| !text.starts_with("--") && !text.starts_with("-C") && !text.starts_with("-J"));
+    let letters: String = std::iter::once(bundle.clone()).chain(dashed).collect();
+    let letters = letters.replace('-', "");
     let mut operands =
         if bundle.is_empty() { long.operands.clone() } else { words.get(1..).unwrap_or_default().to_vec() };
     operands.retain(|word| !word.beginning().starts_with('-'));

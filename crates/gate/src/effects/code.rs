@@ -537,6 +537,10 @@ fn awk(look: &mut Look<'_>) -> bool {
         look.act(Act::Read, value);
     }
     let skip = usize::from(!from_file);
+    // `gawk` opens these names also among its files.
+    if arguments.operands.iter().any(|word| word.beginning().starts_with("/inet")) {
+        look.ask("send", "a name below `/inet` is a connection to another machine");
+    }
     if let Some(program) = arguments.operands.first().filter(|_| !from_file) {
         let text = program.shown();
         let runs = words::AWK_RUNS.matches(&text);

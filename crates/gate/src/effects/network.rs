@@ -203,6 +203,12 @@ fn curl(look: &mut Look<'_>) {
     for word in &uploads {
         look.act(Act::Read, word);
     }
+    // `-F NAME=<FILE` sends what the file says.
+    for word in arguments.values(&["-F", "--form"]) {
+        if let Some(at) = word.beginning().find("=<") {
+            look.act(Act::Read, &tail(word, at + 2));
+        }
+    }
     let sends = !data.is_empty() || arguments.has(&["-X", "--request"]);
     let deletes = arguments.values(&["-X", "--request"]).any(|word| word.is("DELETE"));
     if deletes {

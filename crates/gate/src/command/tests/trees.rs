@@ -41,6 +41,7 @@ fn what_steers_agents_does_not_come_in_with_other_files() {
         ("unrar x a.rar", "archive.hooks"),
         ("ouch d a.zip", "archive.hooks"),
         ("jar xf a.jar", "archive.hooks"),
+        ("jar -x -f a.jar", "archive.hooks"),
         ("ar x a.a", "archive.hooks"),
         ("python3 -m zipfile -e a.zip .", "archive.hooks"),
         ("python3 -m tarfile -e a.tar", "archive.hooks"),
