@@ -81,8 +81,8 @@ fn node(look: &mut Look<'_>, base: &str, words: &[String], all: &[String]) {
         "config" | "c" if matches!(second, "get" | "list" | "ls") => {}
         "pm" if matches!(second, "ls" | "bin") => {}
         "pack" if has("--dry-run") => {}
-        // These never fetch what they start.
-        "exec" if matches!(base, "pnpm" | "yarn") && is_project_tool(second) => tool_line(look, second, all),
+        // These never fetch what they start, which is judged as a command of its own.
+        "exec" if matches!(base, "pnpm" | "yarn") && look.starts && second.is_empty() => {}
         "publish" if has("--dry-run") => {}
         "run" | "run-script" | "rum" | "urn" => {
             let written = look

@@ -66,6 +66,7 @@ pub(super) fn settings(look: &mut Look<'_>) {
         let is_setting = !text.starts_with('-') || text.starts_with("-D") || text.starts_with("-P");
         if let Some((name, _)) = text.split_once('=').filter(|_| is_setting) {
             let value = word.without_start(name.len() + 1);
+            compiler_variable(look, &word);
             taken(look, name.trim_start_matches("-D").trim_start_matches("-P"), &value);
         }
     }
