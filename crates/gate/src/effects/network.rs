@@ -216,6 +216,10 @@ fn curl(look: &mut Look<'_>) {
     }
     for address in &addresses {
         if let Some(path) = address.beginning().strip_prefix("file://") {
+            // `%73` is a letter, and `{a,b}` and `[a-c]` are several files.
+            if address.text().is_none() || path.contains(['%', '{', '[', '\\']) {
+                look.ask("read", "which file it reads is not known from the line");
+            }
             let path = Word::known(path);
             look.act(Act::Read, &path);
         }
