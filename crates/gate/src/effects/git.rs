@@ -342,6 +342,9 @@ fn remove(look: &mut Look<'_>, sub: &Subcommand<'_>) {
             _ if sub.is_forced() => look.act(act, word),
             // What steers agents and tools would steer them no longer.
             Place::Instructions | Place::StartUp | Place::Record | Place::State => look.act(act, word),
+            _ if word.text().is_some_and(|text| contents::is_pattern(&text)) => {
+                look.ask("git.rm", "a pattern may find files that steer agents or tools");
+            }
             // Without force git keeps what is in no commit.
             _ => {}
         }

@@ -78,8 +78,10 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) {
             format!("`{}` holds credentials, and `{base}` reads all of it", word.shown()),
         );
     }
+    // These sort names that they read, and show a file that a word names.
+    let shows = !shows_names_only(base) || matches!(base, "sort" | "uniq" | "cut");
     let consumes = look.listed
-        && !shows_names_only(base)
+        && shows
         && !look.is_text
         && !shell::is_launcher(base)
         && (through_xargs(look.segment) || look.rest().iter().any(|word| word.text().is_none()));
@@ -353,13 +355,25 @@ pub(super) fn lists_project_secrets(segment: &Segment, grounds: Grounds<'_>) -> 
         "ls" | "dir" if has(&["-a", "-A", "--all", "--almost-all"]) => {}
         "fd" | "fdfind" if has(&["-H", "-u", "--hidden", "--unrestricted"]) => roots.clear(),
         "rg" if has(&["--files"]) && has(&["-.", "--hidden", "-uu"]) => {}
-        "git" if words.iter().any(|word| word.is("ls-files")) && has(&["-o", "--others"]) => roots.clear(),
+        "tree" | "du" | "exa" | "eza" | "lsd" if has(&["-a", "--all"]) => {}
+        "git" if git_lists_ignored(words) => roots.clear(),
         _ => return false,
     }
     if roots.is_empty() {
         roots.push(Word::known("."));
     }
     holds_secrets(&roots, &segment.directories, grounds, &|_| true)
+}
+
+/// Does git list files that are in no commit, the ignored ones among them?
+fn git_lists_ignored(words: &[Word]) -> bool {
+    let has = |flags: &[&str]| Arguments::new(words, &[""; 0]).has(flags);
+    let verb = |name: &str| words.iter().any(|word| word.is(name));
+    verb("ls-files") && has(&["-o", "--others"])
+        || verb("status")
+            && (has(&["--ignored"]) || words.iter().any(|word| word.beginning().starts_with("--ignored=")))
+        || verb("check-ignore")
+        || verb("clean") && has(&["-n", "--dry-run"])
 }
 
 /// `find . -type f -exec cat {} +`: what a search hands to a program that shows or copies it.

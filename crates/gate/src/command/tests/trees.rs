@@ -119,6 +119,11 @@ fn secrets_in_a_tree_are_not_packed_copied_or_handed_over() {
         "for f in $(ls -A app); do cat app/$f; done",
         "ls -A app | xargs cat",
         "git ls-files -o | xargs cat",
+        "git status --short --ignored | awk '{print $2}' | xargs cat",
+        "git clean -ndX | awk '{print $3}' | xargs head",
+        "tree -afi app | xargs cat",
+        "du -a app | cut -f2 | xargs cat",
+        "ls -A app | while read f; do sort app/$f; done",
         "fd -H -t f -X cat",
         "rg --files --hidden | xargs head",
     ]
@@ -143,6 +148,9 @@ fn secrets_in_a_tree_are_not_packed_copied_or_handed_over() {
         "find . -type d | while read d; do cat \"$d\"/a.txt; done",
         "for f in $(ls src); do cat src/$f; done",
         "ls -A app | wc -l",
+        "ls -A app | sort | uniq -c",
+        "du -a app | sort -n | tail -3",
+        "git status --short | awk '{print $2}' | xargs cat",
         "git ls-files | xargs wc -l",
         "rg --files | xargs head",
     ] {

@@ -80,11 +80,18 @@ fn secret_path(text: &str) -> Option<String> {
     is_found.then(|| path.to_string())
 }
 
+/// Is it a pattern or a magic word of git, so that the line does not show which files it finds?
+pub(super) fn is_pattern(text: &str) -> bool {
+    text.starts_with(':') || text.contains(['*', '?', '['])
+}
+
 /// What is staged is shown by `git diff --cached`, and goes where the commit goes.
 pub(super) fn staged(look: &mut Look<'_>, sub: &Subcommand<'_>) {
     for word in &sub.operands {
         if look.place(word) == Place::ProjectSecret {
             look.act(Act::Read, word);
+        } else if secret_path(&word.shown()).is_some() {
+            look.ask("git.add", format!("`{}` may find files of secrets", word.shown()));
         }
     }
     let takes_ignored = sub.verb != "update-index" && sub.is_forced();
