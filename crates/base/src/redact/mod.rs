@@ -13,6 +13,7 @@
 //! Limits: an unknown secret of no provider's shape, without a name beside it, is not found; a short dictionary word
 //! under a secret's name in prose or code is taken for a word.
 
+mod armor;
 mod checks;
 mod commands;
 mod headers;

@@ -7,10 +7,10 @@
 //! Limits: a row knows a provider's format of today. A checksum, where the format has one, is proof even without the word
 //! boundaries that the other rows need.
 
-use super::checks;
 use super::scan::Hits;
 use super::span::{Evidence, Span};
 use super::table::SHAPES;
+use super::{armor, checks};
 use regex::Regex;
 use std::sync::{LazyLock, OnceLock};
 
@@ -56,6 +56,8 @@ pub(super) enum Check {
     Base58,
     /// The bech32 checksum holds.
     Bech32,
+    /// Key material stands behind it, which is replaced with it.
+    Armor,
 }
 
 /// Context that an anchor needs before it.
@@ -77,7 +79,7 @@ impl Check {
         let plain = |holds: bool| holds.then_some(false);
         let proof = |holds: bool| holds.then_some(true);
         match self {
-            Check::Always => plain(true),
+            Check::Always | Check::Armor => plain(true),
             Check::Varied => plain(checks::is_varied(text)),
             Check::Mixed => plain(checks::is_varied(text) && digit() && letter()),
             Check::Run => plain(checks::is_varied(text) && has_mixed_run(text)),
@@ -145,11 +147,15 @@ fn try_shape(text: &str, at: usize, row: usize, shape: &Shape) -> Option<Span> {
     let captures = regex(row, shape)?.captures(text.get(start..)?)?;
     let found = captures.name("value").or_else(|| captures.get(0))?;
     let proved = shape.check.holds(found.as_str())?;
-    (bound || proved).then(|| Span {
-        range: start + found.start()..start + found.end(),
-        kind: shape.kind.into(),
-        evidence: Evidence::Certain,
-    })
+    let mut range = start + found.start()..start + found.end();
+    if shape.check == Check::Armor {
+        let body = armor::read(text, range.end);
+        if !body.has_material {
+            return None;
+        }
+        range.end = body.end;
+    }
+    (bound || proved).then(|| Span { range, kind: shape.kind.into(), evidence: Evidence::Certain })
 }
 
 /// Discord bot tokens have no literal: `ID.TIME.MAC`, where TIME has six characters.

@@ -3,13 +3,13 @@
 //! A secret may be cut in two by the network. So the end of what has arrived is held back until it can no longer be
 //! part of a secret: up to the last white space; further back when the text ends inside an assignment or a header (the
 //! same reading as for whole texts says so, [`names::find`]); to the end of the line behind a program that takes
-//! passwords among its words, or a shape that spans words; and to its end when a private key has begun. Ordinary prose
+//! passwords among its words, or a shape that spans words; and as far as a private key goes. Ordinary prose
 //! therefore flows word by word. What was already shown of the current line stays known, so that a piece is read as
 //! it would be inside the whole.
 
 use super::scan::Hits;
 use super::span::{self, Span};
-use super::{Redactor, Scope, commands, names, shapes};
+use super::{Redactor, Scope, armor, commands, names, shapes};
 use std::sync::Arc;
 
 /// A word longer than this is let go (redacted as far as it came): it is a blob, and holding it would hold the stream.
@@ -17,8 +17,8 @@ const MAX_HELD_BYTES: usize = 16 * 1024;
 /// How much of the current line is remembered after it was shown.
 const MAX_CONTEXT_BYTES: usize = 1024;
 
-/// Label of a private key in PEM, behind `-----BEGIN`.
-const PRIVATE_KEY_LABEL: &str = "PRIVATE KEY";
+/// Bytes of a private key that are kept to recognise its next line or its end.
+const MAX_KEY_LINE_BYTES: usize = 256;
 /// Keyword of `.netrc` before a password.
 const NETRC_PASSWORD: &str = "password ";
 
@@ -100,25 +100,20 @@ impl StreamRedactor {
         self.shown = cut - context;
     }
 
-    /// Drops the rest of a private key whose beginning was let go; gives whether its end has arrived.
+    /// Drops the rest of a private key whose beginning was let go; returns whether its end has arrived.
     fn skip_key(&mut self) -> bool {
         let rest = self.text.get(self.shown..).unwrap_or_default();
-        match rest.find("-----END").and_then(|at| rest.get(at + 8..)?.find("-----").map(|end| at + 13 + end))
-        {
-            Some(end) => {
-                self.text.drain(..self.shown + end);
-                self.shown = 0;
-                self.in_key = false;
-                true
-            }
-            None => {
-                // The end mark itself may be half here.
-                let keep = rest.ceil_char_boundary(rest.len().saturating_sub(64));
-                self.text.drain(..self.shown + keep);
-                self.shown = 0;
-                false
-            }
-        }
+        let body = armor::resume(rest);
+        // A line or a marker may be half here, so the last bytes are read once more.
+        let skipped = if body.is_open {
+            rest.ceil_char_boundary(rest.len().saturating_sub(MAX_KEY_LINE_BYTES))
+        } else {
+            self.in_key = false;
+            body.end
+        };
+        self.text.drain(..self.shown + skipped);
+        self.shown = 0;
+        !self.in_key
     }
 
     /// How many bytes at the beginning cannot be part of a secret that is still arriving.
@@ -126,15 +121,8 @@ impl StreamRedactor {
         let text = self.text.as_str();
         let mut cut = text.rfind(is_break).map_or(0, |at| at + text.get(at..).map_or(1, first_length));
         let mut key = false;
-        if let Some(begin) = text.rfind("-----BEGIN")
-            && end_of_key(text, begin).is_none_or(|end| cut < end)
-        {
-            key = text.get(begin..).is_some_and(|rest| rest.contains(PRIVATE_KEY_LABEL));
-            cut = cut.min(begin);
-        }
-        if let Some(begin) = text.rfind("Private-Lines:")
-            && text.get(begin..).is_some_and(|rest| !rest.contains("Private-MAC"))
-        {
+        if let Some((begin, has_material)) = armor::find_open(text, cut) {
+            key = has_material;
             cut = cut.min(begin);
         }
         if let Some(begin) = text.rfind("machine ")
@@ -164,13 +152,6 @@ impl StreamRedactor {
         }
         cut
     }
-}
-
-/// End of the private key that begins at `begin`, if it has arrived.
-fn end_of_key(text: &str, begin: usize) -> Option<usize> {
-    let (key, after) = text.get(begin..)?.split_once("-----END")?;
-    let last = after.find("-----")?;
-    Some(begin + key.len() + "-----END".len() + last + "-----".len())
 }
 
 /// White space, and anything beyond ASCII: scripts without spaces must flow too.
@@ -213,7 +194,7 @@ mod tests {
         "password : \"hunter2!\"",
         "Bearer abc.def-123",
         "tool --token abc123",
-        "-----BEGIN PRIVATE KEY-----\nabc def\n-----END PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nc2VjcmV0c2VjcmV0 c2VjcmV0\n-----END PRIVATE KEY-----",
         "sk-proj-abc123def456",
         "docker login -u bob -p hunter2",
         "mysql -h db -phunter2 shop",

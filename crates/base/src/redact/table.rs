@@ -24,22 +24,22 @@ fn is_azure(byte: u8) -> bool {
 
 #[rustfmt::skip]
 pub(super) const SHAPES: &[Shape] = &[
-    // Private keys.
+    // Private keys: the patterns find markers, `Check::Armor` reads what stands behind them.
     Shape { kind: "private-key", anchors: &["-----BEGIN "],
-        pattern: r"-----BEGIN (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----|\z)",
-        check: Check::Always, edge: Edge::Any,
-        finds: &["-----BEGIN RSA PRIVATE KEY-----«nl»«pem:3»«nl»-----END RSA PRIVATE KEY-----", r#"-----BEGIN PRIVATE KEY-----\n«b64:48»\n-----END PRIVATE KEY-----\n"#, "-----BEGIN OPENSSH PRIVATE KEY-----«nl»«pem:3»«nl»-----END OPENSSH PRIVATE KEY-----", "-----BEGIN PGP PRIVATE KEY BLOCK-----«nl»«nl»«pem:3»"],
-        spares: &["-----BEGIN PUBLIC KEY-----«nl»«pem:2»«nl»-----END PUBLIC KEY-----", "-----BEGIN CERTIFICATE-----«nl»«pem:2»«nl»-----END CERTIFICATE-----"] },
+        pattern: r"-----BEGIN (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----",
+        check: Check::Armor, edge: Edge::Any,
+        finds: &["-----BEGIN RSA PRIVATE KEY-----«nl»«pem:3»«nl»-----END RSA PRIVATE KEY-----", r#"-----BEGIN PRIVATE KEY-----\n«b64:48»\n-----END PRIVATE KEY-----\n"#, "-----BEGIN OPENSSH PRIVATE KEY-----«nl»«pem:3»«nl»-----END OPENSSH PRIVATE KEY-----", "-----BEGIN PGP PRIVATE KEY BLOCK-----«nl»«nl»«pem:3»", "-----BEGIN EC PRIVATE KEY-----«b64:48»"],
+        spares: &["-----BEGIN PUBLIC KEY-----«nl»«pem:2»«nl»-----END PUBLIC KEY-----", "-----BEGIN CERTIFICATE-----«nl»«pem:2»«nl»-----END CERTIFICATE-----", "-----BEGIN PRIVATE KEY-----«nl»...«nl»-----END PRIVATE KEY-----", "text.contains(\"-----BEGIN PRIVATE KEY-----\")"] },
     Shape { kind: "private-key", anchors: &["---- BEGIN SSH2 "],
-        pattern: r"---- BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----(?s:.*?)(?:---- END SSH2 (?:ENCRYPTED )?PRIVATE KEY ----|\z)",
-        check: Check::Always, edge: Edge::Any,
+        pattern: r"---- BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----",
+        check: Check::Armor, edge: Edge::Any,
         finds: &["---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----«nl»«pem:2»«nl»---- END SSH2 ENCRYPTED PRIVATE KEY ----"],
-        spares: &["---- BEGIN SSH2 PUBLIC KEY ----«nl»«pem:2»«nl»---- END SSH2 PUBLIC KEY ----"] },
+        spares: &["---- BEGIN SSH2 PUBLIC KEY ----«nl»«pem:2»«nl»---- END SSH2 PUBLIC KEY ----", "---- BEGIN SSH2 PRIVATE KEY ---- begins one"] },
     Shape { kind: "private-key", anchors: &["Private-Lines:"],
-        pattern: r"Private-Lines: *[0-9]+[\r\n]+(?<value>(?:[A-Za-z0-9+/=]{8,}[\r\n]*)+)",
-        check: Check::Always, edge: Edge::Any,
+        pattern: r"Private-Lines: *[0-9]+[\r\n]*(?<value>)",
+        check: Check::Armor, edge: Edge::Any,
         finds: &["PuTTY-User-Key-File-3: ssh-ed25519«nl»Private-Lines: 1«nl»«b64:36»«nl»Private-MAC: «hex:64»"],
-        spares: &["Public-Lines: 1«nl»«b64:36»"] },
+        spares: &["Public-Lines: 1«nl»«b64:36»", "Private-Lines: 14 of them"] },
     Shape { kind: "age", anchors: &["AGE-SECRET-KEY-1", "AGE-PLUGIN-"],
         pattern: r"AGE-(?:SECRET-KEY|PLUGIN-[A-Z0-9]+)-1[AC-HJ-NP-Z02-9]{20,}",
         check: Check::Varied, edge: Edge::Word,
