@@ -36,6 +36,7 @@ use scan::Hits;
 use serde_json::{Map, Value};
 use span::{Evidence, Span};
 use std::borrow::Cow;
+use std::ops::Range;
 use values::Style;
 
 /// Destination of a text.
@@ -130,6 +131,32 @@ impl Redactor {
             Some(clean) => Cow::Owned(clean),
             None => Cow::Borrowed(text),
         }
+    }
+
+    /// As [`Redactor::text_for`], but every line stays a line: each part of a secret over several lines is replaced. So
+    /// lines can be cut out or numbered afterwards, without losing the evidence that stands on other lines.
+    #[must_use]
+    pub fn lines_for<'a>(&self, text: &'a str, scope: Scope) -> Cow<'a, str> {
+        match span::replace(text, span::split_at_lines(text, self.spans(text, scope))) {
+            Some(clean) => Cow::Owned(clean),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    /// The secrets over several lines that must not go there, in their order.
+    #[must_use]
+    pub fn multiline_secrets(&self, text: &str, scope: Scope) -> Vec<SecretRange> {
+        let mut spans = self.spans(text, scope);
+        spans.retain(|span| text.get(span.range.clone()).is_some_and(|part| part.contains('\n')));
+        spans.sort_by_key(|span| span.range.start);
+        let mut secrets: Vec<SecretRange> = Vec::new();
+        for Span { range, kind, .. } in spans {
+            match secrets.last_mut().filter(|last| range.start < last.range.end) {
+                Some(last) => last.range.end = last.range.end.max(range.end),
+                None => secrets.push(SecretRange { range, marker: span::marker(&kind) }),
+            }
+        }
+        secrets
     }
 
     /// Whether the text holds a secret by any evidence.
@@ -230,6 +257,21 @@ impl Redactor {
     fn is_secret(&self, kind: values::NameKind, text: &str, style: Style, scope: Scope) -> bool {
         values::judge(text, kind, style).is_some_and(|evidence| evidence >= scope.least())
     }
+}
+
+/// A secret in a text, and what is shown in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecretRange {
+    pub range: Range<usize>,
+    /// `[REDACTED:kind]`.
+    pub marker: String,
+}
+
+/// Whether a text may hold a secret over several lines that one of its lines does not show.
+#[must_use]
+pub fn may_hold_multiline_secret(text: &[u8]) -> bool {
+    const WORDS: [&[u8]; 2] = [b"PRIVATE KEY", b"Private-Lines"];
+    WORDS.iter().any(|word| memchr::memmem::find(text, word).is_some())
 }
 
 /// Whether the span is the replacement of an earlier pass.

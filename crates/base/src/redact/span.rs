@@ -45,11 +45,36 @@ pub(super) fn replace(text: &str, mut spans: Vec<Span>) -> Option<String> {
         }
         // A range off a character boundary cannot happen; if it did, text would be lost, not leaked.
         clean.push_str(text.get(done..span.range.start).unwrap_or_default());
-        clean.push_str("[REDACTED:");
-        clean.push_str(&span.kind);
-        clean.push(']');
+        clean.push_str(&marker(&span.kind));
         done = span.range.end;
     }
     clean.push_str(text.get(done..).unwrap_or_default());
     Some(clean)
+}
+
+/// What is shown in place of a secret.
+pub(super) fn marker(kind: &str) -> String {
+    format!("[REDACTED:{kind}]")
+}
+
+/// The spans with those over several lines divided into their lines.
+pub(super) fn split_at_lines(text: &str, spans: Vec<Span>) -> Vec<Span> {
+    let mut parts = Vec::with_capacity(spans.len());
+    for span in spans {
+        let part = text.get(span.range.clone()).unwrap_or_default();
+        if !part.contains('\n') {
+            parts.push(span);
+            continue;
+        }
+        let mut at = span.range.start;
+        for line in part.split_inclusive('\n') {
+            let start = at + line.len() - line.trim_start().len();
+            let range = start..start + line.trim().len();
+            if !range.is_empty() {
+                parts.push(Span { range, ..span.clone() });
+            }
+            at += line.len();
+        }
+    }
+    parts
 }
