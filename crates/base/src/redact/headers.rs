@@ -26,7 +26,8 @@ fn is_credential_byte(byte: u8) -> bool {
 /// `Bearer X`, wherever it stands.
 pub(super) fn bearer(text: &str, start: usize, end: usize) -> HeaderFinding {
     let mut reading = Reading { text, at: end, ended: false };
-    let gap = reading.skip(|byte| byte.is_ascii_whitespace() || byte == b':');
+    let mut gap = reading.skip(|byte| byte.is_ascii_whitespace() || byte == b':');
+    gap += usize::from(reading.eat("%20"));
     let at = reading.at;
     let length = if gap == 0 { 0 } else { reading.skip(is_credential_byte) };
     let range = at..at + length;

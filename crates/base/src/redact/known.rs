@@ -73,7 +73,7 @@ fn secrets_in(value: &str) -> Vec<String> {
     }
     let mut spans = Vec::new();
     let hits = Hits::find(value);
-    shapes::find(value, &hits, &mut spans);
+    shapes::find(value, &hits, None, &mut spans);
     headers::find_urls(value, &mut spans);
     names::find(value, &hits, &mut spans);
     spans.into_iter().filter_map(|span| value.get(span.range).map(str::to_string)).collect()

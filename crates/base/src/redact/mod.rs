@@ -10,6 +10,8 @@
 //! Randomness alone is not evidence: object names of git, digests, ids and encoded data stay. Where a text goes decides
 //! which evidence counts ([`Scope`]). A replaced secret reads `[REDACTED:kind]`.
 //!
+//! A text with terminal escapes or invisible characters is searched in a view without them, too ([`view`]).
+//!
 //! Limits: an unknown secret of no provider's shape, without a name beside it, is not found; a short dictionary word
 //! under a secret's name in prose or code is taken for a word.
 
@@ -27,6 +29,7 @@ mod span;
 mod stream;
 mod table;
 mod values;
+mod view;
 
 pub use stream::StreamRedactor;
 
@@ -38,6 +41,7 @@ use span::{Evidence, Span};
 use std::borrow::Cow;
 use std::ops::Range;
 use values::Style;
+use view::View;
 
 /// Destination of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,16 +182,27 @@ impl Redactor {
             self.known.find(text, &mut spans);
             return spans;
         }
-        self.known.find(text, &mut spans);
-        let hits = Hits::find(text);
-        shapes::find(text, &hits, &mut spans);
-        headers::find_urls(text, &mut spans);
-        names::find(text, &hits, &mut spans);
-        if scope == Scope::Record {
-            commands::find(text, &mut spans);
+        self.find(text, None, scope, &mut spans);
+        for view in View::all(text) {
+            let mut seen = Vec::new();
+            self.find(&view.text, Some(&view), scope, &mut seen);
+            spans
+                .extend(seen.into_iter().map(|span| Span { range: view.range_in_text(&span.range), ..span }));
         }
         spans.retain(|span| span.evidence >= scope.least() && !is_redacted(text, span));
         spans
+    }
+
+    /// Adds a span for every secret in a text, which may be the view of another.
+    fn find(&self, text: &str, view: Option<&View>, scope: Scope, spans: &mut Vec<Span>) {
+        self.known.find(text, spans);
+        let hits = Hits::find(text);
+        shapes::find(text, &hits, view, spans);
+        headers::find_urls(text, spans);
+        names::find(text, &hits, spans);
+        if scope == Scope::Record {
+            commands::find(text, spans);
+        }
     }
 
     /// Cleans every string of a JSON value, keys included, for a record.

@@ -52,7 +52,8 @@ impl Numbers {
 ///
 /// Kinds: `b62`, `hex`, `up`, `low`, `dig` (letters of these alphabets), `b64` and `b64u` (encoded bytes, without
 /// padding), `crc` (the CRC-32 of the value before it), `jwt`, `pem` (lines of base64), `bech32:PREFIX`, `agekey`, `xprv`, `words`,
-/// `pair` (base64 of a user and a password), `snowflake` (base64 of an id), `nl` (a line end), `uuid`.
+/// `pair` (base64 of a user and a password), `snowflake` (base64 of an id), `nl` (a line end), `uuid`, and by their names the
+/// characters `esc`, `bs`, `zwsp`, `shy` and `bom`.
 #[must_use]
 pub fn expand(template: &str, seed: u64) -> String {
     let mut numbers = Numbers(seed.wrapping_mul(7919).wrapping_add(42));
@@ -124,6 +125,11 @@ fn field_value(field: &str, last: &str, numbers: &mut Numbers) -> String {
         "snowflake" => checks::to_base64(format!("1{}", numbers.letters(DIGITS, 17)).as_bytes()),
         "uuid" => [8, 4, 4, 4, 12].map(|length| numbers.letters(HEX, length)).join("-"),
         "nl" => "\n".to_string(),
+        "esc" => "\u{1b}".to_string(),
+        "bs" => "\u{8}".to_string(),
+        "zwsp" => "\u{200b}".to_string(),
+        "shy" => "\u{ad}".to_string(),
+        "bom" => "\u{feff}".to_string(),
         _ => String::new(),
     }
 }

@@ -10,6 +10,7 @@
 use super::scan::Hits;
 use super::span::{Evidence, Span};
 use super::table::SHAPES;
+use super::view::{self, View};
 use super::{armor, checks};
 use regex::Regex;
 use std::sync::{LazyLock, OnceLock};
@@ -120,23 +121,29 @@ fn regex(row: usize, shape: &Shape) -> Option<&'static Regex> {
     REGEXES.get(row).map(|cell| cell.get_or_init(compile))
 }
 
-/// Adds a span for every shape in the text.
-pub(super) fn find(text: &str, hits: &Hits, spans: &mut Vec<Span>) {
+/// Adds a span for every shape in the text, which may be the view of another.
+pub(super) fn find(text: &str, hits: &Hits, view: Option<&View>, spans: &mut Vec<Span>) {
     for &(row, start) in &hits.shapes {
         let Some(shape) = SHAPES.get(row) else { continue };
-        spans.extend(try_shape(text, start, row, shape));
+        spans.extend(try_shape(text, start, view, row, shape));
     }
     find_discord(text, spans);
 }
 
-fn try_shape(text: &str, at: usize, row: usize, shape: &Shape) -> Option<Span> {
+fn try_shape(text: &str, at: usize, view: Option<&View>, row: usize, shape: &Shape) -> Option<Span> {
     let before = text.as_bytes().get(..at)?;
     let (start, bound) = match shape.edge {
         Edge::Any => (at, true),
         // An underscore joins a token to a name, as in `tool_ghp_…`.
-        Edge::Word => (at, !before.last().is_some_and(u8::is_ascii_alphanumeric)),
+        Edge::Word => {
+            let is_bound = !before.last().is_some_and(u8::is_ascii_alphanumeric)
+                || view::ends_with_escape(before)
+                || view.is_some_and(|view| view.is_joint(at));
+            (at, is_bound)
+        }
         Edge::Back(class) => {
             let start = at - before.iter().rev().take_while(|byte| class(**byte)).count();
+            let start = start + view::escape_tail(text.as_bytes(), start).min(at - start);
             (start, start < at)
         }
     };
@@ -207,7 +214,7 @@ mod tests {
 
     fn found(text: &str) -> Vec<String> {
         let mut spans = Vec::new();
-        find(text, &Hits::find(text), &mut spans);
+        find(text, &Hits::find(text), None, &mut spans);
         spans.into_iter().map(|span| span.kind.into_owned()).collect()
     }
 

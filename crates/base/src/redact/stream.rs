@@ -9,6 +9,7 @@
 
 use super::scan::Hits;
 use super::span::{self, Span};
+use super::view::{self, View};
 use super::{Redactor, Scope, armor, commands, names, shapes};
 use std::sync::Arc;
 
@@ -119,6 +120,26 @@ impl StreamRedactor {
     /// How many bytes at the beginning cannot be part of a secret that is still arriving.
     fn safe_length(&mut self) -> usize {
         let text = self.text.as_str();
+        let (mut cut, mut key) = self.safe_cut(text);
+        for view in View::all(text) {
+            let (in_view, has_key) = self.safe_cut(&view.text);
+            if in_view < view.text.len() {
+                cut = cut.min(view.to_text(in_view));
+            }
+            key |= has_key;
+        }
+        if let Some(start) = view::open_escape(text) {
+            cut = cut.min(start);
+        }
+        if text.len() - cut > MAX_HELD_BYTES {
+            self.in_key = key;
+            return text.len();
+        }
+        cut
+    }
+
+    /// The same for a text as it stands, and whether the rest has begun a private key.
+    fn safe_cut(&self, text: &str) -> (usize, bool) {
         let mut cut = text.rfind(is_break).map_or(0, |at| at + text.get(at..).map_or(1, first_length));
         let mut key = false;
         if let Some((begin, has_material)) = armor::find_open(text, cut) {
@@ -146,17 +167,13 @@ impl StreamRedactor {
                 cut = start;
             }
         }
-        if text.len() - cut > MAX_HELD_BYTES {
-            self.in_key = key;
-            return text.len();
-        }
-        cut
+        (cut, key)
     }
 }
 
-/// White space, and anything beyond ASCII: scripts without spaces must flow too.
+/// White space, and anything visible beyond ASCII: scripts without spaces must flow too.
 pub(super) fn is_break(c: char) -> bool {
-    c.is_whitespace() || !c.is_ascii()
+    c.is_whitespace() || !c.is_ascii() && !view::is_invisible(c)
 }
 
 fn first_length(text: &str) -> usize {
