@@ -5,11 +5,15 @@ use crate::result::{Output, ToolError, is_over};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
 use marvin_base::printable::count;
+use marvin_base::redact::{Redactor, Scope};
+use marvin_gate::secrets::is_env_file;
 use marvin_gate::{Intent, Refusal, RefusalKind, Touches};
 use memchr::memchr_iter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt::Display;
+use std::path::Path;
 use std::sync::Arc;
 
 pub const READ_FILE: &str = "read_file";
@@ -19,6 +23,8 @@ pub const APPEND_FILE: &str = "append_file";
 /// Characters above which a file is read only by ranges of lines: a whole large file would fill the model's context.
 const MAX_WHOLE_FILE_CHARS: usize = 10_000;
 pub(crate) const MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;
+/// Bytes of the longest secret over several lines: a private key of PGP.
+const MAX_SECRET_BYTES: usize = 128 * 1024;
 
 pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(ReadFile), Arc::new(CreateFile), Arc::new(AppendFile)]
@@ -83,9 +89,16 @@ impl Tool for ReadFile {
         if input.start_line.is_some() || input.end_line.is_some() {
             head.push_str(&format!(" [showing {first}-{last}]"));
         }
-        let shown = numbered(head, &text, &range);
+        // A closed file can be read only after a person opened it; what redacts results knows whether they did.
+        let is_redacted = !is_env_file(Path::new(&input.path));
+        let shown = if is_redacted {
+            numbered_without_secrets(head, &text, &range, &context.redactor)
+        } else {
+            numbered(head, &text, &range)
+        };
         let data = ReadData { path: path.to_string(), lines: total, start_line: first, end_line: last };
-        Ok(Output::new(format!("Read {path} ({})", count(total, "line")), shown, data).of_file())
+        let output = Output::new(format!("Read {path} ({})", count(total, "line")), shown, data);
+        Ok(Output { is_redacted, ..output }.of_file())
     }
 }
 
@@ -129,6 +142,50 @@ impl Range {
 fn line_count(text: &str) -> usize {
     let ended = memchr_iter(b'\n', text.as_bytes()).count();
     ended + usize::from(!text.is_empty() && !text.ends_with('\n'))
+}
+
+/// As [`numbered`], without the secrets that the whole text shows: a line of a private key, or a value below its name, is
+/// no evidence alone, and a number in front of it would hide it, too.
+pub(crate) fn numbered_without_secrets(
+    head: String,
+    text: &str,
+    range: &Range,
+    redactor: &Redactor,
+) -> String {
+    let head = redactor.text_for(&head, Scope::Model).into_owned();
+    let near = lines_near(text, range);
+    let clean =
+        text.get(near.clone()).map_or(Cow::Borrowed(text), |part| redactor.lines_for(part, Scope::Model));
+    match clean {
+        Cow::Borrowed(_) => numbered(head, text, range),
+        Cow::Owned(clean) if near == (0..text.len()) => numbered(head, &clean, range),
+        Cow::Owned(clean) => {
+            let before = text.get(..near.start).unwrap_or_default();
+            numbered(head, &[before, clean.as_str()].concat(), range)
+        }
+    }
+}
+
+/// The whole of a text; of a large one, whole lines around a range, with room for secrets that begin before it.
+fn lines_near(text: &str, range: &Range) -> std::ops::Range<usize> {
+    let bytes = text.as_bytes();
+    if bytes.len() <= 2 * MAX_SECRET_BYTES {
+        return 0..bytes.len();
+    }
+    let line_end = |lines: usize, from: usize| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        lines.checked_sub(1).and_then(|last| memchr_iter(b'\n', rest).nth(last)).map(|end| from + end + 1)
+    };
+    let first = line_end(range.first.saturating_sub(1), 0).unwrap_or(0);
+    let last = line_end((range.last + 1).saturating_sub(range.first), first).unwrap_or(bytes.len());
+    let head = bytes.get(..first.saturating_sub(MAX_SECRET_BYTES)).unwrap_or_default();
+    let start = memchr::memrchr(b'\n', head).map_or(0, |end| end + 1);
+    let tail = last.saturating_add(MAX_SECRET_BYTES);
+    let end = bytes
+        .get(tail..)
+        .and_then(|rest| memchr::memchr(b'\n', rest))
+        .map_or(bytes.len(), |end| tail + end + 1);
+    start..end
 }
 
 /// Lines of a text with their numbers, under a heading. Every file that is read passes here: the number is counted up as

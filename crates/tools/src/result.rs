@@ -49,6 +49,8 @@ pub struct Output<D = Value> {
     pub limit: usize,
     /// Where the facts come from: [`FROM_TOOL`], [`FROM_WEB`] or [`FROM_SERVER`].
     pub source: &'static str,
+    /// Whether the tool took the secrets out of `text` itself, because it shows only parts of what it read.
+    pub is_redacted: bool,
 }
 
 impl<D> Output<D> {
@@ -62,6 +64,7 @@ impl<D> Output<D> {
             error: None,
             confidence: Confidence::Verbatim,
             limit: TEXT_LIMIT,
+            is_redacted: false,
         }
     }
 
@@ -92,8 +95,8 @@ impl<D: Serialize> Output<D> {
         let data = serde_json::to_value(&self.data).map_err(|error| {
             ToolError::Failed(format!("cannot write the facts of the result as JSON: {error}"))
         })?;
-        let Output { summary, text, whole, error, confidence, limit, source, .. } = self;
-        Ok(Output { summary, text, whole, data, error, confidence, limit, source })
+        let Output { summary, text, whole, error, confidence, limit, source, is_redacted, .. } = self;
+        Ok(Output { summary, text, whole, data, error, confidence, limit, source, is_redacted })
     }
 }
 
@@ -148,6 +151,9 @@ pub struct ToolResult {
     /// Whether it failed because there was nothing to do.
     #[serde(skip)]
     pub nothing_to_do: bool,
+    /// Whether the tool took the secrets out of the text itself.
+    #[serde(skip)]
+    pub is_redacted: bool,
 }
 
 /// Is the text longer than this many characters?
@@ -177,6 +183,7 @@ impl ToolResult {
             text: output.text,
             limit: output.limit,
             nothing_to_do: false,
+            is_redacted: output.is_redacted,
         }
     }
 
@@ -196,6 +203,7 @@ impl ToolResult {
             text: error,
             limit: TEXT_LIMIT,
             nothing_to_do: false,
+            is_redacted: false,
         }
     }
 
@@ -212,7 +220,10 @@ impl ToolResult {
     /// Redacts what is recorded (summary, facts, error) and, unless a person `granted` this call, the text for the model.
     /// The summary of a failure is made again from the error, since half of a secret would no longer be recognised.
     pub(crate) fn redact(&mut self, redactor: &Redactor, granted: bool) {
-        if !granted && let Cow::Owned(clean) = redactor.text_for(&self.text, Scope::Model) {
+        if !granted
+            && !self.is_redacted
+            && let Cow::Owned(clean) = redactor.text_for(&self.text, Scope::Model)
+        {
             self.text = clean;
         }
         if let Some(error) = &mut self.error {

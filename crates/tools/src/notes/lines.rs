@@ -3,7 +3,7 @@
 use super::blocks;
 use super::{existing, notes_directory, project_note};
 use crate::context::ToolContext;
-use crate::files::{MAX_FILE_BYTES, Range, numbered};
+use crate::files::{MAX_FILE_BYTES, Range, numbered_without_secrets};
 use crate::patch;
 use crate::result::{Output, ToolError};
 use crate::tool::Tool;
@@ -65,7 +65,8 @@ impl Tool for FileReadLines {
         let head = format!("{path} ({}) [showing {first}-{last}]", count(total, "line"));
         let data = ReadLinesData { path: path.to_string(), lines: total, start: first, end: last };
         let summary = format!("Read lines {first}-{last} of {path}");
-        Ok(Output::new(summary, numbered(head, &text, &range), data).of_file())
+        let shown = numbered_without_secrets(head, &text, &range, &context.redactor);
+        Ok(Output { is_redacted: true, ..Output::new(summary, shown, data) }.of_file())
     }
 }
 

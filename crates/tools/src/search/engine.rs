@@ -4,13 +4,14 @@
 //! in that same order. So the outcome does not depend on timing, and the search can end as soon as the first matches fill
 //! the answer. The number of batches in flight is bounded, and with it the memory.
 
-use super::hits::{Collector, Counts, Hits, MergedHits};
+use super::hits::{Collector, Counts, Hits, MergedHits, Source};
 use crate::walk::{self, Walk, WalkItem};
 use globset::GlobMatcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, SearcherBuilder};
 use marvin_base::redact::Redactor;
 use marvin_gate::{DirectoryEntryKind, Workspace, secrets};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::io::Read;
@@ -66,6 +67,28 @@ impl Finder<'_> {
         let find = || secrets::closed_identities(self.workspace.root(), self.granted).ok();
         let closed = self.closed.get_or_init(find);
         closed.as_ref().is_none_or(|closed| closed.contains(&(facts.dev(), facts.ino())))
+    }
+}
+
+impl<'a> Finder<'a> {
+    fn collector(
+        &'a self,
+        into: &'a mut Hits,
+        path: &'a str,
+        source: Source<'a>,
+        is_opened: bool,
+    ) -> Collector<'a> {
+        Collector {
+            into,
+            path,
+            most: self.most,
+            limit: self.limit,
+            redactor: self.redactor,
+            cancel: self.cancel,
+            first: true,
+            source: (!is_opened).then_some(source),
+            secrets: OnceCell::new(),
+        }
     }
 }
 
@@ -263,19 +286,14 @@ fn search_file(
         return Ok(false);
     }
     let shown = walk::shown(path.as_os_str());
-    let collector = Collector {
-        into: hits,
-        path: &shown,
-        most: finder.most,
-        limit: finder.limit,
-        redactor: finder.redactor,
-        cancel: finder.cancel,
-        first: true,
-    };
+    let is_opened = secrets::is_env_file(path) && finder.granted.has(path);
     let Worker { searcher, buffer } = worker;
     let room = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
     match buffer.get_mut(..room) {
-        None => searcher.search_file(&finder.matcher, &file, collector)?,
+        None => {
+            let collector = finder.collector(hits, &shown, Source::File(&file), is_opened);
+            searcher.search_file(&finder.matcher, &file, collector)?;
+        }
         Some(buffer) => {
             let mut filled = file.read(buffer)?;
             // A regular file is read at once; one that grew since its size was taken fills the rest of the buffer.
@@ -286,6 +304,7 @@ fn search_file(
                 }
             }
             let text = buffer.get(..filled).unwrap_or_default();
+            let collector = finder.collector(hits, &shown, Source::Bytes(text), is_opened);
             searcher.search_slice(&finder.matcher, text, collector)?;
         }
     }

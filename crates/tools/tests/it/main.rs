@@ -10,6 +10,7 @@ mod hostile;
 mod notes;
 mod ntfy;
 mod patches;
+mod secrets_in_files;
 mod support;
 mod testing;
 mod tickets;
