@@ -40,7 +40,7 @@ use serde_json::{Map, Value};
 use span::{Evidence, Span};
 use std::borrow::Cow;
 use std::ops::Range;
-use values::Style;
+use values::{NameKind, Style};
 use view::View;
 
 /// Destination of a text.
@@ -258,7 +258,14 @@ impl Redactor {
                         *text = format!("[REDACTED:{key}]");
                     }
                 }
-                _ => self.value_for(entry, scope),
+                _ => {
+                    self.value_for(entry, scope);
+                    // `{"tokens": ["X", "Y"]}`, `{"apiKeys": {"a": "X"}}`.
+                    let is_list = matches!(entry, Value::Array(_) | Value::Object(_));
+                    if is_list && let Some(kind) = names::kind_of_list_key(key) {
+                        self.generated_below(entry, kind, &self.text(key), scope);
+                    }
+                }
             }
         }
         if map.keys().any(|key| self.finds_for(key, scope)) {
@@ -268,8 +275,28 @@ impl Redactor {
         }
     }
 
+    /// Replaces the generated values inside a list or an object under a secret's name.
+    fn generated_below(&self, value: &mut Value, kind: NameKind, name: &str, scope: Scope) {
+        match value {
+            Value::String(text) => {
+                let evidence = values::judge(text, kind, Style::Quoted);
+                if evidence == Some(Evidence::Generated) && scope.least() <= Evidence::Generated {
+                    *text = format!("[REDACTED:{name}]");
+                }
+            }
+            Value::Array(list) => {
+                list.iter_mut().for_each(|entry| self.generated_below(entry, kind, name, scope));
+            }
+            Value::Object(map) => {
+                let entries = map.iter_mut().filter(|(key, _)| !names::is_description(key));
+                entries.for_each(|(_, entry)| self.generated_below(entry, kind, name, scope));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
     /// Whether a value under a secret's name is a secret for this scope.
-    fn is_secret(&self, kind: values::NameKind, text: &str, style: Style, scope: Scope) -> bool {
+    fn is_secret(&self, kind: NameKind, text: &str, style: Style, scope: Scope) -> bool {
         values::judge(text, kind, style).is_some_and(|evidence| evidence >= scope.least())
     }
 }

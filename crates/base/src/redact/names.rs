@@ -4,8 +4,11 @@
 //! then the value. [`super::values`] decides whether the value is a secret. The same reading says whether a text ends
 //! inside such an assignment, which the stream needs.
 
+mod lists;
 mod reading;
 
+pub(super) use lists::is_description;
+use lists::kind_of_list;
 pub(super) use reading::Reading;
 
 use super::scan::Hits;
@@ -19,6 +22,11 @@ const MAX_NAME_BYTES: usize = 128;
 /// As [`kind_of`], for names of which most are not secrets' names.
 pub(super) fn kind_of_key(name: &str) -> Option<NameKind> {
     if Hits::find(name).names.is_empty() { None } else { kind_of(name) }
+}
+
+/// As [`kind_of_list`], for names of which most are not secrets' names.
+pub(super) fn kind_of_list_key(name: &str) -> Option<NameKind> {
+    if Hits::find(name).names.is_empty() { None } else { kind_of_list(name) }
 }
 
 /// Whether what follows a name can be a value: a sign, a quote, a bracket, a line end, or a word of prose.
@@ -221,6 +229,18 @@ pub(super) fn find(text: &str, hits: &Hits, spans: &mut Vec<Span>) -> Option<usi
         {
             kind = Some(behind);
             name.start += tail;
+        }
+        if let Some(kind) = text.get(name.clone()).and_then(kind_of_list) {
+            let mut reading = Reading { text, at: name.end, ended: false };
+            for range in reading.items(&name) {
+                let value = text.get(range.clone()).unwrap_or_default();
+                if values::judge(value, kind, Style::Quoted) == Some(Evidence::Generated) {
+                    spans.push(Span { range, kind: "assignment".into(), evidence: Evidence::Generated });
+                }
+            }
+            if reading.ended {
+                note(name.start);
+            }
         }
         let Some(kind) = kind else { continue };
         let mut reading = Reading { text, at: name.end, ended: false };

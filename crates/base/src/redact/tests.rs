@@ -81,6 +81,46 @@ fn values_are_cleaned_all_the_way_down() {
 }
 
 #[test]
+fn generated_values_below_a_plural_are_cleaned() {
+    let secret = samples::expand("«b62:24»", 1);
+    let id = samples::expand("«uuid»", 2);
+    let mut value = json!({
+        "tokens": [secret, "identifier"],
+        "apiKeys": {"first": secret, "id": id, "deep": [{"value": secret}]},
+        "token": {"value": secret},
+        "special_tokens": [secret],
+        "keys": [secret],
+        "passwords": ["hunter2zz9"],
+    });
+    redactor().value(&mut value);
+    assert_eq!(
+        value,
+        json!({
+            "tokens": ["[REDACTED:tokens]", "identifier"],
+            "apiKeys": {"first": "[REDACTED:apiKeys]", "id": id, "deep": [{"value": "[REDACTED:apiKeys]"}]},
+            "token": {"value": "[REDACTED:token]"},
+            "special_tokens": [secret],
+            "keys": [secret],
+            "passwords": ["hunter2zz9"],
+        })
+    );
+}
+
+#[test]
+fn every_line_of_a_secret_is_replaced_on_its_own() {
+    let key = samples::expand(
+        "a\n  -----BEGIN PRIVATE KEY-----\r\n  «b64:48»\r\n\n-----END PRIVATE KEY-----\nb",
+        1,
+    );
+    let marker = "[REDACTED:private-key]";
+    let clean = redactor().lines_for(&key, Scope::Model).into_owned();
+    assert_eq!(clean, format!("a\n  {marker}\r\n  {marker}\r\n\n{marker}\nb"));
+    assert_eq!(redactor().lines_for(&clean, Scope::Model), clean);
+    let [secret] = redactor().multiline_secrets(&key, Scope::Model).try_into().unwrap();
+    assert!(key[secret.range].starts_with("-----BEGIN") && secret.marker == marker);
+}
+
+#[test]
 fn s9_the_scope_decides_which_evidence_counts() {
     let clean = redactor();
     let fixture = "let password = \"hunter2!\";";

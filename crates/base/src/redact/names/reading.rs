@@ -51,7 +51,7 @@ impl Reading<'_> {
     }
 
     /// Skips the quotes behind a name.
-    fn closing(&mut self) -> usize {
+    pub(super) fn closing(&mut self) -> usize {
         let start = self.at;
         loop {
             if self.eat_any(&ESCAPED_QUOTES).is_some() {
@@ -87,7 +87,7 @@ impl Reading<'_> {
         (length > 0 && length <= MAX_VALUE_BYTES).then_some(inside..inside + length)
     }
 
-    fn blanks(&mut self) -> usize {
+    pub(super) fn blanks(&mut self) -> usize {
         self.skip(|byte| matches!(byte, b' ' | b'\t'))
     }
 
@@ -226,7 +226,7 @@ impl Reading<'_> {
     }
 
     /// Reads up to a byte of the stop set.
-    fn until(&mut self, stop: impl Fn(u8) -> bool) -> Option<Range<usize>> {
+    pub(super) fn until(&mut self, stop: impl Fn(u8) -> bool) -> Option<Range<usize>> {
         let start = self.at;
         let length = self.skip(|byte| !stop(byte));
         (length > 0 && length <= MAX_VALUE_BYTES).then_some(start..start + length)
@@ -246,7 +246,7 @@ impl Reading<'_> {
     }
 
     /// Reads a text in quotes and gives what is inside. A quote that is never closed ends with its line.
-    fn quoted(&mut self) -> Option<Range<usize>> {
+    pub(super) fn quoted(&mut self) -> Option<Range<usize>> {
         let start = self.at;
         // `b"…"`, `f'…'`, `@"…"`.
         let prefix = self
@@ -283,7 +283,7 @@ impl Reading<'_> {
     }
 
     /// `: &'static str = "X"`: steps over the type.
-    fn type_annotation(&mut self) {
+    pub(super) fn type_annotation(&mut self) {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let line = rest.split(['\n', '\r']).next().unwrap_or_default();
         let of_type = |c: char| c.is_ascii_alphanumeric() || "&'_<>[]?:| .".contains(c);
