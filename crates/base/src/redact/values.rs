@@ -413,12 +413,71 @@ pub(super) fn is_generated(value: &str) -> bool {
     let uuid = is_uuid(value);
     let mixed =
         counts.digits >= 2 && counts.letters >= 2 && (counts.changes >= 3 || counts.case_changes >= 3);
-    let letters = counts.letters == counts.length && counts.length >= 20 && counts.case_changes >= 6;
-    uuid || (mixed || letters) && !is_wordy(value)
+    // One digit or none: one of four passwords of 16 letters and digits.
+    let symbols = counts.length - counts.letters - counts.digits;
+    let varied = counts.letters >= 8
+        && counts.case_changes + counts.changes + symbols.min(3) >= 5
+        && counts.case_changes >= 2
+        && !is_joined_words(value);
+    uuid || (mixed || varied) && !is_wordy(value)
+}
+
+/// Words written together, as in `getAccessToken` or `Foo.barBaz/qux`: each has a vowel, a consonant, and one capital at most.
+fn is_joined_words(value: &str) -> bool {
+    let is_vowel = |byte: &u8| b"aeiouy".contains(&byte.to_ascii_lowercase());
+    let is_word = |word: &[u8]| {
+        let capitals = word.iter().filter(|byte| byte.is_ascii_uppercase()).count();
+        let vowels = word.iter().filter(|byte| is_vowel(byte)).count();
+        word.len() >= 2 && (capitals <= 1 && vowels > 0 && vowels < word.len() || capitals == word.len())
+    };
+    let is_hump = |a: &u8, b: &u8| !(a.is_ascii_lowercase() && b.is_ascii_uppercase());
+    let (mut all, mut good) = (0_usize, 0_usize);
+    for run in words(value) {
+        for word in run.as_bytes().chunk_by(is_hump) {
+            all += 1;
+            good +=
+                usize::from(is_word(word) && (word.len() < 12 || word.iter().all(u8::is_ascii_lowercase)));
+        }
+    }
+    good * 3 >= all * 2
 }
 
 fn is_uuid(value: &str) -> bool {
     let parts: Vec<&str> = value.split('-').collect();
     parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12])
         && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_letters_look_generated_and_joined_words_do_not() {
+        for (alphabet, length, most) in [("b62", 16, 8), ("b62", 20, 5), ("b62", 24, 3), ("letters", 20, 8)] {
+            let missed = (0..500)
+                .filter(|seed| {
+                    // Long samples begin with letters of each kind, random texts do not.
+                    let text = crate::redact::samples::expand("«b62:90»", *seed);
+                    let letters =
+                        text.chars().skip(3).filter(|c| alphabet == "b62" || c.is_ascii_alphabetic());
+                    !is_generated(&letters.take(length).collect::<String>())
+                })
+                .count();
+            assert!(missed * 100 <= most * 500, "{missed} of 500 of {length} {alphabet}");
+        }
+        for words in [
+            "getAccessTokenFromVault",
+            "AbstractTokenFactoryBean",
+            "com.example.auth.TokenProvider",
+            "src/components/LoginPassword.tsx",
+            "SecretManagerServiceClient",
+            "parseJSONWebTokenHeader",
+            "current_user.accessToken.value",
+            "onPasswordChangeHandler",
+            "XMLHttpRequestToken",
+        ] {
+            assert!(!is_generated(words), "{words}");
+        }
+    }
 }
