@@ -122,6 +122,13 @@ pub(super) fn cookie(text: &str, start: usize, end: usize) -> HeaderFinding {
     HeaderFinding { start, end: reading.at, open: reading.ended, spans }
 }
 
+/// Whether an address names a password as documentation and local services do: `user:password@`, `guest:guest@`.
+fn is_documented(user: &str, password: &str) -> bool {
+    const WORDS: [&str; 8] = ["password", "pass", "guest", "root", "postgres", "test", "admin", "changeme"];
+    let is_short_word = password.len() <= 10 && password.bytes().all(|byte| byte.is_ascii_alphabetic());
+    WORDS.contains(&password) || is_short_word && password == user
+}
+
 /// Adds a span for the password of every `scheme://user:password@host`.
 pub(super) fn find_urls(text: &str, spans: &mut Vec<Span>) {
     for at in memchr::memmem::find_iter(text.as_bytes(), "://") {
@@ -175,7 +182,8 @@ pub(super) fn find_urls(text: &str, spans: &mut Vec<Span>) {
                 password,
                 "PASSWORD" | "PASS" | "YOUR_PASSWORD" | "TOKEN" | "SECRET" | "…" | "..." | "PWD"
             )
-            || password.starts_with("[REDACTED");
+            || password.starts_with("[REDACTED")
+            || is_documented(user, password);
         if template {
             continue;
         }

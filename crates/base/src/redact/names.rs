@@ -110,7 +110,8 @@ pub(super) fn kind_of(name: &str) -> Option<NameKind> {
             | "word" | "input" | "output" | "prompt" | "completion" | "cached" | "cancellation" | "design" | "num" | "each"
             | "unexpected" | "syntax" | "css" | "expected" | "current" | "comma" | "newline" | "string" | "number" | "delimiter"
         )).then_some(NameKind::Token),
-        "id" if previous == "secret" => Some(NameKind::Token),
+        // Also the path of a secret in a vault.
+        "id" if previous == "secret" => Some(NameKind::Weak),
         "pat" if name.bytes().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'0'..=b'9')) => {
             Some(NameKind::Token)
         }

@@ -85,7 +85,7 @@ const SCHEMA_WORDS: &[&str] = &[
 #[rustfmt::skip]
 const MARKERS: &[&str] = &[
     "your", "example", "placeholder", "changeme", "change", "replace", "insert", "dummy", "fake", "sample", "todo",
-    "redacted", "masked", "hidden", "removed", "mock", "stub", "foo", "bar", "baz", "foobar", "goes", "here", "put",
+    "redacted", "masked", "hidden", "removed", "mock", "stub", "foo", "bar", "baz", "foobar", "foobared", "goes", "here", "put",
 ];
 
 /// Words with digits that are names of formats, not values.
@@ -112,7 +112,7 @@ pub(super) fn judge(value: &str, kind: NameKind, style: Style) -> Option<Evidenc
     {
         return None;
     }
-    if bare && is_code(trimmed) {
+    if bare && is_code(trimmed) || is_version(trimmed) {
         return None;
     }
     if is_generated(trimmed) {
@@ -264,7 +264,8 @@ pub(super) fn is_reference(value: &str) -> bool {
         .strip_prefix('$')
         .is_some_and(|name| is_name(name.trim_end_matches(['"', '\'', ',', ';', ')', '}'])));
     let format = bytes.first() == Some(&b'%') && bytes.get(1).is_some_and(|byte| b"sdvqr@x".contains(byte));
-    let truncated = value.starts_with('<') && !value.contains('>');
+    let truncated = value.starts_with('<') && !value.contains('>')
+        || value.strip_prefix('{').is_some_and(|name| is_name(name) && name.len() < 32);
     wrapped || variable || format || truncated || is_path(value)
 }
 
@@ -332,6 +333,15 @@ fn is_metavariable(value: &str) -> bool {
     let capitals = value.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte == b'-');
     let names = value.contains(['_', '-']) || SCHEMA_WORDS.contains(&value.to_ascii_lowercase().as_str());
     capitals && names && value.len() > 1
+}
+
+/// `7.3`, `^1.2.0`: the version of a package with a secret's name.
+fn is_version(value: &str) -> bool {
+    let parts = value.trim_start_matches(['^', '~', '=', 'v']).split('.');
+    let numbers = parts
+        .clone()
+        .all(|part| (1..=3).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit()));
+    numbers && (2..=4).contains(&parts.count())
 }
 
 /// `id=npm`: a setting of its own.
