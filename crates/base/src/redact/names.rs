@@ -231,7 +231,11 @@ pub(super) fn find(text: &str, hits: &Hits, spans: &mut Vec<Span>) -> Option<usi
             kind = Some(behind);
             name.start += tail;
         }
-        if let Some(kind) = text.get(name.clone()).and_then(kind_of_list) {
+        let list = match kind {
+            Some(kind) => Some(kind).filter(|kind| *kind != NameKind::Weak),
+            None => text.get(name.clone()).filter(|name| name.ends_with(['s', 'S'])).and_then(kind_of_list),
+        };
+        if let Some(kind) = list {
             let mut reading = Reading { text, at: name.end, ended: false };
             for range in reading.items(&name) {
                 let value = text.get(range.clone()).unwrap_or_default();

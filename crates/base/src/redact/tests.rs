@@ -215,6 +215,16 @@ fn measure_redaction() {
         let rate = text.len() as f64 / each.as_secs_f64() / 1e6;
         eprintln!("{name}: {} bytes in {each:?}, {rate:.0} MB/s", text.len());
     }
+    let code = include_str!("stream.rs").get(..4096).unwrap();
+    let words = "plain words of a text ".repeat(186);
+    let colors = "\u{1b}[32mplain words\u{1b}[0m of a text ".repeat(120);
+    for (name, text) in [("code", code), ("words", &words), ("colors", &colors)] {
+        let started = cpu();
+        for _ in 0..2000 {
+            std::hint::black_box(redactor.text_for(text, Scope::Model));
+        }
+        eprintln!("4 KB of {name}: {:?}", (cpu() - started) / 2000);
+    }
     let trace = json!({"type": "tool.completed", "run_id": "run_20261116_113000_ab12cd", "seq": 17, "data": {
         "tool": "read_file", "arguments": {"path": "src/main.rs"}, "summary": "120 lines",
         "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
