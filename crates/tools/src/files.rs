@@ -92,7 +92,7 @@ impl Tool for ReadFile {
         // A closed file can be read only after a person opened it; what redacts results knows whether they did.
         let is_redacted = !is_env_file(Path::new(&input.path));
         let shown = if is_redacted {
-            numbered_without_secrets(head, &text, &range, &context.redactor)
+            numbered_without_secrets(&head, &text, &range, &context.redactor)
         } else {
             numbered(head, &text, &range)
         };
@@ -146,13 +146,8 @@ fn line_count(text: &str) -> usize {
 
 /// As [`numbered`], without the secrets that the whole text shows: a line of a private key, or a value below its name, is
 /// no evidence alone, and a number in front of it would hide it, too.
-pub(crate) fn numbered_without_secrets(
-    head: String,
-    text: &str,
-    range: &Range,
-    redactor: &Redactor,
-) -> String {
-    let head = redactor.text_for(&head, Scope::Model).into_owned();
+pub(crate) fn numbered_without_secrets(head: &str, text: &str, range: &Range, redactor: &Redactor) -> String {
+    let head = redactor.text_for(head, Scope::Model).into_owned();
     let near = lines_near(text, range);
     let clean =
         text.get(near.clone()).map_or(Cow::Borrowed(text), |part| redactor.lines_for(part, Scope::Model));

@@ -65,7 +65,7 @@ impl Tool for FileReadLines {
         let head = format!("{path} ({}) [showing {first}-{last}]", count(total, "line"));
         let data = ReadLinesData { path: path.to_string(), lines: total, start: first, end: last };
         let summary = format!("Read lines {first}-{last} of {path}");
-        let shown = numbered_without_secrets(head, &text, &range, &context.redactor);
+        let shown = numbered_without_secrets(&head, &text, &range, &context.redactor);
         Ok(Output { is_redacted: true, ..Output::new(summary, shown, data) }.of_file())
     }
 }
