@@ -56,6 +56,8 @@ fn run_parts(parts: &mut Parts, thorough: bool, filter: &[&str]) -> anyhow::Resu
             "--workspace",
             "--exclude",
             "marvin-bench*",
+            "--exclude",
+            "marvin-fleet-sim",
             "--tests",
             "--locked",
             "--no-fail-fast",

@@ -7,11 +7,12 @@
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt, Permissions};
 use marvin_base::{atomic, beneath};
-use rustix::fs::{AtFlags, OFlags, fstat, symlinkat, unlinkat};
+use rustix::fs::{AtFlags, OFlags, fstat, statat, symlinkat, unlinkat};
+use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Not through a link, and without waiting for the other end of a pipe.
 const NO_LINK: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
@@ -34,11 +35,21 @@ impl HeldRoot {
 
     /// What is at a path, links not followed.
     pub(super) fn facts(&self, path: &Path) -> Option<Metadata> {
+        if self.is_absent(path) {
+            return None;
+        }
         let look = || {
             let (directory, name) = self.parent(path)?;
             directory.symlink_metadata(name)
         };
         self.with_access(path, look).ok()
+    }
+
+    /// Whether the first name of a path is not there: one call, and most places that are looked at are not.
+    fn is_absent(&self, path: &Path) -> bool {
+        let first = path.strip_prefix(&self.path).ok().and_then(|inner| inner.components().next());
+        let (Some(handle), Some(Component::Normal(name))) = (&self.handle, first) else { return false };
+        matches!(statat(handle, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
     }
 
     /// Does something at a path; where a directory on the way denies it to its owner, once more with that directory open.
