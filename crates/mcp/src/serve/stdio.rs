@@ -156,8 +156,44 @@ fn find_problem(line: &[u8]) -> Option<String> {
     if !is_answer && !message.get("method").is_some_and(Value::is_string) {
         return invalid("`method` must be a string");
     }
-    if message.get("id").is_some() && id.is_null() {
-        return invalid("`id` must be a string or a number");
+    if message.get("id").is_some() && (id.is_null() || id.is_number() && !id.is_i64()) {
+        return invalid("`id` must be a string or a whole number");
+    }
+    if message.get("params").is_some_and(|params| !params.is_object()) {
+        return invalid("`params` must be an object");
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d7_what_is_not_a_request_is_answered_with_its_id() {
+        for (line, id) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"x"}"#, "1"),
+            (r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":[1]}"#, "\"a\""),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, "1.5"),
+            (r#"{"jsonrpc":"2.0","id":99999999999999999999999,"method":"ping"}"#, "1e23"),
+            (r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#, "null"),
+            (r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, "7"),
+            (r#"[]"#, "null"),
+            ("nothing", "null"),
+        ] {
+            let answer = find_problem(line.as_bytes()).unwrap();
+            assert!(
+                answer.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error""#)),
+                "{line}: {answer}"
+            );
+        }
+        for line in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","id":"a","result":{}}"#,
+            "  ",
+        ] {
+            assert_eq!(find_problem(line.as_bytes()), None, "{line}");
+        }
+    }
 }
