@@ -144,8 +144,8 @@ fn line_count(text: &str) -> usize {
     ended + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
-/// As [`numbered`], without the secrets that the whole text shows: a line of a private key, or a value below its name, is
-/// no evidence alone, and a number in front of it would hide it, too.
+/// As [`numbered`], without the secrets that the whole text shows: a line of a private key, or a value below its name,
+/// alone proves nothing, and a number in front of it would hide it, too.
 pub(crate) fn numbered_without_secrets(head: &str, text: &str, range: &Range, redactor: &Redactor) -> String {
     let head = redactor.text_for(head, Scope::Model).into_owned();
     let near = lines_near(text, range);

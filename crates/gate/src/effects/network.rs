@@ -165,41 +165,8 @@ fn curl(look: &mut Look<'_>) {
         .cloned()
         .collect();
     let local = !addresses.is_empty() && addresses.iter().all(|word| is_local(&word.beginning()));
-    let mut file = arguments.has(&["-T", "--upload-file"]);
-    for word in data.iter().chain(&uploads) {
-        let text = word.beginning();
-        if let Some(at) = text.find('@').filter(|_| !text.contains("://")) {
-            let path = tail(word, at + 1);
-            if path.is("-") {
-                file |= look.segment.input.is_some();
-            } else if !path.shown().contains([' ', '.'])
-                || text.starts_with('@')
-                || text.contains("=@")
-                // `--data-urlencode NAME@FILE`
-                || look.place(&path) == Place::ProjectSecret
-            {
-                file = true;
-                look.act(Act::Read, &path);
-                if !local && matches!(look.place(&path), Place::Secret | Place::ProjectSecret) {
-                    look.catastrophe("send.secret", "it sends secrets to another machine");
-                }
-            }
-        }
-        // A header may carry the key that a service is asked with.
-        let header = text.to_ascii_lowercase().contains("authorization")
-            || text.to_ascii_lowercase().contains("token")
-            || text.to_ascii_lowercase().contains("key:");
-        if word.taint().has(Taint::SECRET) && !local {
-            if header && word.why() == Some(crate::shell::UnknownReason::Variable) {
-                look.ask("send", "it sends a key to another machine");
-            } else {
-                look.catastrophe("send.secret", "it sends secrets to another machine");
-            }
-        }
-        if word.why().is_some_and(UnknownReason::is_output) && !local {
-            look.deny("send.output", "it sends the output of a command to another machine");
-        }
-    }
+    let sent: Vec<&Word> = data.iter().chain(&uploads).collect();
+    let file = curl_sends(look, &sent, local) || arguments.has(&["-T", "--upload-file"]);
     for word in &uploads {
         look.act(Act::Read, word);
     }
@@ -233,6 +200,51 @@ fn curl(look: &mut Look<'_>) {
     for cookies in arguments.values(&["-b", "--cookie"]).filter(|value| !value.shown().contains('=')) {
         look.act(Act::Read, cookies);
     }
+    curl_writes(look, &arguments, &addresses);
+}
+
+/// What the data of a request, its headers and files hold; true where a file is sent.
+fn curl_sends(look: &mut Look<'_>, sent: &[&Word], local: bool) -> bool {
+    let mut file = false;
+    for word in sent.iter().copied() {
+        let text = word.beginning();
+        if let Some(at) = text.find('@').filter(|_| !text.contains("://")) {
+            let path = tail(word, at + 1);
+            if path.is("-") {
+                file |= look.segment.input.is_some();
+            } else if !path.shown().contains([' ', '.'])
+                || text.starts_with('@')
+                || text.contains("=@")
+                // `--data-urlencode NAME@FILE`
+                || look.place(&path) == Place::ProjectSecret
+            {
+                file = true;
+                look.act(Act::Read, &path);
+                if !local && matches!(look.place(&path), Place::Secret | Place::ProjectSecret) {
+                    look.catastrophe("send.secret", "it sends secrets to another machine");
+                }
+            }
+        }
+        // A header may carry the key that a service is asked with.
+        let header = text.to_ascii_lowercase().contains("authorization")
+            || text.to_ascii_lowercase().contains("token")
+            || text.to_ascii_lowercase().contains("key:");
+        if word.taint().has(Taint::SECRET) && !local {
+            if header && word.why() == Some(crate::shell::UnknownReason::Variable) {
+                look.ask("send", "it sends a key to another machine");
+            } else {
+                look.catastrophe("send.secret", "it sends secrets to another machine");
+            }
+        }
+        if word.why().is_some_and(UnknownReason::is_output) && !local {
+            look.deny("send.output", "it sends the output of a command to another machine");
+        }
+    }
+    file
+}
+
+/// The files that answers are written to.
+fn curl_writes(look: &mut Look<'_>, arguments: &Arguments, addresses: &[Word]) {
     for target in arguments.values(&words::CURL_OUTPUTS) {
         look.act(Act::Write, target);
         // `#1` stands for what the first pattern of the address finds.
