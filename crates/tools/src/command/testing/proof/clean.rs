@@ -28,6 +28,9 @@ pub(super) fn outside_path(path: &str, workspace: &Path) -> String {
     path.split(':').filter(is_kept).collect::<Vec<_>>().join(":")
 }
 
+/// The directory of cargo's builds in the private directory.
+pub(super) const CARGO_TARGET: &str = "target";
+
 /// Sets the environment of a verification. `private` is an empty directory of the child, `copy` the tree that it works in.
 pub(super) fn environment(
     child: &mut Child,
@@ -50,7 +53,7 @@ pub(super) fn environment(
     let set = [
         ("PATH", path),
         ("PYTHONUNBUFFERED", "1".to_string()),
-        ("CARGO_TARGET_DIR", directory("target")),
+        ("CARGO_TARGET_DIR", directory(CARGO_TARGET)),
         ("CARGO_TERM_COLOR", "never".to_string()),
         ("CARGO_INCREMENTAL", "0".to_string()),
         ("GOCACHE", directory("go-build")),
@@ -86,43 +89,56 @@ fn virtual_environment(copy: &Path, seal: Option<&TestSeal>) -> Option<PathBuf> 
 }
 
 /// Keeps a process that runs tests from the code under test. Every Python loads it when it starts.
-const GUARD: &str = include_str!("python/sitecustomize.py");
+const PYTHON_GUARD: &str = include_str!("python/sitecustomize.py");
+/// The same for every Node.js.
+const NODE_GUARD: &str = include_str!("node/guard.cjs");
 
-/// Programs by which Python is started, which a line may give a module search path of its own.
-const PYTHONS: [&str; 4] = ["python", "python3", "pytest", "py.test"];
+/// Programs by which Python and Node.js are started, which a line may give options of its own.
+const GUARDED_PROGRAMS: [&str; 5] = ["python", "python3", "pytest", "py.test", "node"];
 
-/// Puts the guard of Python into `directory`, which the child can read only, and in front of its module search path.
-pub(super) fn guard_python(child: &mut Child, directory: &Path) -> std::io::Result<()> {
+/// Puts the guards of Python and Node.js into `directory`, which the child can read only, and makes both load them first.
+pub(super) fn guard_runners(child: &mut Child, directory: &Path) -> std::io::Result<()> {
     let (modules, programs) = (directory.join("modules"), directory.join("programs"));
+    let node = directory.join("guard.cjs");
     std::fs::create_dir_all(&modules)?;
     std::fs::create_dir_all(&programs)?;
-    std::fs::write(modules.join("sitecustomize.py"), GUARD)?;
-    child.remove.retain(|name| name != "PYTHONPATH");
-    child.set.insert("PYTHONPATH".into(), modules.display().to_string());
+    std::fs::write(modules.join("sitecustomize.py"), PYTHON_GUARD)?;
+    std::fs::write(&node, NODE_GUARD)?;
+    let option = format!("--require=\"{}\"", node.display());
+    let set = [("PYTHONPATH", modules.display().to_string()), ("NODE_OPTIONS", option.clone())];
+    for (name, value) in set {
+        child.remove.retain(|removed| removed != name);
+        child.set.insert(name.into(), value);
+    }
     let path = child.set.get("PATH").cloned().unwrap_or_default();
-    for name in PYTHONS {
+    for name in GUARDED_PROGRAMS {
         if !path.split(':').any(|place| Path::new(place).join(name).is_file()) {
             continue;
         }
         let script = programs.join(name);
-        std::fs::write(&script, start_guarded(&modules, &programs))?;
+        std::fs::write(&script, start_guarded(&modules, &programs, &option))?;
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755))?;
     }
     child.set.insert("PATH".into(), format!("{}:{path}", programs.display()));
     Ok(())
 }
 
-/// A script that starts the program of its own name with the guard, whatever the line set `PYTHONPATH` to.
-fn start_guarded(modules: &Path, programs: &Path) -> String {
+/// A script that starts the program of its own name with the guards, whatever the line set their variables to.
+fn start_guarded(modules: &Path, programs: &Path, node_option: &str) -> String {
     let [modules, programs] = [modules, programs].map(|path| line_of([path.to_string_lossy()]));
+    let option = line_of([node_option]);
     format!(
         r#"#!/bin/sh
-guard={modules} own={programs} name=${{0##*/}}
+guard={modules} own={programs} option={option} name=${{0##*/}}
 case ":$PYTHONPATH:" in
 *":$guard:"*) ;;
 *) PYTHONPATH=$guard${{PYTHONPATH:+:$PYTHONPATH}} ;;
 esac
-export PYTHONPATH
+case "$NODE_OPTIONS" in
+"$option"*) ;;
+*) NODE_OPTIONS="$option${{NODE_OPTIONS:+ $NODE_OPTIONS}}" ;;
+esac
+export PYTHONPATH NODE_OPTIONS
 IFS=:
 set -f
 for place in $PATH; do

@@ -204,8 +204,8 @@ async fn run(
     clean::environment(&mut child, private.path(), workspace, root, seal)?;
     // A directory of its own, since the other one is writable.
     let guard = PrivateTempDir::new()?;
-    clean::guard_python(&mut child, guard.path())
-        .map_err(|error| ToolError::Failed(format!("cannot write the guard of Python: {error}")))?;
+    clean::guard_runners(&mut child, guard.path())
+        .map_err(|error| ToolError::Failed(format!("cannot write the guards of runners: {error}")))?;
     child.deadline = seconds(input.timeout, &context);
     child.keep = MAX_STREAM_BYTES;
     let mut policy = private.policy(&context)?;
