@@ -190,7 +190,7 @@ async fn tests(
     let check = TestsCheck {
         seals: beginning.seal.into_iter().chain(&commitment.seal).collect(),
         may_change: &commitment.may_change,
-        has_oracles: !commitment.oracles.is_empty(),
+        oracles: commitment.oracles.iter().map(|oracle| oracle.path.as_str()).collect(),
         baseline: beginning.tree,
     };
     let mut context = Box::new(context.clone());

@@ -163,7 +163,7 @@ impl TestEvaluator {
         let check = TestsCheck {
             seals: vec![&self.seal],
             may_change: &self.may_change,
-            has_oracles: false,
+            oracles: Vec::new(),
             baseline: Some(&self.tree),
         };
         let line = verified_line(&self.input, &check, &context);

@@ -147,6 +147,18 @@ impl Runner {
         Some(start.iter().copied().chain(args).chain(end.iter().copied()).map(str::to_string).collect())
     }
 
+    /// The command that only builds what the words run; none where running is one step with building.
+    pub(super) fn build_words(self, words: &[String]) -> Option<Vec<String>> {
+        let at = words.iter().position(|word| word == "test" || word == "run")? + 1;
+        // Cargo does not build documentation tests beforehand.
+        if self != Runner::Cargo || words.iter().any(|word| word == "--doc" || word == "--no-run") {
+            return None;
+        }
+        let mut build = words.to_vec();
+        build.insert(at, "--no-run".to_string());
+        Some(build)
+    }
+
     /// Adds the flags that make it write a report to this path.
     pub(super) fn add_report_flags(self, words: &mut Vec<String>, report: &Path) {
         let report = report.display();
@@ -237,5 +249,18 @@ mod tests {
         assert_eq!(words(Runner::Go, &["./a", "-v"]).unwrap(), "go test -json ./a -v");
         assert_eq!(words(Runner::Cargo, &["--doc"]).unwrap(), "cargo test --no-fail-fast --doc");
         assert_eq!(words(Runner::Auto, &[]), None);
+    }
+
+    #[test]
+    fn cargo_builds_before_it_runs() {
+        let build = |runner: Runner, words: &str| {
+            let words: Vec<String> = words.split(' ').map(str::to_string).collect();
+            runner.build_words(&words).map(|words| words.join(" "))
+        };
+        let built = build(Runner::Cargo, "cargo test --no-fail-fast -p a -- test").unwrap();
+        assert_eq!(built, "cargo test --no-run --no-fail-fast -p a -- test");
+        assert_eq!(build(Runner::Cargo, "cargo nextest run a").unwrap(), "cargo nextest run --no-run a");
+        assert_eq!(build(Runner::Cargo, "cargo test --no-fail-fast --doc"), None);
+        assert_eq!(build(Runner::Pytest, "python3 -m pytest test"), None);
     }
 }

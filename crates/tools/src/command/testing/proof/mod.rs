@@ -8,6 +8,7 @@
 mod clean;
 mod forged;
 mod fresh;
+mod judged_by;
 mod seal;
 mod source;
 mod table;
@@ -23,8 +24,10 @@ use marvin_gate::Workspace;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use fresh::FreshCopy;
+use judged_by::{CompiledTests, JudgingFiles};
 pub use seal::TestSeal;
 pub use source::is_test_file;
 pub use tree::is_left_out_of_copies;
@@ -55,8 +58,8 @@ pub struct TestsCheck<'a> {
     pub seals: Vec<&'a TestSeal>,
     /// Paths of steering files that the task lets the agent change.
     pub may_change: &'a [String],
-    /// Whether the caller sealed files outside of the tests, so that the work can be judged by these.
-    pub has_oracles: bool,
+    /// Files and directories that the caller sealed besides, so that the work can be judged by these.
+    pub oracles: Vec<&'a str>,
     /// The tree before the work.
     pub baseline: Option<&'a BaselineTree>,
 }
@@ -117,14 +120,19 @@ pub async fn verify_tests(
     let mut taken_away = Vec::new();
     for (seal, now) in &now {
         let changes = seal.changes(now, check.may_change);
-        let is_free = seal.is_greenfield() && !check.has_oracles;
+        let is_free = seal.is_greenfield() && check.oracles.is_empty();
         if !changes.refused.is_empty() && !is_free {
             return Ok(TestsVerdict { output: None, finding: Some(steered(&changes.refused)), notes });
         }
         notes.extend(changes.allowed.iter().map(|change| format!("{change}, which the task allows")));
         taken_away.extend(changes.taken_away);
     }
-    let (output, after) = run(&plan, copy.root(), input, sealed.as_ref(), &workspace, context).await?;
+    let trial = Trial { plan: &plan, input, seal: sealed.as_ref(), workspace: &workspace, context };
+    let mark = || JudgingFiles::mark(copy.root(), now.iter().map(|(_, now)| now), &check.oracles);
+    let (output, after, change) = trial.run(copy.root(), mark).await?;
+    if let Some(finding) = change.filter(|_| output.error.is_none()) {
+        return Ok(TestsVerdict { output: Some(output), finding: Some(finding), notes });
+    }
     if let Some(baseline) = check.baseline
         && output.error.is_none()
         && let Some(finding) = forged::find(copy.root(), baseline.copy.root())
@@ -150,8 +158,8 @@ pub async fn verify_tests(
                     move || FreshCopy::make(&root, sealed.as_ref())
                 })
                 .await?;
-                let (_, before) =
-                    run(&plan, before.root(), input, sealed.as_ref(), &workspace, context).await?;
+                let nothing = || JudgingFiles::mark(before.root(), [], &[]);
+                let (_, before, _) = trial.run(before.root(), nothing).await?;
                 before.and_then(|before| fewer(&before, &after))
             }
             None => {
@@ -185,34 +193,60 @@ fn listed(sentences: &[String]) -> String {
     text
 }
 
-/// Runs a plan in a copy; returns the tool's output, and the counts with the names of tests.
-async fn run(
-    plan: &Plan,
-    root: &Path,
-    input: &TestsInput,
-    seal: Option<&TestSeal>,
-    workspace: &Path,
-    context: &ToolContext,
-) -> Result<(Output<TestsData>, Option<Counts>), ToolError> {
-    let copy = Workspace::open(root, context.layout.home())
-        .map_err(|refusal| ToolError::Failed(format!("cannot open the copy of the project: {refusal}")))?;
-    let context = ToolContext { workspace: Some(Arc::new(copy)), ..context.clone() };
-    let private = PrivateTempDir::new()?;
-    let mut words = plan.words.clone();
-    report_words(plan.runner, &mut words, private.path());
-    let mut child = context.judged(&plan.line)?.with_words(&words);
-    clean::environment(&mut child, private.path(), workspace, root, seal)?;
-    // A directory of its own, since the other one is writable.
-    let guard = PrivateTempDir::new()?;
-    clean::guard_runners(&mut child, guard.path())
-        .map_err(|error| ToolError::Failed(format!("cannot write the guards of runners: {error}")))?;
-    child.deadline = seconds(input.timeout, &context);
-    child.keep = MAX_STREAM_BYTES;
-    let mut policy = private.policy(&context)?;
-    policy.readable.push(guard.path().to_path_buf());
-    let done = contained(child, policy, &context).await?;
-    let (counts, report) = count(plan, &done, private.path(), &context)?;
-    Ok((describe(plan.clone(), &done, counts.as_ref(), report, &context), counts))
+/// A plan that is run in copies.
+struct Trial<'a> {
+    plan: &'a Plan,
+    input: &'a TestsInput,
+    seal: Option<&'a TestSeal>,
+    workspace: &'a Path,
+    context: &'a ToolContext,
+}
+
+impl Trial<'_> {
+    /// Runs the plan in a copy. Returns the tool's output, the counts with the names of tests, and a sentence about a file by
+    /// which it is judged that changed meanwhile. `mark` is called when nothing was executed but a build.
+    async fn run(
+        &self,
+        root: &Path,
+        mark: impl FnOnce() -> JudgingFiles,
+    ) -> Result<(Output<TestsData>, Option<Counts>, Option<String>), ToolError> {
+        let copy = Workspace::open(root, self.context.layout.home()).map_err(|refusal| {
+            ToolError::Failed(format!("cannot open the copy of the project: {refusal}"))
+        })?;
+        let context = ToolContext { workspace: Some(Arc::new(copy)), ..self.context.clone() };
+        let private = PrivateTempDir::new()?;
+        // A directory of its own, since the other one is writable.
+        let guard = PrivateTempDir::new()?;
+        let deadline = Instant::now() + seconds(self.input.timeout, &context);
+        let start = async |words: &[String]| {
+            let mut child = context.judged(&self.plan.line)?.with_words(words);
+            clean::environment(&mut child, private.path(), self.workspace, root, self.seal)?;
+            clean::guard_runners(&mut child, guard.path())
+                .map_err(|error| ToolError::Failed(format!("cannot write the guards of runners: {error}")))?;
+            child.deadline = deadline.saturating_duration_since(Instant::now());
+            child.keep = MAX_STREAM_BYTES;
+            let mut policy = private.policy(&context)?;
+            policy.readable.push(guard.path().to_path_buf());
+            contained(child, policy, &context).await
+        };
+        let target = private.path().join(clean::CARGO_TARGET);
+        let mut compiled = None;
+        if let Some(build) = self.plan.runner.build_words(&self.plan.words) {
+            // What a build changes every time says nothing. A build that fails fails again below.
+            if start(&build).await?.code() == Some(0) {
+                let once = CompiledTests::mark(&target);
+                start(&build).await?;
+                compiled = Some(once).filter(|once| once.change(&target).is_none());
+            }
+        }
+        let files = mark();
+        let mut words = self.plan.words.clone();
+        report_words(self.plan.runner, &mut words, private.path());
+        let done = start(&words).await?;
+        let change = files.change(root).or_else(|| compiled.and_then(|built| built.change(&target)));
+        let (counts, report) = count(self.plan, &done, private.path(), &context)?;
+        Ok((describe(self.plan.clone(), &done, counts.as_ref(), report, &context), counts, change))
+    }
 }
 
 /// A sentence with the tests of the first run that the second did not execute.
