@@ -11,7 +11,7 @@ use super::super::detect::{Plan, TestsInput, plan};
 use super::super::libtest::SHOULD_PANIC;
 use super::super::runner::{Ecosystem, Runner};
 use super::source::{self, TestFile};
-use super::table::{self, Table};
+use super::table::{self, Shadow, Table};
 use super::tree::{self, ProjectEntry, Zone};
 use crate::context::ToolContext;
 use crate::pattern::{Pattern, pattern};
@@ -28,12 +28,17 @@ use std::path::{Component, Path, PathBuf};
 const MAX_SOURCE_BYTES: u64 = 8 * 1024 * 1024;
 /// Packages of one directory of dependencies that are listed one by one.
 const MAX_LISTED_PACKAGES: usize = 300;
+/// What seals of this version hold; earlier ones are compared without what they lack.
+const VERSION: u32 = 1;
 /// Depth to which references of scripts are followed.
 const MAX_REFERENCE_DEPTH: usize = 3;
 
 /// Steering files and tests at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TestSeal {
+    /// 0 where the seal has neither modules of Python's standard library nor the sources of Rust's dependencies.
+    #[serde(default)]
+    pub(super) version: u32,
     /// The command; none where no tests were recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) plan: Option<Plan>,
@@ -114,6 +119,9 @@ impl TestSeal {
     pub(super) fn changes(&self, now: &TestSeal, may_change: &[String]) -> Changes {
         let mut changes = Changes::default();
         let mut found = table::compare(&self.steering, &now.steering);
+        if self.version == 0 {
+            found.retain(|(path, _)| !is_later_addition(path, &self.steering, &now.steering));
+        }
         if let (Some(before), Some(after)) = (&self.dependencies, &now.dependencies) {
             found.extend(table::compare(before, after));
         }
@@ -127,6 +135,15 @@ impl TestSeal {
         changes.taken_away = source::taken_away(&self.tests, &now.tests);
         changes
     }
+}
+
+/// Whether nothing of this path counts in both seals but what those of version 0 lack.
+fn is_later_addition(path: &str, before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> bool {
+    let is_later = |key: &str, digest: &str| digest == table::PRESENT || table::is_dependency(key);
+    now.iter()
+        .filter(|(key, _)| table::path_of(key) == path)
+        .all(|(key, digest)| is_later(key, digest) || before.get(key) == Some(digest))
+        && before.keys().filter(|key| table::path_of(key) == path).all(|key| now.contains_key(key))
 }
 
 /// Whether a path is one of these or below one.
@@ -147,7 +164,7 @@ struct Taker<'a> {
     texts: Vec<(PathBuf, String)>,
     packages: BTreeMap<PathBuf, BTreeMap<String, String>>,
     /// Python modules that would shadow one of the runner, and the directories that may be on the module search path.
-    shadows: BTreeSet<PathBuf>,
+    shadows: BTreeMap<PathBuf, Shadow>,
     search_path: BTreeSet<PathBuf>,
 }
 
@@ -164,7 +181,7 @@ impl<'a> Taker<'a> {
             targets: tree::make_targets(root),
             texts: Vec::new(),
             packages: BTreeMap::new(),
-            shadows: BTreeSet::new(),
+            shadows: BTreeMap::new(),
             search_path: ["", "src", "lib", "python"].map(PathBuf::from).into(),
         })
     }
@@ -192,6 +209,7 @@ impl<'a> Taker<'a> {
             }
         }
         self.seal.plan = plan;
+        self.seal.version = VERSION;
         Ok(self.seal)
     }
 
@@ -204,10 +222,9 @@ impl<'a> Taker<'a> {
         let path = &visited.path;
         let stem = path.file_name().unwrap_or_default().to_string_lossy();
         let stem = stem.split('.').next().unwrap_or_default();
-        let is_module = visited.facts.is_dir()
-            || path.extension().is_some_and(|ending| ending == "py" || ending == "so" || ending == "pyd");
-        if is_module && self.table.is_shadow(stem) {
-            self.shadows.insert(path.clone());
+        let is_module = visited.facts.is_dir() || is_python(path);
+        if let Some(shadow) = self.table.shadow(stem).filter(|_| is_module) {
+            self.shadows.insert(path.clone(), shadow);
         }
         if visited.facts.is_dir() {
             return;
@@ -276,7 +293,7 @@ impl<'a> Taker<'a> {
     /// Adds the digests of modules that shadow a runner's own.
     fn add_shadows(&mut self) {
         let concerns = self.runner.reads(Ecosystem::Python);
-        for path in std::mem::take(&mut self.shadows) {
+        for (path, shadow) in std::mem::take(&mut self.shadows) {
             let parent = path.parent().unwrap_or(Path::new(""));
             if !concerns
                 || !self.search_path.contains(parent)
@@ -284,11 +301,18 @@ impl<'a> Taker<'a> {
             {
                 continue;
             }
-            let digest = if self.root.join(&path).is_dir() {
+            let is_directory = self.root.join(&path).is_dir();
+            let digest = if shadow == Shadow::Standard {
+                // Python prefers any module to a directory without this file.
+                if is_directory && !self.root.join(&path).join("__init__.py").is_file() {
+                    continue;
+                }
+                table::PRESENT.to_string()
+            } else if is_directory {
                 let mut contents: BTreeMap<String, String> = BTreeMap::new();
                 tree::walk(&self.root.join(&path), &mut |visited| {
                     let inner = path.join(&visited.path);
-                    if let Some(bytes) = self.read(&inner).filter(|_| is_source(&inner)) {
+                    if let Some(bytes) = self.read(&inner).filter(|_| is_python(&inner)) {
                         contents.insert(visited.path.display().to_string(), signature::hash_bytes(&bytes));
                     }
                     Ok(())
@@ -346,6 +370,10 @@ fn fingerprint(visited: &ProjectEntry) -> String {
     )
     .ok();
     text
+}
+
+fn is_python(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "py" || ending == "so" || ending == "pyd")
 }
 
 fn is_source(path: &Path) -> bool {
@@ -476,6 +504,7 @@ mod tests {
             ("node_modules/a/index.js", "1\n"),
             ("node_modules/@s/b/index.js", "1\n"),
             ("myplugin.py", "1\n"),
+            ("secrets.py", "x"),
             ("pytest.ini", "[pytest]\naddopts = -p myplugin\n"),
         ];
         let planted = [
@@ -483,6 +512,9 @@ mod tests {
             ("unittest.py", "x"),
             ("tests/xml/__init__.py", "x"),
             ("sitecustomize.py", "x"),
+            ("filecmp.py", "x"),
+            ("tests/configparser.py", "x"),
+            ("graphlib/__init__.py", "x"),
             ("node_modules/a/index.js", "22\n"),
             ("node_modules/.bin/mocha", "x"),
             ("node_modules/@s/b/more.js", "x"),
@@ -508,6 +540,10 @@ mod tests {
             ("calc.py", "def add(a, b): return a + b\n"),
             ("tests/test_more.py", "def test_more(): pass\n"),
             ("pkg/unittest.py", "x"),
+            ("secrets.py", "y"),
+            ("wave/sound.py", "x"),
+            ("types/index.ts", "x"),
+            ("cmd/tool/main.go", "x"),
             ("docs/conf.py", "x"),
             ("node_modules/.cache/x", "x"),
             ("__pycache__/calc.cpython-311.pyc", "x"),
@@ -515,6 +551,9 @@ mod tests {
         let directory = project(&start);
         let before = seal(directory.path(), &plan);
         put(directory.path(), &honest);
+        let mut earlier = TestSeal { version: 0, ..before.clone() };
+        earlier.steering.retain(|_, digest| digest != table::PRESENT);
+        assert_eq!(earlier.changes(&seal(directory.path(), &plan), &[]), Changes::default());
         assert_eq!(before.changes(&seal(directory.path(), &plan), &[]), Changes::default());
     }
 

@@ -10,13 +10,18 @@ use marvin_base::signature;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Component, Path};
 use std::sync::LazyLock;
 
 /// Separates the path from the section in a key of a seal.
 pub(super) const SECTION: char = '#';
+/// Begins a key that names a list of dependencies, of which the sources count.
+const SOURCES_OF: &str = "sources:";
 /// Separates an open section, to which entries may be added, from an entry.
 pub(super) const ENTRY: &str = "+/";
+
+/// In place of a digest: the file may change or go, but not appear.
+pub(super) const PRESENT: &str = "present";
 
 const SOURCE: &str = include_str!("steering.toml");
 
@@ -49,6 +54,16 @@ struct SourceRow {
 #[serde(deny_unknown_fields)]
 struct Shadows {
     modules: BTreeSet<String>,
+    standard: BTreeSet<String>,
+}
+
+/// Why a Python module of some name takes the place of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shadow {
+    /// A runner imports a module of this name.
+    Runner,
+    /// Tests may import the module of this name from the standard library.
+    Standard,
 }
 
 /// Variables of the environment that steer runners.
@@ -78,7 +93,7 @@ pub(super) struct Table {
     /// One glob per file of a row, and the row that it belongs to.
     globs: GlobSet,
     owners: Vec<usize>,
-    modules: BTreeSet<String>,
+    shadows: Shadows,
     variables: Variables,
 }
 
@@ -114,7 +129,7 @@ impl Table {
             rows: source.row,
             globs: globs.build()?,
             owners,
-            modules: source.shadows.modules,
+            shadows: source.shadows,
             variables: source.variables,
         })
     }
@@ -126,9 +141,13 @@ impl Table {
         (has_prefix || names.contains(name)) && !kept.contains(name)
     }
 
-    /// Whether a Python module of this name takes the place of one that a runner imports.
-    pub(super) fn is_shadow(&self, module: &str) -> bool {
-        self.modules.contains(module)
+    /// Which module a Python module of this name takes the place of.
+    pub(super) fn shadow(&self, module: &str) -> Option<Shadow> {
+        let Shadows { modules, standard } = &self.shadows;
+        if modules.contains(module) {
+            return Some(Shadow::Runner);
+        }
+        standard.contains(module).then_some(Shadow::Standard)
     }
 
     /// Whether a file of this path has a row that concerns this runner.
@@ -170,6 +189,13 @@ impl SourceRow {
         // Sections of ini files have dots in their names, which are not parts of a path.
         let is_flat = matches!(self.format, Format::Ini | Format::Gomod);
         for key in &self.keys {
+            if let Some(list) = key.strip_prefix(SOURCES_OF) {
+                let parts: Vec<&str> = list.split('.').collect();
+                select(&value, &parts, String::new(), &mut |place, found| {
+                    dependency_sources(path, &place, found, digests);
+                });
+                continue;
+            }
             let (open, key) = key.strip_prefix('+').map_or((false, key.as_str()), |key| (true, key));
             let parts: Vec<&str> = if is_flat { vec![key] } else { key.split('.').collect() };
             select(&value, &parts, String::new(), &mut |place, found| {
@@ -223,6 +249,46 @@ fn entries(place: &str, value: &Value, digests: &mut BTreeMap<String, String>) {
     }
 }
 
+/// One digest per dependency of cargo: of the place where it comes from, not of its version.
+fn dependency_sources(path: &str, place: &str, value: &Value, digests: &mut BTreeMap<String, String>) {
+    for (name, dependency) in value.as_object().into_iter().flatten() {
+        // What the workspace says is a dependency there.
+        if dependency.get("workspace").is_some() {
+            continue;
+        }
+        let text = |field: &str| dependency.get(field).and_then(Value::as_str).map(str::to_string);
+        // The same directory has other names in the manifests of other members.
+        let directory = text("path").map(|inner| {
+            let mut joined = Path::new(path).parent().unwrap_or(Path::new("")).to_path_buf();
+            for part in Path::new(&inner).components() {
+                match part {
+                    Component::CurDir => {}
+                    Component::ParentDir if joined.file_name().is_some() => {
+                        joined.pop();
+                    }
+                    part => joined.push(part),
+                }
+            }
+            joined.display().to_string()
+        });
+        let source = (directory, text("git"), text("registry"), text("package"));
+        digests.insert(format!("{path}{SECTION}{place}{ENTRY}{name}"), signature::hash(&source));
+    }
+}
+
+/// Whether a key stands for the source of a dependency of cargo.
+pub(super) fn is_dependency(key: &str) -> bool {
+    key.split_once(ENTRY).is_some_and(|(section, _)| section.ends_with("dependencies"))
+}
+
+/// Whether a dependency of this name came from elsewhere before, whatever list it was in.
+fn is_moved_dependency(key: &str, digest: &str, before: &BTreeMap<String, String>) -> bool {
+    let name = |key: &str| key.split_once(ENTRY).map(|(_, name)| name.to_string());
+    let mut same =
+        before.iter().filter(|(known, _)| is_dependency(known) && name(known) == name(key)).peekable();
+    same.peek().is_some() && !same.any(|(_, known)| known == digest)
+}
+
 /// Sections of an ini file, each as its lines without comments.
 fn parse_ini(text: &str) -> Value {
     let mut sections: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -270,12 +336,13 @@ pub(super) fn compare(
     for (key, digest) in before {
         match now.get(key) {
             Some(same) if same == digest => {}
+            None if digest == PRESENT || is_dependency(key) => {}
             Some(_) => changes.push((path_of(key).to_string(), format!("{} was changed", shown(key)))),
             None => changes.push((path_of(key).to_string(), format!("{} was removed", shown(key)))),
         }
     }
-    for key in now.keys().filter(|key| !before.contains_key(*key)) {
-        if !is_free_entry(key, before) {
+    for (key, digest) in now.iter().filter(|(key, _)| !before.contains_key(*key)) {
+        if !is_free_entry(key, before) || is_dependency(key) && is_moved_dependency(key, digest, before) {
             changes.push((path_of(key).to_string(), format!("{} was added", shown(key))));
         }
     }
