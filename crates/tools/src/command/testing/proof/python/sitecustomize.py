@@ -11,7 +11,9 @@ def watch():
     own = __file__.rpartition("/")[0]
     outside = [place for place in sys.path if place and place != own]
     sys.path[:] = outside
-    import atexit, importlib.abc, importlib.machinery, os, posix, types
+    import _frozen_importlib_external as loading
+    import atexit, builtins, importlib.abc, importlib.machinery, os, posix, types
+    from time import perf_counter as clock
 
     forged, pid, end = 70, os.getpid(), os._exit
     # A runner may take the standard streams for itself.
@@ -33,25 +35,83 @@ def watch():
         finally:
             end(forged)
 
-    def functions(modules):
-        """The functions of modules and of their classes, by name, with their code."""
-        found = {}
-        for module in modules:
-            for name, value in list(vars(sys.modules[module]).items()) if module in sys.modules else ():
-                if isinstance(value, types.FunctionType):
-                    found[module, name] = (id(value), id(value.__code__))
-                elif isinstance(value, type) and value.__module__ == module:
-                    for inner, function in list(vars(value).items()):
-                        # Methods of the class itself stand inside an object.
-                        function = getattr(function, "__func__", function)
-                        if isinstance(function, types.FunctionType):
-                            found[module, name, inner] = (id(function), id(function.__code__))
+    # Runners, and what loads tests and rewrites their assertions.
+    families = ("_pytest", "pluggy", "unittest", "ast", "_frozen_importlib", "_frozen_importlib_external")
+    # What makes classes and code of tests, and decides in assertions.
+    watched_builtins = (
+        "__build_class__ all any bool callable compile eval exec getattr hasattr isinstance issubclass len repr setattr type"
+    ).split()
+    deciding_hooks = (
+        "pytest_pyfunc_call pytest_runtestloop pytest_runtest_protocol pytest_runtest_setup pytest_runtest_call pytest_runtest_teardown "
+        "pytest_runtest_makereport pytest_runtest_logreport pytest_collection_modifyitems pytest_sessionfinish"
+    ).split()
+    project = os.path.join(os.getcwd(), "")
+
+    def functions():
+        """The functions of the runners' modules and classes, with where they stand and their code."""
+        found = []
+
+        def add(owner, key, value, label):
+            # Methods of the class itself stand inside an object.
+            function = getattr(value, "__func__", value)
+            if isinstance(function, types.FunctionType):
+                found.append((owner, key, value, function, function.__code__, label))
+
+        for module in [name for name in list(sys.modules) if name.partition(".")[0] in families]:
+            members = vars(sys.modules[module])
+            for name, value in list(members.items()):
+                if isinstance(value, type) and value.__module__ == module:
+                    for inner, method in list(vars(value).items()):
+                        add(vars(value), inner, method, module + "." + name + "." + inner)
+                else:
+                    add(members, name, value, module + "." + name)
+        for name in watched_builtins:
+            found.append((vars(builtins), name, getattr(builtins, name), None, None, "builtins." + name))
         return found
 
     def changed(before):
         """The name of a function that is another one now."""
-        now = functions({name[0] for name in before})
-        return next((".".join(name) for name, code in before.items() if now.get(name) != code), None)
+        for owner, key, value, function, code, label in before:
+            if owner.get(key) is not value or function is not None and function.__code__ is not code:
+                return label
+        return None
+
+    def hooks(manager):
+        """The functions that a manager of plugins calls for each hook."""
+        found = {id(manager): ("pluggy", getattr(manager, "_inner_hookexec", None), None)}
+        for name, caller in list(vars(manager.hook).items()):
+            for one in getattr(caller, "get_hookimpls", list)():
+                # The object is kept, so that no other one gets its number.
+                found[id(one)] = (name, one.function, getattr(one.function, "__code__", None), one)
+        return found
+
+    def changed_hook(before, manager):
+        """The name of a hook that calls another function now. Plugins may come and go, but the work decides no outcome."""
+        for number, one in hooks(manager).items():
+            if number in before and any(new is not old for new, old in zip(one[1:], before[number][1:])):
+                return one[0]
+            name, code = one[0], one[2]
+            is_work = code is not None and code.co_filename.startswith(project) and not is_outside(code)
+            if number not in before and name in deciding_hooks and is_work and not is_test_code(code):
+                return name
+        return None
+
+    def code_of(test):
+        """The code of a test, which may be a method or wrapped."""
+        found = []
+        while test is not None and len(found) < 20:
+            test = getattr(test, "__func__", test)
+            found.append(getattr(test, "__code__", None))
+            test = getattr(test, "__wrapped__", None)
+        return found
+
+    def is_outside(code):
+        """Whether code is part of an installation: plugins wrap tests when these begin."""
+        return "/site-packages/" in code.co_filename or "/dist-packages/" in code.co_filename
+
+    def is_test_code(code):
+        name = os.path.basename(code.co_filename)
+        return name.startswith(("test_", "tests.", "conftest.")) or name.endswith("_test.py")
 
     is_closed = []
 
@@ -78,9 +138,17 @@ def watch():
         atexit._clear = closed(atexit, "_clear")
         ends = {"_exit", "exit", "_Exit", "quick_exit", "abort", "execv", "execve", "execvp", "execl", "execlp"}
 
+        # Bytecode of tests, or of a module that they judge by, could be planted where it is looked for: this process uses none.
+        def no_bytecode(path, *values, **options):
+            return own + "/no-bytecode" + path + "c"
+
+        loading.cache_from_source = no_bytecode
+
         def audit(event, values):
             if event == "os.exec" and os.getpid() == pid:
                 refuse("replaced the process of its tests")
+            if event == "object.__setattr__" and values[1] == "__code__" and is_test_code(values[0].__code__):
+                refuse("replaced the code of the test " + values[0].__name__)
             if event == "ctypes.dlsym" and values[1] in ends and os.getpid() == pid:
                 refuse("looked for %s in the process of its tests" % values[1])
 
@@ -111,15 +179,28 @@ def watch():
                 if done is not None and done.wasSuccessful() and done.testsRun == 0 and not done.skipped:
                     sys.exit(5)
 
+        def cases(tests):
+            """The tests of a suite, as class, name and code."""
+            for test in tests if hasattr(tests, "__iter__") else [tests]:
+                if hasattr(test, "__iter__"):
+                    for inner in cases(test):
+                        yield inner
+                elif hasattr(test, "_testMethodName"):
+                    name = test._testMethodName
+                    yield type(test), name, code_of(getattr(type(test), name, None))
+
         def watched_run(self, tests):
+            collected = list(cases(tests))
             done = run(self, tests)
             result.append(done)
+            for owner, name, code in collected:
+                if os.getpid() == pid and code_of(getattr(owner, name, None)) != code:
+                    refuse("replaced the test " + name)
             return done
 
         program.runTests, runner.TextTestRunner.run = watched_tests, watched_run
-        names = ("case", "loader", "main", "result", "runner", "suite")
-        before = functions(["unittest." + name for name in names])
         close_exits()
+        before = functions()
 
         def check():
             if os.getpid() != pid:
@@ -144,24 +225,63 @@ def watch():
             return False
 
     def guard_pytest():
-        import pluggy
+        import pathlib, pluggy
 
+        rewrite = sys.modules.get("_pytest.assertion.rewrite")
+        if hasattr(rewrite, "get_cache_dir"):
+            rewrite.get_cache_dir = lambda path: pathlib.Path(own, "no-bytecode")
         config, first = sys.modules["_pytest.config"], pluggy.HookimplMarker("pytest")(tryfirst=True)
-        modules = ["_pytest." + name for name in ("junitxml", "main", "nodes", "python", "reports", "runner", "terminal")]
-        modules += ["unittest.case", "unittest.result"]
-        prepare, before, finding = config._prepareconfig, [], []
+        prepare, before, finding, tests = config._prepareconfig, [], [], {}
+        # When the last check ended, and how long it took: many tests are not checked one by one.
+        last = [0.0, 0.0]
+
+        def check_runner(manager):
+            begun = clock()
+            if os.getpid() != pid or begun - last[0] < 10 * last[1]:
+                return
+            what = changed(before[0]) or changed_hook(before[1], manager)
+            if what:
+                refuse("changed its runner: " + what)
+            last[:] = [clock(), clock() - begun]
 
         class Watch:
             """A plugin of pytest."""
 
+            def __init__(self):
+                self.manager = None
+
             @first
-            def pytest_collection(self):
+            def pytest_collection(self, session):
                 # Plugins of the project change the runner when they are loaded, which is before this.
-                before.append(functions(modules))
+                if self.manager is None and not before:
+                    self.manager = session.config.pluginmanager
+                    before.extend([functions(), hooks(self.manager)])
+
+            @first
+            def pytest_collectstart(self, collector):
+                if self.manager is not None:
+                    check_runner(self.manager)
+
+            @first
+            def pytest_collection_finish(self, session):
+                if self.manager is not None:
+                    tests.update((id(item), (item, code_of(getattr(item, "obj", None)))) for item in session.items)
+
+            @first
+            def pytest_runtest_protocol(self, item):
+                if self.manager is None or os.getpid() != pid:
+                    return
+                check_runner(self.manager)
+                same, code = tests.get(id(item), (None, None))
+                now = code_of(getattr(item, "obj", None)) if same is item else code
+                if now != code and not any(part is not None and is_outside(part) for part in now[:1]):
+                    refuse("replaced the test " + item.name)
 
             @first
             def pytest_sessionfinish(self):
-                finding.append(changed(before[0]) if before else None)
+                if self.manager is not None:
+                    what = changed(before[0]) or changed_hook(before[1], self.manager)
+                    finding.append(what)
 
         def watched(args=None, plugins=None, **options):
             return prepare(args, list(plugins or ()) + [Watch()], **options)
