@@ -6,7 +6,9 @@
 //! Limits: texts that are joined while the program runs are not found. A tree with more source files than [`MAX_FILES`] cannot be
 //! checked, and is a finding.
 
+use super::rust_doubles;
 use super::source::is_test_file;
+use crate::pattern::{Pattern, pattern};
 use std::path::{Path, PathBuf};
 
 /// Source files that are looked at.
@@ -18,33 +20,41 @@ const DEPENDENCIES: [&str; 2] = [".git", "node_modules"];
 /// Further ones of dependencies and builds, in the root alone: elsewhere they may be modules of the project.
 const ROOT_DEPENDENCIES: [&str; 4] = ["target", "vendor", ".venv", "venv"];
 
-/// What ends a process in a language, and the texts by which parsers of its runners' output tell that tests passed.
+/// What ends a process in a language, and the texts by which parsers of its runners' output tell that tests passed. These have a
+/// number, or a place for one: programs that read such output hold its words alone.
 struct Language {
     endings: &'static [&'static str],
     exits: &'static [&'static str],
-    summaries: &'static [&'static str],
+    summary: &'static Pattern,
 }
 
-const LANGUAGES: [Language; 3] = [
+pattern!(RUST_SUMMARY, r"test result: (?:ok\. ?)?[\d{]");
+pattern!(GO_SUMMARY, r#"--- PASS: [\w%]|\\?"Action\\?":\\?"pass\\?""#);
+// A program that counts is seen while it runs (`node/guard.cjs`), unless the runner ends the process itself.
+pattern!(
+    NODE_SUMMARY,
+    r"# pass \d|ℹ pass \d|Tests:       (?:\d|\$\{|%)|(?s:TAP version \d+.{0,400}?\bok \d)"
+);
+/// What prints in a test of Rust.
+const PRINTS: [&str; 4] = ["print", "write", "stdout", "libc"];
+
+static LANGUAGES: [Language; 3] = [
     Language {
         endings: &["rs"],
         exits: &["process::exit", "libc::exit", "libc::_exit"],
-        summaries: &["test result:"],
+        summary: &RUST_SUMMARY,
     },
-    Language {
-        endings: &["go"],
-        exits: &["os.Exit", "syscall.Exit"],
-        summaries: &["--- PASS:", "\"Action\":\"pass\"", "\\\"Action\\\":\\\"pass\\\""],
-    },
+    Language { endings: &["go"], exits: &["os.Exit", "syscall.Exit"], summary: &GO_SUMMARY },
     Language {
         endings: &["js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx"],
         exits: &["process.exit", "process.reallyExit"],
-        summaries: &["# pass ", "ℹ pass ", "Tests:       ", "TAP version"],
+        summary: &NODE_SUMMARY,
     },
 ];
 
-/// A sentence about a file that was added or changed since the baseline and speaks for the runner.
-pub(super) fn find(root: &Path, baseline: &Path) -> Option<String> {
+/// A sentence about a file that was added or changed since the baseline and speaks for the runner, or, where it is judged by tests
+/// that were there, is different under test.
+pub(super) fn find(root: &Path, baseline: &Path, is_judged: impl Fn(&Path) -> bool) -> Option<String> {
     let mut waiting = vec![root.to_path_buf()];
     let mut left = MAX_FILES;
     while let Some(directory) = waiting.pop() {
@@ -63,7 +73,7 @@ pub(super) fn find(root: &Path, baseline: &Path) -> Option<String> {
             if left == 0 {
                 return Some(format!("it has more than {MAX_FILES} source files, so they cannot be checked"));
             }
-            if let Some(sentence) = speaks_for_runner(root, baseline, &path, language) {
+            if let Some(sentence) = finding(root, baseline, &path, language, &is_judged) {
                 return Some(sentence);
             }
         }
@@ -76,7 +86,13 @@ fn language(path: &Path) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.endings.contains(&ending))
 }
 
-fn speaks_for_runner(root: &Path, baseline: &Path, path: &Path, language: &Language) -> Option<String> {
+fn finding(
+    root: &Path,
+    baseline: &Path,
+    path: &Path,
+    language: &Language,
+    is_judged: impl Fn(&Path) -> bool,
+) -> Option<String> {
     let inside: PathBuf = path.strip_prefix(root).ok()?.to_path_buf();
     // Tests that were there are part of the oracle.
     let is_oracle = is_test_file(&inside) && baseline.join(&inside).exists();
@@ -84,20 +100,53 @@ fn speaks_for_runner(root: &Path, baseline: &Path, path: &Path, language: &Langu
         return None;
     }
     let text = std::fs::read_to_string(path).ok()?;
-    let has = |words: &[&'static str]| words.iter().copied().find(|word| text.contains(word));
-    let (exit, summary) = (has(language.exits)?, has(language.summaries)?);
     let before = std::fs::read_to_string(baseline.join(&inside)).unwrap_or_default();
-    (before != text).then(|| {
-        format!(
-            "`{}` prints the summary of a test runner (`{summary}`) and ends the process (`{exit}`)",
-            inside.display()
-        )
-    })
+    if before == text {
+        return None;
+    }
+    let name = inside.display().to_string();
+    if let Some((exit, summary)) = forged_summary(&text, language) {
+        return Some(format!(
+            "`{name}` prints the summary of a test runner (`{summary}`) and ends the process (`{exit}`)"
+        ));
+    }
+    let is_rust = language.endings.contains(&"rs");
+    (is_rust && is_judged(&inside) && !is_test_file(&inside))
+        .then(|| rust_doubles::find(&name, &before, &text))
+        .flatten()
+}
+
+/// What ends the process in a text, and the summary that it prints.
+fn forged_summary<'a>(text: &'a str, language: &Language) -> Option<(&'static str, &'a str)> {
+    let exit = |text: &str| language.exits.iter().copied().find(|word| text.contains(word));
+    let summary = |text: &str| {
+        let found = language.summary.as_ref().and_then(|pattern| pattern.find(text));
+        found.is_some()
+    };
+    let shown = language.summary.as_ref()?.find(text)?.as_str();
+    let exit_of_all = exit(text)?;
+    let parts = match language.endings.contains(&"rs") {
+        true => rust_doubles::split_test_modules(text),
+        false => None,
+    };
+    // Tests of a program that reads such output hold some, and print nothing.
+    if let Some((own, of_tests)) = parts
+        && !summary(&own)
+        && exit(&of_tests).is_none()
+        && !PRINTS.iter().any(|word| of_tests.contains(word))
+    {
+        return None;
+    }
+    Some((exit_of_all, shown.lines().next().unwrap_or(shown)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn find(root: &Path, baseline: &Path) -> Option<String> {
+        super::find(root, baseline, |_| true)
+    }
 
     #[test]
     fn s8_code_that_speaks_for_its_runner_is_found() {
@@ -116,6 +165,18 @@ mod tests {
         assert_eq!(find(&root, &baseline), None, "as it was, a plain exit, and a build directory");
         put(&root, "src/lib.rs", forged);
         assert!(find(&root, &baseline).unwrap().contains("src/lib.rs"));
+        std::fs::remove_file(root.join("src/lib.rs")).unwrap();
+        put(
+            &root,
+            "src/lib.rs",
+            &format!(
+                "#[cfg(test)]\nmod a {{ fn f() {{ {} }} }}\nfn g() {{ std::process::exit(0) }}",
+                "println!(\"test result: ok. 2 passed\")"
+            ),
+        );
+        assert!(find(&root, &baseline).unwrap().contains("src/lib.rs"), "in a test module");
+        put(&root, "src/lib.rs", "#[cfg(test)]\nmacro_rules! assert_eq { () => {} }");
+        assert!(find(&root, &baseline).unwrap().contains("assert_eq"));
         std::fs::remove_file(root.join("src/lib.rs")).unwrap();
         put(&root, "calc.js", "console.log('# pass 2'); process.exit(0);");
         assert!(find(&root, &baseline).unwrap().contains("calc.js"));
@@ -140,6 +201,11 @@ mod tests {
         std::fs::write(root.join("cli.js"), tool).unwrap();
         let event = "type Event struct { Action string `json:\"Action\"` }\nfunc main() { os.Exit(1) }";
         std::fs::write(root.join("main.go"), event).unwrap();
+        let tap = "exports.format = n => 'TAP version 13\\n# pass ' + n;\nexports.main = () => { console.log(1); process.exit(0) };";
+        std::fs::write(root.join("tap.js"), tap).unwrap();
+        let parser = "fn parse(s: &str) -> bool { s.starts_with(\"test result: ok. \") }\nfn main() { std::process::exit(1) }\n\
+             #[cfg(test)]\nmod tests {\n    #[test]\n    fn ok() { assert!(super::parse(\"test result: ok. 3 passed\")) }\n}\n";
+        std::fs::write(root.join("parser.rs"), parser).unwrap();
         assert_eq!(find(&root, &baseline), None);
     }
 }

@@ -9,6 +9,7 @@ mod clean;
 mod forged;
 mod fresh;
 mod judged_by;
+mod rust_doubles;
 mod seal;
 mod source;
 mod table;
@@ -133,9 +134,11 @@ pub async fn verify_tests(
     if let Some(finding) = change.filter(|_| output.error.is_none()) {
         return Ok(TestsVerdict { output: Some(output), finding: Some(finding), notes });
     }
+    let is_free = check.oracles.is_empty() && sealed.as_ref().is_none_or(TestSeal::is_greenfield);
+    let is_judged = |path: &Path| !is_free && !seal::is_allowed(path, check.may_change);
     if let Some(baseline) = check.baseline
         && output.error.is_none()
-        && let Some(finding) = forged::find(copy.root(), baseline.copy.root())
+        && let Some(finding) = forged::find(copy.root(), baseline.copy.root(), is_judged)
     {
         return Ok(TestsVerdict { output: Some(output), finding: Some(finding), notes });
     }

@@ -147,9 +147,9 @@ fn is_later_addition(path: &str, before: &BTreeMap<String, String>, now: &BTreeM
 }
 
 /// Whether a path is one of these or below one.
-fn is_allowed(path: &str, may_change: &[String]) -> bool {
+pub(super) fn is_allowed(path: impl AsRef<Path>, may_change: &[String]) -> bool {
     let clean = |path: &str| path.trim_start_matches("./").trim_end_matches('/').to_string();
-    may_change.iter().map(|allowed| clean(allowed)).any(|allowed| Path::new(path).starts_with(allowed))
+    may_change.iter().map(|allowed| clean(allowed)).any(|allowed| path.as_ref().starts_with(allowed))
 }
 
 struct Taker<'a> {
