@@ -7,6 +7,7 @@
 use super::command::{Call, texts};
 use super::program::{Input, Outcome, Output};
 use super::regexes::compile;
+use super::statements::{self, Comparing, statements};
 use super::table::{Row, table};
 use super::{AssertionRefusal, Checker};
 use crate::shell::text::base_name;
@@ -48,7 +49,9 @@ impl Checker {
         row.arguments(&own, &call.part)?;
         let rest_texts = texts(&rest)?;
         match rest_texts.as_slice() {
-            [option, code, ..] if row.is_inline(option) => inline(base_name(program), code, &call.part),
+            [option, code, ..] if row.is_inline(option) => {
+                inline(base_name(program), option, code, &call.part)
+            }
             [option, module, ..] if !row.module.is_empty() && *option == row.module => {
                 call.words = rest.get(2..).unwrap_or_default().to_vec();
                 let part = call.part.clone();
@@ -103,21 +106,40 @@ impl Checker {
     }
 }
 
-fn inline(program: &str, code: &str, part: &str) -> Result<Outcome, AssertionRefusal> {
-    let is_check = if program.starts_with("python") {
-        is_python_check(code)
+fn inline(program: &str, option: &str, code: &str, part: &str) -> Result<Outcome, AssertionRefusal> {
+    let comparing = if program.starts_with("python") {
+        python_check(code)
     } else if program.starts_with("node") {
-        is_node_check(code)
+        node_check(code, ["-p", "--print", "-pe"].contains(&option))
     } else {
-        false
+        None
     };
-    if is_check {
-        return Ok(Outcome::check());
+    match comparing {
+        Some(Comparing::Decides) => Ok(Outcome::check()),
+        Some(Comparing::Shown) => Ok(Outcome {
+            is_program: true,
+            runs: true,
+            ..Outcome::idle(Output::Work, "only prints whether it is so, which never fails")
+        }),
+        Some(Comparing::Lost) => Err(AssertionRefusal::new(
+            part,
+            "compares something, and does not fail when it is not so",
+            "write `assert LEFT == RIGHT`, without brackets around it",
+        )),
+        None => Err(AssertionRefusal::beyond(
+            part,
+            "holds inline code that is not known to fail when the work is not done",
+        )),
     }
-    Err(AssertionRefusal::beyond(
-        part,
-        "holds inline code that is not known to fail when the work is not done",
-    ))
+}
+
+/// What becomes of the comparisons: the worst of all.
+fn worst(comparisons: impl Iterator<Item = Comparing>) -> Comparing {
+    comparisons.fold(Comparing::Decides, |worst, next| match (worst, next) {
+        (Comparing::Lost, _) | (_, Comparing::Lost) => Comparing::Lost,
+        (Comparing::Shown, _) | (_, Comparing::Shown) => Comparing::Shown,
+        _ => Comparing::Decides,
+    })
 }
 
 fn matches(source: &str, text: &str) -> bool {
@@ -153,8 +175,8 @@ fn without_strings(code: &str) -> Option<String> {
     Some(blank)
 }
 
-fn is_python_check(code: &str) -> bool {
-    let Some(blank) = without_strings(code) else { return false };
+fn python_check(code: &str) -> Option<Comparing> {
+    let blank = without_strings(code)?;
     let imports = |statement: &str| {
         let mut words =
             statement.split(|char: char| char.is_whitespace() || char == ',').filter(|word| !word.is_empty());
@@ -165,11 +187,13 @@ fn is_python_check(code: &str) -> bool {
         }
     };
     let has_import = blank.split([';', '\n']).any(|statement| imports(statement.trim()));
-    !matches(PYTHON_SWALLOWS, &blank) && (has_import || matches(PYTHON_READS, &blank))
+    let is_check = !matches(PYTHON_SWALLOWS, &blank) && (has_import || matches(PYTHON_READS, &blank));
+    is_check.then(|| worst(statements(&blank).iter().map(|statement| statements::python(statement))))
 }
 
-fn is_node_check(code: &str) -> bool {
-    let Some(blank) = without_strings(code) else { return false };
-    !matches(NODE_SWALLOWS, &blank)
-        && blank.split([';', '\n']).any(|statement| matches(NODE_READS, statement.trim()))
+fn node_check(code: &str, prints: bool) -> Option<Comparing> {
+    let blank = without_strings(code)?;
+    let is_check = !matches(NODE_SWALLOWS, &blank)
+        && blank.split([';', '\n']).any(|statement| matches(NODE_READS, statement.trim()));
+    is_check.then(|| worst(statements(&blank).iter().map(|statement| statements::node(statement, prints))))
 }

@@ -30,6 +30,7 @@ mod grammar;
 mod program;
 mod regexes;
 mod search;
+mod statements;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -152,6 +152,11 @@ impl Checker {
             let reason = format!("checks nothing: with `{word}` it describes, lists, skips or prepares");
             return Ok(Outcome::idle(Output::Literal, reason));
         }
+        if let Some(word) = row.excluding_word(&words) {
+            let reason = format!("may leave out everything by `{word}`");
+            let hint = "exclude single directories by their names, or put it into the tool's configuration";
+            return Err(AssertionRefusal::new(&call.part, reason, hint));
+        }
         if !row.has_needed(&words) {
             let reason = format!("checks nothing without one of `{}`", row.needs());
             return Ok(Outcome::idle(Output::Literal, reason));
@@ -311,6 +316,25 @@ impl Checker {
         }
         if !row.recursive || roots.is_empty() {
             self.refuse_own_file("", &call.part)?;
+        }
+        let is_outside =
+            |word: &&String| word.starts_with(['/', '~']) || word.split('/').any(|part| part == "..");
+        let looked_at = if row.recursive { roots.as_slice() } else { &words.iter().collect::<Vec<_>>() };
+        if let Some(word) = looked_at.iter().copied().find(is_outside) {
+            return Err(AssertionRefusal::beyond(word, "is not part of the project"));
+        }
+        if let Some(most) = row.max_operands
+            && row.class == Class::List
+            && words
+                .iter()
+                .skip_while(|word| !row.is_subcommand(word))
+                .skip(1)
+                .filter(|word| !word.starts_with('-'))
+                .count()
+                > most
+        {
+            let reason = "names files, and finds nothing where there are none";
+            return Err(AssertionRefusal::new(&call.part, reason, "leave the names out"));
         }
         let is_vague = |word: &String| word.contains('*') && !is_demanding_glob(word);
         let is_open =

@@ -58,6 +58,10 @@ impl Class {
     }
 }
 
+/// Letters of a pattern, and of a name, that leaves out some files and not all of them.
+const MIN_PATTERN_CHARS: usize = 3;
+const MIN_NAME_CHARS: usize = 2;
+
 /// A program, or a subcommand of one. Lists are words with spaces between.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,6 +86,9 @@ pub(super) struct Row {
     /// Long options may be abbreviated.
     #[serde(default)]
     abbreviates: bool,
+    /// Options whose value names files that are left out.
+    #[serde(default)]
+    excludes: String,
     /// Words of which one must be there for a check.
     #[serde(default)]
     needs: String,
@@ -301,6 +308,34 @@ impl Row {
             _ => None,
         };
         words.iter().find(is_idle).cloned().or_else(|| words.windows(2).find_map(with_value))
+    }
+
+    /// An option that may leave out everything: what it names is short, a wildcard, or what is to be checked.
+    pub(super) fn excluding_word(&self, words: &[String]) -> Option<String> {
+        if self.excludes.is_empty() {
+            return None;
+        }
+        let pairs = words.iter().zip(words.iter().skip(1).map(Some).chain([None]));
+        pairs
+            .filter_map(|(word, next)| match word.split_once('=') {
+                Some((option, value)) => Some((word, option, value)),
+                None => next.map(|next| (word, word.as_str(), next.as_str())),
+            })
+            .filter(|(_, option, _)| has(&self.excludes, option))
+            .find(|(_, _, value)| {
+                value.split([',', '|', ' ', ':']).any(|part| {
+                    let name: String =
+                        part.chars().filter(|char| char.is_ascii_alphanumeric() || *char == '_').collect();
+                    let is_operand = |word: &String| {
+                        word.trim_start_matches("./").trim_end_matches('/')
+                            == part.trim_matches(['/', '^', '$'])
+                    };
+                    let is_pattern = part.contains(['*', '?', '.', '[', '+', '\\']);
+                    name.len() < if is_pattern { MIN_PATTERN_CHARS } else { MIN_NAME_CHARS }
+                        || words.iter().any(|word| !std::ptr::eq(word.as_str(), *value) && is_operand(word))
+                })
+            })
+            .map(|(word, _, _)| word.clone())
     }
 
     /// The option that selects tests.
