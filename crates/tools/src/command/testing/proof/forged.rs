@@ -110,10 +110,37 @@ fn finding(
             "`{name}` prints the summary of a test runner (`{summary}`) and ends the process (`{exit}`)"
         ));
     }
-    let is_rust = language.endings.contains(&"rs");
-    (is_rust && is_judged(&inside) && !is_test_file(&inside))
-        .then(|| rust_doubles::find(&name, &before, &text))
-        .flatten()
+    if !language.endings.contains(&"rs") || !is_judged(&inside) || is_test_file(&inside) {
+        return None;
+    }
+    let finding = rust_doubles::find(&name, &before, &text)?;
+    // What was moved here was there before.
+    if baseline.join(&inside).exists() {
+        return Some(finding);
+    }
+    rust_doubles::find(&name, &removed_sources(root, baseline), &text)
+}
+
+/// The sources of Rust that are gone since the baseline, as one text.
+fn removed_sources(root: &Path, baseline: &Path) -> String {
+    let (mut waiting, mut text) = (vec![baseline.to_path_buf()], String::new());
+    while let Some(directory) = waiting.pop() {
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let is_skipped = DEPENDENCIES.iter().any(|name| entry.file_name() == *name);
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                waiting.extend(Some(path).filter(|_| !is_skipped));
+                continue;
+            }
+            let is_gone = path.strip_prefix(baseline).is_ok_and(|inside| !root.join(inside).exists());
+            let is_small = entry.metadata().is_ok_and(|facts| facts.len() <= MAX_FILE_BYTES);
+            if is_gone && is_small && path.extension().is_some_and(|ending| ending == "rs") {
+                text.push_str(&std::fs::read_to_string(&path).unwrap_or_default());
+                text.push('\n');
+            }
+        }
+    }
+    text
 }
 
 /// What ends the process in a text, and the summary that it prints.
@@ -177,6 +204,9 @@ mod tests {
         assert!(find(&root, &baseline).unwrap().contains("src/lib.rs"), "in a test module");
         put(&root, "src/lib.rs", "#[cfg(test)]\nmacro_rules! assert_eq { () => {} }");
         assert!(find(&root, &baseline).unwrap().contains("assert_eq"));
+        put(&baseline, "src/moved.rs", "#[cfg(test)]\nmacro_rules! assert_eq { () => {} }\nfn f() {}");
+        assert_eq!(find(&root, &baseline), None, "moved from another file");
+        std::fs::remove_file(baseline.join("src/moved.rs")).unwrap();
         std::fs::remove_file(root.join("src/lib.rs")).unwrap();
         put(&root, "calc.js", "console.log('# pass 2'); process.exit(0);");
         assert!(find(&root, &baseline).unwrap().contains("calc.js"));
