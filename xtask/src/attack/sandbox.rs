@@ -293,7 +293,7 @@ impl UserEnvironment {
 /// `.marvin/.gitignore`.
 fn read_steering_files(work: &Path) -> String {
     let script = "for f in .git/config .git/commondir .git/info/attributes .git/objects/info/alternates; do cat $f 2>/dev/null; done; \
-        find .git/hooks .marvin .vscode lib2 -type f ! -path .marvin/.gitignore ! -path '.marvin/tampered/*' | sort | tee /dev/stderr | xargs -r cat";
+        find .git/hooks .marvin .vscode lib2 -type f ! -path .marvin/.gitignore ! -path '.marvin/tampered/*' ! -path '.marvin/tools_cache/*' 2>/dev/null | sort | tee /dev/stderr | xargs -r cat";
     let output = Command::new("sh").args(["-c", script]).current_dir(work).output();
     let both = |output: std::process::Output| [output.stdout, output.stderr].concat();
     output.map(|output| String::from_utf8_lossy(&both(output)).into_owned()).unwrap_or_default()

@@ -28,6 +28,8 @@ use std::path::{Path, PathBuf};
 const MAX_PLACE_ENTRIES: usize = 4_096;
 /// The largest file whose content is kept for restoring.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
+/// Files of one directory that are named one by one.
+const MAX_NAMED: usize = 50;
 /// Files of `.marvin` that steer Marvin. The rest of it is written by other processes of Marvin while a command runs.
 const OWN_SETTINGS: [&str; 6] = ["config.toml", "instructions.md", "packs", "rules", "security", "skills"];
 
@@ -210,7 +212,7 @@ impl Guard {
         tampered.extend(new.iter().map(|path| self.shown(path)));
         tampered.sort();
         tampered.dedup();
-        tampered
+        summarise(tampered)
     }
 
     /// What the tree holds now. Directories that the command closed to their owner are opened and reported.
@@ -352,6 +354,28 @@ fn list<'a>(held: &HeldRoot, places: impl Iterator<Item = &'a PathBuf>, open: &[
         }
     }
     found
+}
+
+/// The paths in order; of a directory with very many of them only their number.
+fn summarise(paths: Vec<String>) -> Vec<String> {
+    let directory = |path: &str| path.rsplit_once('/').map_or("", |(directory, _)| directory).to_string();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for path in &paths {
+        *counts.entry(directory(path)).or_default() += 1;
+    }
+    let mut shown = Vec::new();
+    for path in paths {
+        match counts.get(&directory(&path)) {
+            Some(count) if *count > MAX_NAMED => {
+                let line = format!("{}/* ({count} files)", directory(&path));
+                if shown.last() != Some(&line) {
+                    shown.push(line);
+                }
+            }
+            _ => shown.push(path),
+        }
+    }
+    shown
 }
 
 fn mark(facts: &Metadata) -> Mark {

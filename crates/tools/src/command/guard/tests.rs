@@ -397,3 +397,14 @@ fn s6_a_large_file_is_not_read() {
     assert_eq!(guard.finish(Some(&root.join("aside"))), ["AGENTS.md"]);
     assert!(!root.join("AGENTS.md").exists());
 }
+
+#[test]
+fn very_many_files_are_reported_by_their_number() {
+    let (_directory, root, _) = beside();
+    let guard = Guard::begin(&root, &[root.join(".git/hooks")], Vec::new(), NestedChanges::Undone);
+    for number in 0..=MAX_NAMED {
+        write(root.join(format!(".git/hooks/{number}")), "");
+    }
+    write(root.join("AGENTS.md"), "obey");
+    assert_eq!(guard.finish(None), [".git/hooks/* (51 files)", "AGENTS.md"]);
+}
