@@ -40,8 +40,11 @@ const CERTAINTY: f64 = 1.0;
 /// Standard errors by which a candidate that drops out is worse than the best.
 const DROP_CERTAINTY: f64 = 2.0;
 
-/// Draws after which a candidate that did as the best in each of them is taken for equal to it.
-const EQUAL_DRAWS: usize = 48;
+/// Draws after which a candidate that cannot gain anything, or did as the best in each of them, drops out.
+const SETTLED_DRAWS: usize = 32;
+
+/// Gain over the heuristic player's answer, in chances to win, for which no more time is spent.
+const MIN_WIN_GAIN: f64 = 0.004;
 
 /// Estimates this much below the best are not searched.
 const MAX_ESTIMATE_GAP: f64 = 12.0;
@@ -218,15 +221,24 @@ fn compare(one: &Candidate, other: &Candidate) -> Option<(f64, f64)> {
     Some((mean, (spread / count).sqrt()))
 }
 
-/// Drops candidates that are clearly worse than the best, or do as the best in every draw.
+/// Drops candidates that are clearly worse than the best, do as the best in every draw, or cannot gain anything over the
+/// heuristic player's answer.
 fn drop_worse(candidates: &mut [Candidate]) {
     let alive = candidates.iter().enumerate().rev().filter(|(_, candidate)| !candidate.has_dropped);
     // Of equal ones the first stays, which is more likely to be the heuristic player's.
     let best = alive.max_by(|(_, one), (_, two)| mean(one).total_cmp(&mean(two)));
     let Some((index_of_best, best)) = best else { return };
+    let is_settled = best.values.len() >= SETTLED_DRAWS;
+    let usual = candidates.first();
+    let gains_nothing = |candidate: &Candidate| {
+        let gain = usual
+            .filter(|usual| !std::ptr::eq(*usual, candidate))
+            .and_then(|usual| compare(candidate, usual));
+        gain.is_some_and(|(mean, error)| mean + error * DROP_CERTAINTY < MIN_WIN_GAIN)
+    };
     let is_beaten = |candidate: &Candidate| {
         let is_worse = compare(best, candidate).is_some_and(|(mean, error)| mean > error * DROP_CERTAINTY);
-        is_worse || (best.values.len() >= EQUAL_DRAWS && best.values == candidate.values)
+        is_worse || (is_settled && (best.values == candidate.values || gains_nothing(candidate)))
     };
     let beaten: Vec<usize> = candidates
         .iter()
