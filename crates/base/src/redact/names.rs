@@ -255,21 +255,7 @@ pub(super) fn find(text: &str, hits: &Hits, spans: &mut Vec<Span>) -> Option<usi
         }
         let Some((range, style)) = value else { continue };
         let Some(value) = text.get(range.clone()) else { continue };
-        let evidence = match kind {
-            // `"auth": "BASE64"` of a user and a password, as Docker and npm keep it.
-            NameKind::Weak if checks::is_basic_pair(value) && value.len() >= 8 => Some(Evidence::Generated),
-            NameKind::Weak if style == Style::Variable || values::is_generated(value) => {
-                values::judge(value, kind, style)
-            }
-            NameKind::Weak if style == Style::Flag && word.eq_ignore_ascii_case("pass") => {
-                values::judge(value, kind, style)
-            }
-            NameKind::Weak => {
-                values::judge(value, kind, style).filter(|_| value.bytes().any(|b| b.is_ascii_digit()))
-            }
-            kind => values::judge(value, kind, style),
-        };
-        if let Some(evidence) = evidence {
+        if let Some(evidence) = judge_named(value, kind, style, word) {
             let label = match style {
                 Style::Variable => "environment",
                 Style::Flag => "flag",
@@ -280,6 +266,19 @@ pub(super) fn find(text: &str, hits: &Hits, spans: &mut Vec<Span>) -> Option<usi
         }
     }
     open
+}
+
+/// The evidence that a value under a name is; `word` is the part of the name that speaks of secrets.
+fn judge_named(value: &str, kind: NameKind, style: Style, word: &str) -> Option<Evidence> {
+    let evidence = || values::judge(value, kind, style);
+    match kind {
+        // `"auth": "BASE64"` of a user and a password, as Docker and npm keep it.
+        NameKind::Weak if checks::is_basic_pair(value) && value.len() >= 8 => Some(Evidence::Generated),
+        NameKind::Weak if style == Style::Variable || values::is_generated(value) => evidence(),
+        NameKind::Weak if style == Style::Flag && word.eq_ignore_ascii_case("pass") => evidence(),
+        NameKind::Weak => evidence().filter(|_| value.bytes().any(|byte| byte.is_ascii_digit())),
+        _ => evidence(),
+    }
 }
 
 pub(super) fn starts_with_ignore_case(text: &str, start: &str) -> bool {

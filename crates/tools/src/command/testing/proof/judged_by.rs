@@ -38,7 +38,7 @@ struct FileMark {
 }
 
 impl FileMark {
-    fn of(facts: &Metadata) -> Self {
+    fn from_metadata(facts: &Metadata) -> Self {
         FileMark { inode: facts.ino(), size: facts.size(), changed: (facts.ctime(), facts.ctime_nsec()) }
     }
 }
@@ -79,7 +79,7 @@ impl JudgingFiles {
         if let Ok(facts) = root.join(path).symlink_metadata()
             && !facts.is_dir()
         {
-            self.marks.insert(path.to_path_buf(), FileMark::of(&facts));
+            self.marks.insert(path.to_path_buf(), FileMark::from_metadata(&facts));
         }
     }
 
@@ -99,7 +99,7 @@ impl JudgingFiles {
     /// A sentence about a file that is not as it was marked.
     pub(super) fn change(&self, root: &Path) -> Option<String> {
         self.marks.iter().find_map(|(path, mark)| {
-            let now = root.join(path).symlink_metadata().ok().map(|facts| FileMark::of(&facts));
+            let now = root.join(path).symlink_metadata().ok().map(|facts| FileMark::from_metadata(&facts));
             let happened = match now {
                 Some(now) if now == *mark => return None,
                 Some(_) => "written",
@@ -144,7 +144,7 @@ impl CompiledTests {
                     waiting.push((path, depth + 1));
                 } else if facts.is_file() && is_compiled && files.len() < MAX_COMPILED_FILES {
                     let file = if facts.nlink() == 1 {
-                        CompiledFile::Mark(FileMark::of(&facts))
+                        CompiledFile::Mark(FileMark::from_metadata(&facts))
                     } else {
                         let bytes = std::fs::read(&path).unwrap_or_default();
                         CompiledFile::Content(signature::hash_bytes(&bytes))

@@ -59,7 +59,7 @@ pub struct TestsCheck<'a> {
     pub seals: Vec<&'a TestSeal>,
     /// Paths of steering files that the task lets the agent change.
     pub may_change: &'a [String],
-    /// Files and directories that the caller sealed besides, so that the work can be judged by these.
+    /// Files and directories that the caller sealed too, so that the work can be judged by these.
     pub oracles: Vec<&'a str>,
     /// The tree before the work.
     pub baseline: Option<&'a BaselineTree>,
