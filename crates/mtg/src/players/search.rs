@@ -32,19 +32,19 @@ const ROLLOUT_TURNS: u32 = 4;
 const MAX_ROLLOUT_ANSWERS: usize = 400;
 
 /// Draws that two answers have in common before they are compared.
-const MIN_COMPARED: usize = 6;
+const MIN_COMPARED: usize = 12;
 
 /// Standard errors by which an answer must be better than the heuristic player's.
-const CERTAINTY: f64 = 1.0;
+const CERTAINTY: f64 = 0.5;
 
 /// Standard errors by which a candidate that drops out is worse than the best.
-const DROP_CERTAINTY: f64 = 2.0;
+const DROP_CERTAINTY: f64 = 2.5;
 
 /// Draws after which a candidate that cannot gain anything, or did as the best in each of them, drops out.
-const SETTLED_DRAWS: usize = 32;
+const SETTLED_DRAWS: usize = 64;
 
 /// Gain over the heuristic player's answer, in chances to win, for which no more time is spent.
-const MIN_WIN_GAIN: f64 = 0.004;
+const MIN_WIN_GAIN: f64 = 0.002;
 
 /// Estimates this much below the best are not searched.
 const MAX_ESTIMATE_GAP: f64 = 12.0;
