@@ -41,6 +41,10 @@ pub enum StateError {
     )]
     Inside { state: String, workspace: String },
     #[error(
+        "cannot use the settings directory {settings}: it lies inside the workspace {workspace}, where agents write\n  hint: set MARVIN_HOME to a directory elsewhere, or unset it and XDG_CONFIG_HOME"
+    )]
+    SettingsInside { settings: String, workspace: String },
+    #[error(
         "cannot use the state directory {0}: another user owns it\n  hint: set MARVIN_STATE_DIR to a directory of your own"
     )]
     Foreign(String),
@@ -163,10 +167,11 @@ impl Layout {
             .map_err(|error| io("write to", &note, error.source))
     }
 
-    /// Checks that the state directory is one that agents cannot write.
+    /// Checks that the state directory and the person's settings are where agents cannot write.
     ///
     /// # Errors
-    /// When it is relative, inside the workspace, or another user's.
+    /// When the state directory is relative, inside the workspace, or another user's; when the settings are inside the
+    /// workspace: a repository may set variables for hooks of clients.
     pub fn check_state(&self, workspace: &Path) -> Result<(), StateError> {
         let state = self.state();
         if !state.is_absolute() {
@@ -176,6 +181,12 @@ impl Layout {
         if real.starts_with(&workspace) {
             return Err(StateError::Inside {
                 state: state.display().to_string(),
+                workspace: workspace.display().to_string(),
+            });
+        }
+        if std::path::absolute(&self.user).is_ok_and(|user| canonical(&user).starts_with(&workspace)) {
+            return Err(StateError::SettingsInside {
+                settings: self.user.display().to_string(),
                 workspace: workspace.display().to_string(),
             });
         }

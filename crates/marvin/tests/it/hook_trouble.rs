@@ -516,6 +516,20 @@ fn h3_changed_settings_of_the_person_count_at_once() {
 }
 
 #[test]
+fn h7_settings_inside_the_project_are_not_the_persons() {
+    let scene = Scene::new();
+    let rules = json!({"rules": [{"id": "z", "type": "prefix", "pattern": "./evil.sh", "reason": "r"}]});
+    put(&scene.world.project().join(".x/security/allowlist.json"), &rules.to_string());
+    for place in [".x".to_string(), scene.world.project().join(".x").display().to_string()] {
+        let hook = scene.world.start_program(HOOK_PROGRAM, ["PreToolUse", "--client", "claude"]);
+        let hook = hook.env("CLAUDE_PROJECT_DIR", scene.world.project()).env("MARVIN_HOME", &place);
+        let ended = hook.input(scene.payload(&bash("./evil.sh")).to_string()).run();
+        let answer = String::from_utf8_lossy(&ended.stdout);
+        assert!(!answer.contains("allow"), "{place}: {answer}");
+    }
+}
+
+#[test]
 fn agents_cannot_rewrite_files_that_steer_agents() {
     let scene = Scene::new();
     let project = scene.world.project();

@@ -175,7 +175,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"x"}"#, "1"),
             (r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":[1]}"#, "\"a\""),
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, "1.5"),
-            (r#"{"jsonrpc":"2.0","id":99999999999999999999999,"method":"ping"}"#, "1e23"),
+            (r#"{"jsonrpc":"2.0","id":99999999999999999999999,"method":"ping"}"#, "1e+23"),
             (r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#, "null"),
             (r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, "7"),
             (r#"[]"#, "null"),
