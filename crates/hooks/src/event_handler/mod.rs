@@ -16,7 +16,7 @@ use crate::event::{Client, Deed, Event, Input};
 use crate::packs::Packs;
 use crate::session::{ActivityFacts, Session, SessionError, SessionRecord};
 use marvin_agent::commitments::{self, PROJECT};
-use marvin_agent::{ProjectContext, SessionError, evaluator};
+use marvin_agent::{ProjectContext, evaluator};
 use marvin_base::environment::Environment;
 use marvin_base::trace_event::{HookObservation, TraceEvent};
 use marvin_gate::effects::Grounds;
@@ -71,13 +71,13 @@ impl EventHandler {
         environment: &Environment,
         project: &Path,
         cancel: &CancellationToken,
-    ) -> Result<EventHandler, SessionError> {
+    ) -> Result<EventHandler, marvin_agent::SessionError> {
         let find = |working_dir: Option<&Path>| {
             ProjectContext::find(environment.clone(), project.to_path_buf(), working_dir, false, Vec::new())
         };
         // The home directory and `/` are not workspaces, but commands are judged there too.
         let context = match find(Some(project)) {
-            Err(error @ SessionError::State(_)) => return Err(error),
+            Err(error @ marvin_agent::SessionError::State(_)) => return Err(error),
             found => found.or_else(|_| find(None))?,
         };
         let (layers, trouble) = if evaluator::is_wanted(&context) {
