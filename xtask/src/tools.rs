@@ -196,9 +196,14 @@ pub(crate) fn release() -> anyhow::Result<PathBuf> {
     build_release("marvin")
 }
 
-/// Builds a package as it is shipped, or in the profile that `MARVIN_BENCH_PROFILE` names, and returns the path of its binary.
+/// The profile of what is measured: the shipped one, or the one that `MARVIN_BENCH_PROFILE` names.
+pub(crate) fn bench_profile() -> String {
+    std::env::var("MARVIN_BENCH_PROFILE").unwrap_or_else(|_| "dist".to_string())
+}
+
+/// Builds a package in the profile of what is measured, and returns the path of its binary.
 pub(crate) fn build_release(package: &str) -> anyhow::Result<PathBuf> {
-    let profile = std::env::var("MARVIN_BENCH_PROFILE").unwrap_or_else(|_| "dist".to_string());
+    let profile = bench_profile();
     // Together with the program, whose features libraries then have: by itself the package would need most of them again.
     let packages = ["--package", "marvin", "--package", package];
     run(cargo().args(["build", "--locked", "--profile", &profile]).args(packages))?;

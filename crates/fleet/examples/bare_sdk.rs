@@ -129,7 +129,9 @@ impl Steps {
     /// Makes the attempt in a child process, as a worker of Marvin does.
     async fn attempt(&self, number: u32) -> anyhow::Result<()> {
         let mut request = self.request.clone();
-        request.order.ticket.key = format!("{}n{number}", request.order.ticket.key);
+        // Of its own in every run, too: what has an end under its key is not done again.
+        let run = self.options.id.replace('-', "");
+        request.order.ticket.key = format!("{}{run}n{number}", request.order.ticket.key);
         let mut line = serde_json::to_vec(&request)?;
         line.push(b'\n');
         let mut child = Command::new(&self.options.program)

@@ -1,8 +1,7 @@
 //! `fleet`: steps per second and events per step of runs on many machines, against a program on the bare SDK of Temporal with the
 //! same shape, the same steps and as many slots, over the same server, taking turns.
 //!
-//! Both start `marvin attempt` for a step `true`. Seconds are those of the server, from the beginning of the workflow to its end. The
-//! programs are those of `cargo xtask fleet-test`, in its profile.
+//! Both start `marvin attempt` for a step `true`. Seconds are those of the server, from the beginning of the workflow to its end.
 
 use super::timing::{median, round};
 use crate::fleet::large::pending_bytes;
@@ -79,12 +78,12 @@ fn run_own(site: &Site, shape: &str, steps: usize) -> anyhow::Result<ServerRun> 
 
 fn run_bare(site: &Site, shape: &str, steps: usize, round: usize) -> anyhow::Result<ServerRun> {
     let id = format!("bare-{shape}-{round}");
-    let mut command = Command::new(tools::target().join("debug/examples/bare_sdk"));
+    let mut command = Command::new(Site::program("examples/bare_sdk"));
     command
         .args(["--address", site.address(), "--id", &id, "--shape", shape, "--steps", &steps.to_string()])
         .args(["--slots", &SLOTS.to_string(), "--pollers", &POLLERS.to_string()])
         .arg("--program")
-        .arg(Site::program())
+        .arg(Site::program("marvin"))
         .arg("--directory")
         .arg(site.project())
         .env("HOME", site.home());

@@ -22,11 +22,11 @@ const UNTHROTTLED: &str = "history.transferProcessorMaxPollRPS=1000";
 const MAX_HISTORIES: &str = "100000";
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
-/// Builds the program with the feature, in the profile that `fleet-test` builds it in, and the bare program.
+/// Builds the program with the feature and the bare program, in the profile of benchmarks.
 fn build() -> anyhow::Result<()> {
-    // The targets of `fleet-test` too: with other ones, libraries may have other features, and would be built again.
-    let targets = ["--lib", "--bins", "--example", "bare_sdk", "--test", "services", "--test", "fleet"];
-    tools::run(tools::cargo().args(["build", "--locked"]).args(PACKAGES).args(targets))
+    let targets = ["--bins", "--example", "bare_sdk"];
+    let profile = tools::bench_profile();
+    tools::run(tools::cargo().args(["build", "--locked", "--profile", &profile]).args(PACKAGES).args(targets))
 }
 
 /// A server with workers, which end with it.
@@ -111,8 +111,9 @@ impl Site {
         self.directory.path()
     }
 
-    pub(crate) fn program() -> PathBuf {
-        tools::target().join("debug/marvin")
+    /// A program that was built.
+    pub(crate) fn program(name: &str) -> PathBuf {
+        tools::target().join(tools::bench_profile()).join(name)
     }
 
     fn temporal(&self, words: &[&str]) -> Command {
@@ -123,7 +124,7 @@ impl Site {
 
     /// The program with the settings of this site.
     pub(crate) fn marvin(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(Site::program());
+        let mut command = Command::new(Site::program("marvin"));
         command
             .args(words)
             .current_dir(self.project())
