@@ -173,6 +173,10 @@ fn find(environment: &Environment, place: &DaemonPlace) -> Result<(PathBuf, Plac
 
 fn start(environment: &Environment, place: &DaemonPlace) -> Result<Exit, Failure> {
     let (project, at) = find(environment, place)?;
+    if let Some(given) = place.directory.as_deref().filter(|given| !given.is_dir()) {
+        let fault = if given.exists() { "is not a directory" } else { "does not exist" };
+        return Err(Failure::usage(format!("{} {fault}", given.display())).hint("name a project's directory"));
+    }
     let program = std::env::current_exe()
         .map_err(|error| Failure::failed(format!("this program cannot be found: {error}")))?;
     let started =

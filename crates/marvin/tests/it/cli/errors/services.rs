@@ -74,6 +74,18 @@ fn daemon() {
       marvin daemon log --follow
     [exit code 2]
     ");
+    assert_snapshot!(screen(&world, "daemon start /dev/null"), @"
+    --- stderr ---
+    marvin: /dev/null is not a directory
+      hint: name a project's directory
+    [exit code 2]
+    ");
+    assert_snapshot!(screen(&world, "daemon start no-such-place"), @"
+    --- stderr ---
+    marvin: no-such-place does not exist
+      hint: name a project's directory
+    [exit code 2]
+    ");
     assert_snapshot!(screen(&world, "daemon begin"), @"
     --- stderr ---
     marvin: unrecognized subcommand 'begin'
