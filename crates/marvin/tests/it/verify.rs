@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const DOCUMENT: &str = "agents/project.md";
@@ -286,4 +287,34 @@ fn a_commitment_is_verified_once_the_work_is_done() {
         document.contains("- ✅ **the file is there**") && document.contains("\"status\":\"passed\""),
         "{document}"
     );
+}
+
+/// A check of where Python looks for bytecode, in a directory that it can write and in one that it cannot.
+const BYTECODE_TEST: &str = r#"
+import json.tool, os, unittest
+import work
+
+class Places(unittest.TestCase):
+    def test_the_work_has_none(self):
+        self.assertFalse(os.path.exists(work.__spec__.cached))
+
+    def test_what_is_installed_has_its_own(self):
+        place = os.path.dirname(json.__file__)
+        beside = os.path.dirname(json.tool.__spec__.cached) == os.path.join(place, "__pycache__")
+        self.assertEqual(beside, not os.access(place, os.W_OK))
+"#;
+
+#[test]
+fn python_loads_bytecode_of_its_installation_and_none_of_the_work() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    world.write("work.py", "");
+    world.write("test_places.py", BYTECODE_TEST);
+    add(&world, "tests_pass:command python3 -m unittest test_places", &[]);
+    let mut compiler = Command::new("python3");
+    compiler.args(["-m", "compileall", "-q", "."]).current_dir(world.project());
+    assert!(compiler.status().unwrap().success());
+    verified(&world);
 }

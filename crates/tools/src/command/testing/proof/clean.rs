@@ -97,12 +97,19 @@ const NODE_GUARD: &str = include_str!("node/guard.cjs");
 const GUARDED_PROGRAMS: [&str; 5] = ["python", "python3", "pytest", "py.test", "node"];
 
 /// Puts the guards of Python and Node.js into `directory`, which the child can read only, and makes both load them first.
-pub(super) fn guard_runners(child: &mut Child, directory: &Path) -> std::io::Result<()> {
+/// `projects` are the workspace and its copy.
+pub(super) fn guard_runners(
+    child: &mut Child,
+    directory: &Path,
+    projects: [&Path; 2],
+) -> std::io::Result<()> {
     let (modules, programs) = (directory.join("modules"), directory.join("programs"));
     let node = directory.join("guard.cjs");
     std::fs::create_dir_all(&modules)?;
     std::fs::create_dir_all(&programs)?;
-    std::fs::write(modules.join("sitecustomize.py"), PYTHON_GUARD)?;
+    // A list of strings is the same in JSON and in Python. A path that is not UTF-8 has neither: then nothing counts as installed.
+    let projects = serde_json::to_string(&projects).unwrap_or_else(|_| r#"["/"]"#.into());
+    std::fs::write(modules.join("sitecustomize.py"), format!("projects = {projects}\n{PYTHON_GUARD}"))?;
     std::fs::write(&node, NODE_GUARD)?;
     let option = format!("--require=\"{}\"", node.display());
     let set = [("PYTHONPATH", modules.display().to_string()), ("NODE_OPTIONS", option.clone())];

@@ -224,7 +224,7 @@ impl Trial<'_> {
         let start = async |words: &[String]| {
             let mut child = context.judged(&self.plan.line)?.with_words(words);
             clean::environment(&mut child, private.path(), self.workspace, root, self.seal)?;
-            clean::guard_runners(&mut child, guard.path())
+            clean::guard_runners(&mut child, guard.path(), [self.workspace, root])
                 .map_err(|error| ToolError::Failed(format!("cannot write the guards of runners: {error}")))?;
             child.deadline = deadline.saturating_duration_since(Instant::now());
             child.keep = MAX_STREAM_BYTES;

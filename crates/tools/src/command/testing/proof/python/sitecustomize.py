@@ -12,7 +12,30 @@ def watch():
     outside = [place for place in sys.path if place and place != own]
     sys.path[:] = outside
     import _frozen_importlib_external as loading
-    import atexit, builtins, importlib.abc, importlib.machinery, os, posix, types
+    import os
+
+    find_bytecode, is_closed, tag = loading.cache_from_source, [], sys.implementation.cache_tag
+    parts = ("site-packages", "dist-packages", "lib-dynload", os.path.basename(os.path.dirname(os.__file__)))
+
+    def is_installed(place):
+        """Whether modules stand here that neither the work nor its tests can write."""
+        real = os.path.join(os.path.realpath(place), "")
+        is_project = any(real.startswith(os.path.join(os.path.realpath(root), "")) for root in projects)
+        return os.path.basename(place) in parts and not is_project and not os.access(place, os.W_OK)
+
+    installed = tuple(os.path.join(os.path.realpath(place), "") for place in outside if is_installed(place))
+
+    # Bytecode of tests, or of a module that they judge by, could be planted where it is looked for. A verification uses that of an
+    # installation, which stands beside its sources: to compile a runner takes four times as long as to run a few tests.
+    def bytecode(path, *values, **options):
+        path = os.fspath(path)
+        if tag and not values and not options and not sys.flags.optimize and os.path.realpath(path).startswith(installed):
+            place, name = os.path.split(path)
+            return "%s/__pycache__/%s.%s.pyc" % (place, name.rpartition(".")[0], tag)
+        return own + "/no-bytecode" + path + "c" if is_closed else find_bytecode(path, *values, **options)
+
+    loading.cache_from_source = bytecode
+    import atexit, builtins, importlib.abc, importlib.machinery, posix, types
     from time import perf_counter as clock
 
     forged, pid, end = 70, os.getpid(), os._exit
@@ -113,8 +136,6 @@ def watch():
         name = os.path.basename(code.co_filename)
         return name.startswith(("test_", "tests.", "conftest.")) or name.endswith("_test.py")
 
-    is_closed = []
-
     def close_exits():
         """From here on this process ends by its runner alone. Children may end as they like."""
         if is_closed:
@@ -137,12 +158,6 @@ def watch():
                     setattr(module, name, closed(module, name))
         atexit._clear = closed(atexit, "_clear")
         ends = {"_exit", "exit", "_Exit", "quick_exit", "abort", "execv", "execve", "execvp", "execl", "execlp"}
-
-        # Bytecode of tests, or of a module that they judge by, could be planted where it is looked for: this process uses none.
-        def no_bytecode(path, *values, **options):
-            return own + "/no-bytecode" + path + "c"
-
-        loading.cache_from_source = no_bytecode
 
         def audit(event, values):
             if event == "os.exec" and os.getpid() == pid:
