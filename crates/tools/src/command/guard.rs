@@ -11,8 +11,8 @@
 //! Limits: a file above [`MAX_FILE_BYTES`] is reported and not restored. Of a protected directory that held more than
 //! [`MAX_PLACE_ENTRIES`] before, only the first are compared (in namespaces those of the workspace's root are read-only); one that
 //! comes to hold more is set aside as a whole. The person may change one of these files in the same moment; that looks the same and is
-//! undone too, with a copy kept beside the report. So does a `git checkout` of an agent's command that brings another `AGENTS.md`: such
-//! a branch is checked out by the git tools.
+//! undone too, with a copy kept beside the report. So does a `git checkout` that brings another `AGENTS.md`: the person checks out such a
+//! branch.
 
 use super::gitlinks;
 use super::held_root::HeldRoot;

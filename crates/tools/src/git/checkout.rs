@@ -1,13 +1,18 @@
 //! Changing branches: `git_checkout`.
 
+use super::integrate::list;
 use super::repository::Repository;
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
 use crate::tool::Tool;
 use async_trait::async_trait;
-use marvin_gate::Touches;
+use marvin_gate::{Touches, steering};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Steering files that a refusal names.
+const MAX_NAMED: usize = 5;
 
 #[derive(Debug, Clone, Copy)]
 pub struct GitCheckout;
@@ -42,7 +47,8 @@ impl Tool for GitCheckout {
     type Data = CheckoutData;
     const NAME: &'static str = "git_checkout";
     const DESCRIPTION: &'static str = "Check out a branch, tag or commit, or make a new branch. Changes that are not \
-        committed are kept; where they are in the way, nothing happens. It does not restore files.";
+        committed are kept; where they are in the way, nothing happens. It does not restore files. Refused where it would \
+        change files that instruct agents or start programs.";
     const EXAMPLE: &'static str = r#"{"target": "fix-dates", "create_branch": true}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("branch", "target"), ("create", "create_branch")];
@@ -62,7 +68,10 @@ impl Tool for GitCheckout {
         } else {
             &["checkout", "--quiet", "--no-recurse-submodules", "--no-overwrite-ignore", target, "--"]
         };
-        let done = repository.change_checked(words, Vec::new(), &[], context).await?;
+        if !input.create_branch {
+            refuse_steering(&repository, target, context).await?;
+        }
+        let done = repository.check_out(words, context).await?;
         let status = super::read::status(&repository, "no", context).await?;
         let place = status.place();
         let data = CheckoutData {
@@ -81,6 +90,44 @@ impl Tool for GitCheckout {
         }
         Ok(Output::new(place, text, data))
     }
+}
+
+/// Refuses a commit with other steering files than the present one: an agent can make such a commit itself. What this does not
+/// see, a name that git completes or a filter, is undone after the checkout.
+async fn refuse_steering(
+    repository: &Repository,
+    target: &str,
+    context: &ToolContext,
+) -> Result<(), ToolError> {
+    let Some(new) = find_commit(repository, target, context).await? else { return Ok(()) };
+    let paths = match find_commit(repository, "HEAD", context).await? {
+        Some(head) => {
+            let words = ["diff-tree", "-r", "--no-renames", "--name-only", "-z", &head, &new, "--"];
+            list(repository, &words, context).await?
+        }
+        None => list(repository, &["ls-tree", "-r", "--name-only", "-z", &new], context).await?,
+    };
+    let steer = |path: &&String| steering::find_path(Path::new(path)).is_some();
+    let named: Vec<String> = paths.iter().filter(steer).take(MAX_NAMED).cloned().collect();
+    if named.is_empty() {
+        return Ok(());
+    }
+    Err(ToolError::Failed(format!(
+        "cannot check out `{target}`: it changes files that steer agents or programs: {}\n  hint: ask the person to check it out",
+        named.join(", ")
+    )))
+}
+
+/// The commit that a name stands for.
+async fn find_commit(
+    repository: &Repository,
+    name: &str,
+    context: &ToolContext,
+) -> Result<Option<String>, ToolError> {
+    let name = format!("{name}^{{commit}}");
+    let shown =
+        repository.show(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name], context).await?;
+    Ok((shown.code() == Some(0)).then(|| shown.outcome.stdout.text().trim().to_string()))
 }
 
 /// Checks that this is a name, and nothing that git would take for a flag or a path.

@@ -64,7 +64,8 @@ async fn checked(
     }
 }
 
-async fn list(
+/// The paths that git lists, separated by zero bytes.
+pub(super) async fn list(
     repository: &Repository,
     words: &[&str],
     context: &ToolContext,

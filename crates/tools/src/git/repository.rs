@@ -113,6 +113,18 @@ impl Repository {
         self.run_change(words, input, more, private.policy(context)?, NestedChanges::Reported, context).await
     }
 
+    /// Runs git to check out a commit of the same steering files, and fails unless it exits with 0. What changes one is undone.
+    pub(super) async fn check_out(
+        &self,
+        words: &[&str],
+        context: &ToolContext,
+    ) -> Result<ContainedRun, ToolError> {
+        let private = PrivateTempDir::new()?;
+        let policy = private.policy(context)?;
+        let done = self.run_change(words, Vec::new(), &[], policy, NestedChanges::Undone, context).await?;
+        if done.code() == Some(0) { Ok(done) } else { Err(complaint(&done)) }
+    }
+
     /// Runs git for the shell itself, which brings in changes that were verified: files that steer agents, too.
     pub(super) async fn integrate(
         &self,

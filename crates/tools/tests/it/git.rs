@@ -241,6 +241,45 @@ async fn branches_are_switched_and_no_work_is_lost() {
     );
 }
 
+#[tokio::test]
+async fn s6_a_checkout_brings_no_steering_files() {
+    let fixture = Fixture::repository(&[]);
+    let root = &fixture.root;
+    for (branch, path) in [
+        ("root", "AGENTS.md"),
+        ("nested", "sub/deep/CLAUDE.md"),
+        ("settings", "sub/.claude/settings.json"),
+        ("spelled", "sub/Agents.MD"),
+        ("a/slash", ".github/workflows/ci.yml"),
+    ] {
+        git(root, &["checkout", "-q", "-b", branch, "main"]);
+        fixture.write(path, "evil\n");
+        git(root, &["add", "--all"]);
+        git(root, &["commit", "-qm", branch]);
+        git(root, &["checkout", "-q", "main"]);
+        for target in [branch, &format!("{branch}~0"), git(root, &["rev-parse", branch]).trim()] {
+            let text = fixture.bad("git_checkout", json!({"target": target})).await;
+            assert!(text.contains(path) && text.contains("ask the person"), "{target}: {text}");
+            assert!(!root.join(path).exists(), "{target}");
+        }
+    }
+    // A name that git completes to that of a remote branch.
+    git(root, &["update-ref", "refs/remotes/origin/guessed", "nested"]);
+    git(root, &["config", "remote.origin.url", "/nonexistent"]);
+    git(root, &["config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"]);
+    fixture.call("git_checkout", json!({"target": "guessed"})).await;
+    assert!(!root.join("sub/deep/CLAUDE.md").exists());
+    git(root, &["checkout", "-qf", "main"]);
+    // The same files on both sides.
+    git(root, &["checkout", "-q", "nested"]);
+    git(root, &["checkout", "-q", "-b", "work"]);
+    fixture.write("b.txt", "b\n");
+    git(root, &["add", "--all"]);
+    git(root, &["commit", "-qm", "work"]);
+    fixture.good("git_checkout", json!({"target": "nested"})).await;
+    assert_eq!(fixture.read("sub/deep/CLAUDE.md"), "evil\n");
+}
+
 /// Every repository setting that makes git start a program.
 fn trap(fixture: &Fixture, marker: &Path) {
     use std::os::unix::fs::PermissionsExt;
