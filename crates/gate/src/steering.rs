@@ -287,6 +287,9 @@ fn names_in(directory: &Path) -> Vec<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
+/// The instructions of a rebase, in a repository.
+const REBASE_INSTRUCTIONS: &str = "rebase-merge/git-rebase-todo";
+
 /// Files of a repository, of its common directory and of its submodules that name programs or other places.
 const REPOSITORY: [&str; 7] = [
     "config",
@@ -306,7 +309,35 @@ pub fn repository_places(directory: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|one| one.path).filter(|path| path.starts_with(directory)).collect()
 }
 
-/// The same for a repository without a working tree.
+/// The instructions of a rebase that is not finished, in the repository of a working tree: the next `git rebase --continue` runs
+/// the commands in them. They are not steering files, since a rebase of an agent that met a conflict writes them too.
+#[must_use]
+pub fn rebase_instructions(directory: &Path) -> Vec<PathBuf> {
+    let Some(own) = git_directory(directory) else { return Vec::new() };
+    let common = pointer(&own.join("commondir"), "", &own).unwrap_or_else(|| own.clone());
+    let worktrees = common.join("worktrees");
+    let linked = names_in(&worktrees).into_iter().map(|name| worktrees.join(name));
+    let repositories = [own, common].into_iter().chain(linked);
+    let mut found: Vec<PathBuf> = repositories.map(|place| place.join(REBASE_INSTRUCTIONS)).collect();
+    found.dedup();
+    found
+}
+
+/// Whether instructions of a rebase run a command that those before it did not.
+#[must_use]
+pub fn adds_commands(before: &str, now: &str) -> bool {
+    let commands = |text: &str| -> Vec<String> {
+        let lines = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.split_whitespace().next().is_some_and(|word| ["exec", "x"].contains(&word)));
+        lines.map(str::to_string).collect()
+    };
+    let known = commands(before);
+    commands(now).iter().any(|command| !known.contains(command))
+}
+
+/// The same as [`repository_places`] for a repository without a working tree.
 #[must_use]
 pub fn bare_repository_places(directory: &Path) -> Vec<PathBuf> {
     REPOSITORY.iter().map(|name| directory.join(name)).collect()

@@ -16,6 +16,7 @@
 
 use super::gitlinks;
 use super::held_root::HeldRoot;
+use super::rebases::RebaseInstructions;
 use super::undone::UndoneChanges;
 use cap_std::fs::{Metadata, MetadataExt};
 use marvin_base::atomic;
@@ -27,9 +28,11 @@ use std::path::{Path, PathBuf};
 /// Entries of one protected place that are compared, with those of its directories.
 const MAX_PLACE_ENTRIES: usize = 4_096;
 /// The largest file whose content is kept for restoring.
-const MAX_FILE_BYTES: u64 = 256 * 1024;
+pub(super) const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// Files of one directory that are named one by one.
 const MAX_NAMED: usize = 50;
+/// The mode of the instructions of a rebase.
+const REBASE_MODE: u32 = 0o644;
 /// Files of `.marvin` that steer Marvin. The rest of it is written by other processes of Marvin while a command runs.
 const OWN_SETTINGS: [&str; 6] = ["config.toml", "instructions.md", "packs", "rules", "security", "skills"];
 
@@ -64,6 +67,7 @@ pub(super) struct Guard {
     gitlinks: BTreeSet<PathBuf>,
     /// Directories that only Marvin makes, and that were not there.
     absent: Vec<PathBuf>,
+    rebases: RebaseInstructions,
     undone: UndoneChanges,
 }
 
@@ -125,6 +129,7 @@ impl Guard {
             list(&held, listed.iter().chain(&nested.steering).chain(&guarded), &open);
         let files =
             files.into_iter().map(|(path, facts)| (path.clone(), save(&held, &path, &facts))).collect();
+        let rebases = rebases(&held, root, &nested, &gitlinks);
         let tickets = root.join(".tickets");
         let absent = if held.facts(&tickets).is_none() { vec![tickets] } else { Vec::new() };
         Guard {
@@ -139,6 +144,7 @@ impl Guard {
             guarded,
             gitlinks,
             absent,
+            rebases,
             undone: UndoneChanges::default(),
         }
     }
@@ -190,6 +196,7 @@ impl Guard {
             }
         }
         tampered.extend(self.made_records());
+        tampered.extend(self.undo_rebases(&nested, quarantine));
         for (path, saved) in &self.files {
             match now.get(path) {
                 Some(facts) if saved.is_same(&self.held, path, facts) => {}
@@ -266,6 +273,25 @@ impl Guard {
         made
     }
 
+    /// Undoes instructions of rebases that came to run a command, and names them.
+    fn undo_rebases(&self, nested: &TreeScan, quarantine: Option<&Path>) -> Vec<String> {
+        if self.changes == NestedChanges::Kept {
+            return Vec::new();
+        }
+        let now = rebases(&self.held, &self.root, nested, &self.gitlinks);
+        let undo = |path: &PathBuf| {
+            let result = match self.rebases.text(path) {
+                Some(text) => self.held.replace(path, text.as_bytes(), REBASE_MODE),
+                None => remove(&self.held, path, quarantine),
+            };
+            match result {
+                Ok(()) => self.shown(path),
+                Err(error) => format!("{} (cannot be undone: {error})", self.shown(path)),
+            }
+        };
+        now.with_new_commands(&self.rebases).into_iter().map(undo).collect()
+    }
+
     /// Whether a change of this file is undone.
     fn undoes(&self, path: &Path) -> bool {
         self.changes == NestedChanges::Undone || self.is_listed(path)
@@ -314,6 +340,18 @@ fn is_record(root: &Path, place: &Path) -> bool {
 /// What the tree holds; nothing where its changes are kept.
 fn scan(root: &Path, changes: NestedChanges) -> Result<TreeScan, tree_scan::TooLarge> {
     if changes == NestedChanges::Kept { Ok(TreeScan::default()) } else { tree_scan::scan(root) }
+}
+
+/// The instructions of rebases in the workspace's repository and those inside it.
+fn rebases(
+    held: &HeldRoot,
+    root: &Path,
+    nested: &TreeScan,
+    gitlinks: &BTreeSet<PathBuf>,
+) -> RebaseInstructions {
+    let inner = nested.repositories.iter().filter_map(|file| file.parent());
+    let linked = gitlinks.iter().map(PathBuf::as_path);
+    RebaseInstructions::read(held, root, [root].into_iter().chain(inner).chain(linked))
 }
 
 /// The steering files of a repository, given by the file that makes it one.

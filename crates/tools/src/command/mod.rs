@@ -10,6 +10,7 @@ mod guard;
 mod held_root;
 mod host;
 mod install;
+mod rebases;
 mod run;
 mod sandbox_hint;
 mod testing;

@@ -181,6 +181,41 @@ fn s6_a_file_in_the_place_of_a_repository_gives_way() {
 }
 
 #[test]
+fn s6_instructions_of_a_rebase_run_no_command_of_an_agent() {
+    let (_directory, root, _) = beside();
+    git(&root, &["init", "-q", "."]);
+    git(&root, &["init", "-q", "pkg"]);
+    std::fs::create_dir_all(root.join(".git/worktrees/w")).unwrap();
+    let places = [".git", ".git/worktrees/w", "pkg/.git"];
+    let todo = |place: &str| root.join(place).join("rebase-merge/git-rebase-todo");
+    let begin = || Guard::begin(&root, &[], Vec::new(), NestedChanges::Undone);
+    let guard = begin();
+    places.iter().for_each(|place| write(todo(place), "pick 1 # a\n  x touch evil\n"));
+    let expected = places.map(|place| format!("{place}/rebase-merge/git-rebase-todo"));
+    assert_eq!(guard.finish(None), expected);
+    places.iter().for_each(|place| assert!(!todo(place).exists(), "{place}"));
+    // A conflict of an agent's rebase.
+    let guard = begin();
+    write(todo(".git"), "pick 1 # exec a\nfixup 2\n# x comment\n");
+    assert_eq!(guard.finish(None), Vec::<String>::new());
+    // Further steps of a rebase of the person's own.
+    write(todo(".git"), "exec make\npick 1\nexec make\n");
+    let guard = begin();
+    write(todo(".git"), "pick 1\nexec make\n");
+    assert_eq!(guard.finish(None), Vec::<String>::new());
+    let guard = begin();
+    write(todo(".git"), "exec make\nexec\tevil\n");
+    assert_eq!(guard.finish(None), [".git/rebase-merge/git-rebase-todo"]);
+    assert_eq!(std::fs::read_to_string(todo(".git")).unwrap(), "pick 1\nexec make\n");
+    std::fs::remove_dir_all(root.join(".git/rebase-merge")).unwrap();
+    let guard = begin();
+    write(root.join("mine/git-rebase-todo"), "exec evil\n");
+    symlink("../mine", root.join(".git/rebase-merge")).unwrap();
+    assert_eq!(guard.finish(None), [".git/rebase-merge"]);
+    assert!(root.join(".git/rebase-merge").symlink_metadata().is_err());
+}
+
+#[test]
 fn what_git_and_the_shell_bring_in_stays() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
