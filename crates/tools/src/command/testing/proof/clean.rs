@@ -10,6 +10,7 @@ use crate::command::caches;
 use crate::command::contained::line_of;
 use crate::result::ToolError;
 use marvin_base::child::Child;
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -96,12 +97,16 @@ const NODE_GUARD: &str = include_str!("node/guard.cjs");
 /// Programs by which Python and Node.js are started, which a line may give options of its own.
 const GUARDED_PROGRAMS: [&str; 5] = ["python", "python3", "pytest", "py.test", "node"];
 
+/// The sources that the work changed, for the guard of Node.js.
+const CHANGED_SOURCES: &str = "changed.json";
+
 /// Puts the guards of Python and Node.js into `directory`, which the child can read only, and makes both load them first.
-/// `projects` are the workspace and its copy.
+/// `projects` are the workspace and its copy, `changed` the sources that the work changed.
 pub(super) fn guard_runners(
     child: &mut Child,
     directory: &Path,
     projects: [&Path; 2],
+    changed: Option<&[PathBuf]>,
 ) -> std::io::Result<()> {
     let (modules, programs) = (directory.join("modules"), directory.join("programs"));
     let node = directory.join("guard.cjs");
@@ -111,6 +116,11 @@ pub(super) fn guard_runners(
     let projects = serde_json::to_string(&projects).unwrap_or_else(|_| r#"["/"]"#.into());
     std::fs::write(modules.join("sitecustomize.py"), format!("projects = {projects}\n{PYTHON_GUARD}"))?;
     std::fs::write(&node, NODE_GUARD)?;
+    if let Some(changed) = changed {
+        let real: Vec<PathBuf> = changed.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let paths: BTreeSet<&PathBuf> = changed.iter().chain(&real).collect();
+        std::fs::write(directory.join(CHANGED_SOURCES), serde_json::to_vec(&paths)?)?;
+    }
     let option = format!("--require=\"{}\"", node.display());
     let set = [("PYTHONPATH", modules.display().to_string()), ("NODE_OPTIONS", option.clone())];
     for (name, value) in set {

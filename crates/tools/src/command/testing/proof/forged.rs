@@ -55,8 +55,29 @@ static LANGUAGES: [Language; 3] = [
 /// A sentence about a file that was added or changed since the baseline and speaks for the runner, or, where it is judged by tests
 /// that were there, is different under test.
 pub(super) fn find(root: &Path, baseline: &Path, is_judged: impl Fn(&Path) -> bool) -> Option<String> {
-    let mut waiting = vec![root.to_path_buf()];
-    let mut left = MAX_FILES;
+    let Some(sources) = sources(root) else {
+        return Some(format!("it has more than {MAX_FILES} source files, so they cannot be checked"));
+    };
+    sources.iter().find_map(|path| finding(root, baseline, path, language(path)?, &is_judged))
+}
+
+/// The sources that were added or changed since the baseline and are judged.
+pub(super) fn changed_sources(
+    root: &Path,
+    baseline: &Path,
+    is_judged: impl Fn(&Path) -> bool,
+) -> Vec<PathBuf> {
+    let is_changed = |path: &PathBuf| {
+        path.strip_prefix(root).is_ok_and(|inside| {
+            is_judged(inside) && std::fs::read(baseline.join(inside)).ok() != std::fs::read(path).ok()
+        })
+    };
+    sources(root).unwrap_or_default().into_iter().filter(is_changed).collect()
+}
+
+/// The source files of a project; none where there are too many.
+fn sources(root: &Path) -> Option<Vec<PathBuf>> {
+    let (mut waiting, mut found) = (vec![root.to_path_buf()], Vec::new());
     while let Some(directory) = waiting.pop() {
         for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -65,20 +86,16 @@ pub(super) fn find(root: &Path, baseline: &Path, is_judged: impl Fn(&Path) -> bo
                 if !is_skipped(&DEPENDENCIES) && (directory != root || !is_skipped(&ROOT_DEPENDENCIES)) {
                     waiting.push(path);
                 }
-                continue;
-            }
-            // Through links too: what is imported by another name runs all the same.
-            let Some(language) = language(&path).filter(|_| path.is_file()) else { continue };
-            left -= 1;
-            if left == 0 {
-                return Some(format!("it has more than {MAX_FILES} source files, so they cannot be checked"));
-            }
-            if let Some(sentence) = finding(root, baseline, &path, language, &is_judged) {
-                return Some(sentence);
+            } else if language(&path).is_some() && path.is_file() {
+                // Through links too: what is imported by another name runs all the same.
+                found.push(path);
             }
         }
+        if found.len() > MAX_FILES {
+            return None;
+        }
     }
-    None
+    Some(found)
 }
 
 fn language(path: &Path) -> Option<&'static Language> {

@@ -23,7 +23,7 @@ use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
 use marvin_gate::Workspace;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -128,14 +128,17 @@ pub async fn verify_tests(
         notes.extend(changes.allowed.iter().map(|change| format!("{change}, which the task allows")));
         taken_away.extend(changes.taken_away);
     }
-    let trial = Trial { plan: &plan, input, seal: sealed.as_ref(), workspace: &workspace, context };
+    let is_free = check.oracles.is_empty() && sealed.as_ref().is_none_or(TestSeal::is_greenfield);
+    let is_judged = |path: &Path| !is_free && !seal::is_allowed(path, check.may_change);
+    let changed =
+        check.baseline.map(|tree| forged::changed_sources(copy.root(), tree.copy.root(), is_judged));
+    let (seal, workspace) = (sealed.as_ref(), workspace.as_path());
+    let trial = Trial { plan: &plan, input, seal, workspace, changed: changed.as_deref(), context };
     let mark = || JudgingFiles::mark(copy.root(), now.iter().map(|(_, now)| now), &check.oracles);
     let (output, after, change) = trial.run(copy.root(), mark).await?;
     if let Some(finding) = change.filter(|_| output.error.is_none()) {
         return Ok(TestsVerdict { output: Some(output), finding: Some(finding), notes });
     }
-    let is_free = check.oracles.is_empty() && sealed.as_ref().is_none_or(TestSeal::is_greenfield);
-    let is_judged = |path: &Path| !is_free && !seal::is_allowed(path, check.may_change);
     if let Some(baseline) = check.baseline
         && output.error.is_none()
         && let Some(finding) = forged::find(copy.root(), baseline.copy.root(), is_judged)
@@ -202,6 +205,8 @@ struct Trial<'a> {
     input: &'a TestsInput,
     seal: Option<&'a TestSeal>,
     workspace: &'a Path,
+    /// The sources that the work changed; none where that is not known.
+    changed: Option<&'a [PathBuf]>,
     context: &'a ToolContext,
 }
 
@@ -224,7 +229,7 @@ impl Trial<'_> {
         let start = async |words: &[String]| {
             let mut child = context.judged(&self.plan.line)?.with_words(words);
             clean::environment(&mut child, private.path(), self.workspace, root, self.seal)?;
-            clean::guard_runners(&mut child, guard.path(), [self.workspace, root])
+            clean::guard_runners(&mut child, guard.path(), [self.workspace, root], self.changed)
                 .map_err(|error| ToolError::Failed(format!("cannot write the guards of runners: {error}")))?;
             child.deadline = deadline.saturating_duration_since(Instant::now());
             child.keep = MAX_STREAM_BYTES;
