@@ -6,6 +6,7 @@
 //! Limits: texts that are joined while the program runs are not found. A tree with more source files than [`MAX_FILES`] cannot be
 //! checked, and is a finding.
 
+use super::process_control;
 use super::rust_doubles;
 use super::source::is_test_file;
 use crate::pattern::{Pattern, pattern};
@@ -127,19 +128,28 @@ fn finding(
             "`{name}` prints the summary of a test runner (`{summary}`) and ends the process (`{exit}`)"
         ));
     }
-    if !language.endings.contains(&"rs") || !is_judged(&inside) || is_test_file(&inside) {
+    if !is_judged(&inside) {
+        return None;
+    }
+    // What was moved here was there before.
+    let is_new = !baseline.join(&inside).exists();
+    let removed = || if is_new { removed_sources(root, baseline, path) } else { String::new() };
+    if process_control::find(&inside, &before, &text).is_some() {
+        let finding = process_control::find(&inside, &(before.clone() + &removed()), &text);
+        if finding.is_some() {
+            return finding;
+        }
+    }
+    if !language.endings.contains(&"rs") || is_test_file(&inside) {
         return None;
     }
     let finding = rust_doubles::find(&name, &before, &text)?;
-    // What was moved here was there before.
-    if baseline.join(&inside).exists() {
-        return Some(finding);
-    }
-    rust_doubles::find(&name, &removed_sources(root, baseline), &text)
+    if is_new { rust_doubles::find(&name, &removed(), &text) } else { Some(finding) }
 }
 
-/// The sources of Rust that are gone since the baseline, as one text.
-fn removed_sources(root: &Path, baseline: &Path) -> String {
+/// The sources of a file's language that are gone since the baseline, as one text.
+fn removed_sources(root: &Path, baseline: &Path, path: &Path) -> String {
+    let ending = path.extension();
     let (mut waiting, mut text) = (vec![baseline.to_path_buf()], String::new());
     while let Some(directory) = waiting.pop() {
         for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
@@ -151,7 +161,7 @@ fn removed_sources(root: &Path, baseline: &Path) -> String {
             }
             let is_gone = path.strip_prefix(baseline).is_ok_and(|inside| !root.join(inside).exists());
             let is_small = entry.metadata().is_ok_and(|facts| facts.len() <= MAX_FILE_BYTES);
-            if is_gone && is_small && path.extension().is_some_and(|ending| ending == "rs") {
+            if is_gone && is_small && path.extension() == ending {
                 text.push_str(&std::fs::read_to_string(&path).unwrap_or_default());
                 text.push('\n');
             }

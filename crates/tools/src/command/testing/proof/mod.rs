@@ -9,6 +9,7 @@ mod clean;
 mod forged;
 mod fresh;
 mod judged_by;
+mod process_control;
 mod rust_doubles;
 mod seal;
 mod source;
