@@ -81,6 +81,9 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     }
     generic(look, true);
     options::judge(look, plain);
+    if plain == "emacs" && !arguments.has(&["--batch", "-batch", "--script", "-script"]) {
+        look.ask("interactive", "it opens an editor");
+    }
     if matches!(plain, "perl" | "ruby") && (!texts.is_empty() || arguments.has(&["-n", "-p"])) {
         arguments.operands.iter().for_each(|word| opened_operand(look, word));
     }

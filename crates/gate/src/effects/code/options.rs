@@ -19,6 +19,8 @@ struct Options {
     code: &'static str,
     /// Options whose value is a module that is loaded first.
     loads: &'static str,
+    /// Options whose value is a path from which code is taken.
+    paths: &'static str,
     /// Options whose value is a file or a directory that is written.
     writes: &'static str,
     /// Modules that are known to be harmless to load.
@@ -32,6 +34,7 @@ const OPTIONS: &[Options] = &[
         values: "-W -X -Q",
         code: "-c -m",
         loads: "",
+        paths: "",
         writes: "",
         modules: "",
     },
@@ -50,6 +53,7 @@ const OPTIONS: &[Options] = &[
                  --env-file-if-exists",
         code: "-e -p -pe --eval --print",
         loads: "-r --require --import --loader --experimental-loader --test-reporter",
+        paths: "",
         writes: "--cpu-prof-dir --cpu-prof-name --heap-prof-dir --redirect-warnings --diagnostic-dir --report-directory \
                  --report-filename --test-reporter-destination --trace-event-file-pattern",
         modules: "dotenv/config tsx tsx/esm tsx/cjs ts-node/register ts-node/esm esm source-map-support/register @swc-node/register \
@@ -61,6 +65,7 @@ const OPTIONS: &[Options] = &[
         values: "-F",
         code: "-e -E",
         loads: "-M -m",
+        paths: "",
         writes: "",
         modules: "strict warnings utf8 feature bigint bignum integer constant Data::Dumper List::Util Scalar::Util JSON::PP JSON JSON::XS \
                   Time::HiRes Time::Local Time::Piece POSIX Encode MIME::Base64 Digest::MD5 Digest::SHA Text::Wrap Text::CSV Getopt::Long \
@@ -72,6 +77,7 @@ const OPTIONS: &[Options] = &[
         values: "-E -F -K --encoding --external-encoding --internal-encoding",
         code: "-e",
         loads: "-r",
+        paths: "",
         writes: "",
         modules: "json yaml set date time csv pp securerandom digest erb bundler/setup minitest/autorun rspec ostruct bigdecimal \
                   prime matrix benchmark optparse stringio strscan zlib English",
@@ -82,6 +88,7 @@ const OPTIONS: &[Options] = &[
         values: "-t",
         code: "-r -f",
         loads: "",
+        paths: "",
         writes: "",
         modules: "",
     },
@@ -91,6 +98,77 @@ const OPTIONS: &[Options] = &[
         values: "",
         code: "-e",
         loads: "-l",
+        paths: "",
+        writes: "",
+        modules: "",
+    },
+    Options {
+        names: &["R", "Rscript"],
+        flags: "-q -s --vanilla --no-save --no-restore --no-restore-data --no-environ --no-site-file --no-init-file --quiet --slave \
+                --silent --no-echo --verbose --version --help --args --interactive --no-readline",
+        values: "--encoding --max-ppsize",
+        code: "-e -f --file",
+        loads: "",
+        paths: "",
+        writes: "",
+        modules: "",
+    },
+    Options {
+        names: &["julia"],
+        flags: "-h -v -q -i --help --version --quiet --banner --project",
+        values: "-t -p -O -g --threads --procs --optimize --color --startup-file --history-file --check-bounds --compile \
+                 --depwarn --inline --code-coverage --track-allocation --banner",
+        code: "-e -E -L --eval --print --load",
+        loads: "",
+        paths: "--project",
+        writes: "",
+        modules: "",
+    },
+    Options {
+        names: &["emacs"],
+        flags: "-Q -q --quick --no-init-file --batch -batch -nw --no-window-system --no-splash --no-site-file --no-site-lisp \
+                --version --help",
+        values: "",
+        code: "--eval -eval --execute -execute -l --load -load -f --funcall -funcall --script -script",
+        loads: "",
+        paths: "-L --directory",
+        writes: "",
+        modules: "",
+    },
+    Options {
+        names: &[
+            "osascript",
+            "guile",
+            "racket",
+            "scheme",
+            "csi",
+            "sbcl",
+            "clisp",
+            "ecl",
+            "octave",
+            "elixir",
+            "scala",
+            "kotlin",
+            "groovy",
+            "jshell",
+            "ocaml",
+            "ghci",
+            "runghc",
+            "nu",
+            "xonsh",
+            "janet",
+            "fennel",
+            "maxima",
+            "sage",
+            "swipl",
+        ],
+        flags: "-q -v -V -h -i -n -W --help --version --quiet --silent --verbose --no-init --no-init-file --no-site-file \
+                --no-sysinit --no-userinit --no-gui --no-window-system --no-history --norc --noinform --non-interactive \
+                --disable-debugger --no-auto-compile --vanilla --no-config-file",
+        values: "--color",
+        code: "-e -E -c -x -g -s -C -L -l --eval -eval --execute --command --load --script --file -f",
+        loads: "",
+        paths: "-cp -classpath --classpath --class-path -pa",
         writes: "",
         modules: "",
     },
@@ -110,12 +188,14 @@ pub(super) fn judge(look: &mut Look<'_>, language: &str) {
         if !text.starts_with('-') || text == "-" || text == "--" {
             return;
         }
-        if text.starts_with("--") || lists(options.flags, &text) || text.len() == 2 {
+        let whole = [options.flags, options.paths, options.code].iter().any(|list| lists(list, &text));
+        if text.starts_with("--") || whole || text.len() == 2 {
             let (name, attached) = match text.split_once('=') {
                 Some((name, value)) => (name.to_string(), Some(value.to_string())),
                 None => (text.clone(), None),
             };
-            if lists(options.flags, &name) {
+            let is_path = attached.is_some() && lists(options.paths, &name);
+            if lists(options.flags, &name) && !is_path {
                 continue;
             }
             if name.starts_with("--inspect") {
@@ -143,7 +223,7 @@ pub(super) fn judge(look: &mut Look<'_>, language: &str) {
 }
 
 fn is_listed_with_value(options: &Options, name: &str) -> bool {
-    [options.values, options.loads, options.writes].iter().any(|list| lists(list, name))
+    [options.values, options.loads, options.paths, options.writes].iter().any(|list| lists(list, name))
         || matches!(name, "-I" | "-d" | "-C")
 }
 
@@ -196,8 +276,14 @@ fn one(look: &mut Look<'_>, options: &Options, name: &str, value: &str) {
         }
     } else if lists(options.writes, name) {
         look.act(Act::Write, &Word::known(value.to_string()));
-    } else if matches!(name, "-I" | "-C") && !lists(options.values, name) && !lists(options.flags, name) {
-        if !matches!(place(look), Place::Inside | Place::Regenerable | Place::Workspace) {
+    } else if lists(options.paths, name)
+        || matches!(name, "-I" | "-C") && !lists(options.values, name) && !lists(options.flags, name)
+    {
+        let is_own = |path: &str| {
+            let place = look.place(&Word::known(path));
+            matches!(place, Place::Inside | Place::Regenerable | Place::Workspace)
+        };
+        if !value.split(':').all(is_own) {
             look.ask("interpreter", format!("`{name}` loads code from `{value}`"));
         }
     } else if name == "-W" && value.split(':').nth(2).is_some_and(|category| category.contains('.')) {

@@ -54,3 +54,41 @@ fn tracers_that_show_data_do_not_trace_programs_with_credentials() {
         ],
     );
 }
+
+#[test]
+fn options_before_a_script_are_known_or_doubted() {
+    none_allowed(&[
+        "fish -C 'rm -rf ~' x",
+        "fish --init-command='rm -rf ~' x",
+        "fish --command='id' x",
+        "fish --profile=AGENTS.md x",
+        "bash --debugger x",
+        "yash --rcfile=./x y",
+        "tcsh -Z x",
+        "julia -J./x.so y.jl",
+        "julia --sysimage ./x.so y.jl",
+        "julia --project=/tmp/x y.jl",
+        "sbcl --core ./x y.lisp",
+        "racket -t x",
+        "nu --plugins ./x y.nu",
+        "xonsh --rc evil x",
+        "scala -cp /tmp/x a.scala",
+        "Rscript --default-packages=evil x.R",
+        "emacs --exec '(shell-command \"id\")' x",
+        "emacs x",
+    ]);
+    all(
+        Decision::Allow,
+        &[
+            "fish a.fish",
+            "fish -N a.fish",
+            "bash --noprofile --norc a.sh",
+            "julia --project=. a.jl",
+            "julia --project test/runtests.jl",
+            "julia -t 4 a.jl",
+            "Rscript --vanilla a.R",
+            "octave --no-gui a.m",
+            "sbcl --script a.lisp",
+        ],
+    );
+}

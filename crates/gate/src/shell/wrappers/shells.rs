@@ -13,6 +13,34 @@ struct Options {
     input: bool,
 }
 
+/// Long options that no shell takes code, a file or a command from.
+const LONG_OPTIONS: [&str; 14] = [
+    "--command",
+    "--help",
+    "--version",
+    "--norc",
+    "--noprofile",
+    "--posix",
+    "--login",
+    "--verbose",
+    "--restricted",
+    "--noediting",
+    "--no-config",
+    "--no-execute",
+    "--private",
+    "--interactive",
+];
+
+/// The letters of options that are known of a shell; `pwsh` has words instead.
+fn known_letters(base: &str) -> Option<&'static str> {
+    match base {
+        "pwsh" => None,
+        "fish" => Some("cilnNPhv-"),
+        "csh" | "tcsh" => Some("bcefilnqstvxVX-"),
+        _ => Some("abcefghiklmnoprstuvxBCDEHOPTl-+"),
+    }
+}
+
 impl Shell<'_> {
     /// A shell with variables in front of it: `x=1 bash -c TEXT`.
     pub(super) fn shell_with(
@@ -46,9 +74,12 @@ impl Shell<'_> {
             if matches!(&*flag, "--rcfile" | "--init-file") {
                 self.doubt("a file that a shell runs before its script");
                 options.index += 1;
-            } else if flag == "--command" {
-                options.text = true;
-            } else if !flag.starts_with("--") {
+            } else if flag.starts_with("--") {
+                options.text |= flag == "--command";
+                if !LONG_OPTIONS.contains(&&*flag) {
+                    self.doubt("an option of a shell that is not known");
+                }
+            } else {
                 if word.text().is_none() {
                     self.doubt("options of a shell that are not known");
                 }
@@ -60,8 +91,8 @@ impl Shell<'_> {
                 }
                 options.text |= flag.contains('c');
                 options.input |= flag.contains('s');
-                let known = |letter: char| "abcefghiklmnoprstuvxBCDEHOPTl-+".contains(letter);
-                if bundles && !flag.chars().all(known) {
+                if known_letters(base).is_some_and(|known| !flag.chars().all(|letter| known.contains(letter)))
+                {
                     self.doubt("an option of a shell that is not known");
                 }
                 for letter in flag.chars().filter(|letter| bundles && matches!(letter, 'o' | 'O')) {
