@@ -5,10 +5,9 @@
 use super::arrivals;
 use super::disk::reached;
 use super::look::Look;
-use super::options;
 use super::place::Place;
 use super::severity::Act;
-use super::words;
+use super::{options, trees, words};
 use crate::shell::{Word, base_name};
 use std::borrow::Cow;
 
@@ -66,6 +65,9 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) {
     let words = look.rest().to_vec();
     let arguments = CompressorArguments::new(base, &words);
     let operands = options::all_operands(base, &words).unwrap_or_default();
+    if arguments.recurses {
+        trees::take(look, &operands, &[]);
+    }
     if arguments.writes_nothing {
         return;
     }

@@ -24,7 +24,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         "chown" | "chgrp" | "lchown" => chown(look),
         "setfacl" | "chattr" | "setcap" | "xattr" | "setfattr" => attributes(look, base),
         "find" | "gfind" => find(look),
-        "dd" | "gdd" | "dcfldd" | "ddrescue" => dd(look),
+        "dd" | "gdd" | "dcfldd" => dd(look),
         "sed" | "gsed" => return sed(look),
         "xargs" | "gxargs" => {
             let arguments =

@@ -109,6 +109,15 @@ pub(super) fn is_local(text: &str) -> bool {
         || host(text).is_some_and(|host| host.ends_with(".localhost"))
 }
 
+/// Ports of this machine behind which Docker, the kubelet, the API of Kubernetes and etcd obey without a password.
+const CONTROL_PORTS: [&str; 5] = ["2375", "2376", "10250", "6443", "2379"];
+
+fn commands_machine(text: &str) -> bool {
+    let authority = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once(':').is_some_and(|(_, port)| CONTROL_PORTS.contains(&port))
+}
+
 /// The strictest that a request with these addresses is.
 pub(super) fn addressed(look: &mut Look<'_>, addresses: &[Word], sends: bool, sends_file: bool) {
     let local = !addresses.is_empty() && addresses.iter().all(|word| is_local(&word.beginning()));
@@ -129,6 +138,9 @@ pub(super) fn addressed(look: &mut Look<'_>, addresses: &[Word], sends: bool, se
         // A service of this machine may obey such bytes: a database that writes files, a mail server.
         (true, true) => {
             return look.ask("send.scheme", "the address speaks a protocol that reaches anything");
+        }
+        (true, false) if addresses.iter().any(|word| commands_machine(&word.beginning())) => {
+            return look.ask("send.control", "the address commands containers or holds their secrets");
         }
         (true, false) => return,
         (false, true) => {

@@ -90,3 +90,50 @@ fn pattern_of_names_includes_credentials_of_the_system() {
         &["ls /etc/*", "cat /etc/os-release", "cat /etc/*-release", "cat /usr/share/doc/*", "wc -l src/*"],
     );
 }
+
+#[test]
+fn lists_of_files_are_known_only_where_the_line_writes_them() {
+    none_allowed(&[
+        "tar --files-from list -cf x.tar",
+        "tar -cf x.tar --files=list",
+        "tar -cf x.tar -Tlist",
+        "sort --files0-from=list",
+        "zstd --filelist list -c",
+        "ctags -L list",
+        "cscope -i list",
+        "clang-format --files=list",
+        "convert @list y.png",
+        "identify -format %w @list",
+        "parallel cat :::: list",
+        "parallel --colsep , cat {1} :::: list ::: a",
+        "parallel cat ::: a :::: list",
+        "echo ~/.ssh/id_rsa > list; parallel cat :::: list",
+    ]);
+    all(
+        Decision::Allow,
+        &[
+            "echo README.md > list; tar cf x.tar -T list",
+            "echo README.md > list; parallel cat :::: list",
+            "find src -name '*.rs' | tar cf x.tar -T -",
+            "parallel echo ::: a b ::: c",
+            "wc --files0-from list",
+            "convert a.png -resize 50% out/b.png",
+        ],
+    );
+}
+
+#[test]
+fn copies_of_whole_files_read_what_they_copy() {
+    none_allowed(&["ddrescue .env out", "ddrescue out .git/config"]);
+}
+
+#[test]
+fn services_that_command_this_machine_are_not_talked_to_unasked() {
+    none_allowed(&[
+        "curl localhost:2375/containers/json",
+        "curl -X POST -d @x.json http://127.0.0.1:2376/containers/create?name=x",
+        "wget --method=POST --body-data=x localhost:10250/run",
+        "curl https://localhost:6443/api/v1/secrets",
+    ]);
+    all(Decision::Allow, &["curl localhost:3000/containers", "curl http://localhost:8080/a:2375"]);
+}

@@ -107,6 +107,33 @@ impl Shell<'_> {
         options
     }
 
+    /// The items behind `:::`, and those in the files behind `::::`.
+    fn parallel_lists(&mut self, words: &[Word], is_list: impl Fn(&Word) -> bool) -> Vec<Vec<Word>> {
+        let mut lists: Vec<Vec<Word>> = Vec::new();
+        let mut in_files = false;
+        for word in words {
+            if is_list(word) {
+                in_files = word.beginning().starts_with("::::");
+                lists.push(Vec::new());
+                continue;
+            }
+            let items = if in_files { self.items_of_file(word) } else { vec![word.clone()] };
+            if let Some(list) = lists.last_mut() {
+                list.extend(items);
+            }
+        }
+        lists
+    }
+
+    /// The lines of a file that the line itself wrote; those of another one may be anything.
+    fn items_of_file(&mut self, file: &Word) -> Vec<Word> {
+        self.touch(crate::shell::state::RedirectKind::Read, file.clone());
+        match self.file(file).and_then(|stream| stream.text) {
+            Some(text) => text.lines().map(Word::known).collect(),
+            None => vec![any_items(Taint::CONTENT)],
+        }
+    }
+
     pub(in crate::shell) fn parallel(&mut self, words: &[Word], around: &InheritedIo) -> Stream {
         let rest = words.get(1..).unwrap_or_default();
         let is_list = |word: &Word| word.text().is_some_and(|text| text.starts_with(":::"));
@@ -126,8 +153,8 @@ impl Shell<'_> {
         if command.iter().any(|word| !known(&word.shown())) {
             self.doubt("a replacement that runs code");
         }
-        let lists: Vec<Vec<Word>> = match rest.get(split + 1..) {
-            Some(items) => items.split(is_list).map(<[Word]>::to_vec).collect(),
+        let lists: Vec<Vec<Word>> = match rest.get(split..).filter(|lists| !lists.is_empty()) {
+            Some(lists) => self.parallel_lists(lists, is_list),
             None => {
                 let taint = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
                 vec![match around.input.as_ref().and_then(|stream| stream.text.as_ref()) {
