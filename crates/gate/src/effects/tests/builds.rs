@@ -56,3 +56,26 @@ fn go_starts_nothing_of_its_words_choice() {
         ],
     );
 }
+
+#[test]
+fn code_outside_the_workspace_is_not_run_by_any_builder() {
+    none_allowed(&[
+        "autoreconf /tmp/evil",
+        "behat /tmp/evil/x.feature",
+        "pest /tmp/evil",
+        "ginkgo /tmp/evil",
+        "elixirc /tmp/evil/x.ex",
+        "lean /tmp/evil/x.lean",
+        "pyinstrument /tmp/evil/x.py",
+        "qmlscene ~/evil/x.qml",
+        "strings @args",
+        "ruff check @args",
+        "clippy-driver @args",
+        "moc @args",
+        "cargo-tree --config build.rustc=./x",
+    ]);
+    all(
+        Decision::Allow,
+        &["pest", "behat features/a.feature", "elixirc a.ex", "lean a.lean", "strings a.out", "ruff check ."],
+    );
+}
