@@ -8,6 +8,8 @@
 //!
 //! Limits: fewer than [`MIN_LINE_BYTES`] of a key behind a marker are not recognised.
 
+use super::checks;
+
 /// Shortest run of base64 that is a line of key material.
 const MIN_LINE_BYTES: usize = 16;
 /// Shortest run of base64 that is key material whatever stands beside it on the line.
@@ -22,6 +24,10 @@ const BEGIN_MARKERS: [&[u8]; 2] = [b"-----BEGIN", b"---- BEGIN"];
 /// How a marker of SSH2 begins: there is a blank in it, behind which a stream would flow.
 const SSH2_MARK: &[u8] = b"---- BEGIN";
 const PUTTY_MARKER: &[u8] = b"Private-Lines:";
+/// `-----BEGIN ` in base64.
+const ENCODED_MARKER: &[u8] = b"LS0tLS1CRUdJTi";
+/// Base64 of the longest marker.
+const MAX_ENCODED_MARKER_BYTES: usize = 64;
 
 /// The body behind a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +57,8 @@ pub(super) fn find_open(text: &str, cut: usize) -> Option<(usize, bool)> {
         |length: &usize| SSH2_MARK.get(..*length).is_some_and(|half| text.as_bytes().ends_with(half));
     let half = (5..SSH2_MARK.len()).find(begins).filter(|_| !line.contains("END"));
     let half = half.map(|length| (text.len() - length, false));
-    [putty.map(|begin| (begin, true)), find_open_marker(text, is_held), half]
+    let encoded = find_open_encoded(text, is_held);
+    [putty.map(|begin| (begin, true)), find_open_marker(text, is_held), half, encoded]
         .into_iter()
         .flatten()
         .min_by_key(|(begin, _)| *begin)
@@ -75,6 +82,23 @@ fn find_open_marker(text: &str, is_held: impl Fn(Body) -> bool) -> Option<(usize
     memchr::memmem::find(label, b"PRIVATE KEY")?;
     let body = read(text, after + dashes);
     is_held(body).then_some((begin, body.has_material))
+}
+
+fn find_open_encoded(text: &str, is_held: impl Fn(Body) -> bool) -> Option<(usize, bool)> {
+    let begin = memchr::memmem::rfind(text.as_bytes(), ENCODED_MARKER)?;
+    if !is_encoded_marker(text.get(begin..)?) {
+        return None;
+    }
+    let mut reader = Reader { bytes: text.as_bytes(), at: begin, end: begin, has_material: false };
+    reader.skip_base64();
+    is_held(read(text, reader.at)).then_some((begin, true))
+}
+
+/// Whether a text begins with the base64 of a marker of a private key.
+pub(super) fn is_encoded_marker(text: &str) -> bool {
+    let run = text.bytes().take(MAX_ENCODED_MARKER_BYTES).take_while(|byte| is_base64(*byte)).count();
+    let marker = text.get(..run - run % 4).and_then(checks::base64).unwrap_or_default();
+    memchr::memmem::find(&marker, b"PRIVATE KEY").is_some()
 }
 
 /// Reads the body behind a marker that ends at `at`.

@@ -19,6 +19,7 @@ mod armor;
 mod checks;
 mod commands;
 mod headers;
+mod jwk;
 mod known;
 mod literals;
 mod names;
@@ -199,6 +200,7 @@ impl Redactor {
         let hits = Hits::find(text);
         shapes::find(text, &hits, view, spans);
         headers::find_urls(text, spans);
+        jwk::find(text, spans);
         names::find(text, &hits, spans);
         if scope == Scope::Record {
             commands::find(text, spans);
@@ -243,7 +245,15 @@ impl Redactor {
         // `{"name": "DB_PASSWORD", "value": "X"}`.
         let named = ["name", "key", "header", "variable"].iter();
         let pair = named.filter_map(|key| map.get(*key)?.as_str()).find_map(names::kind_of_key);
+        let is_cookie = map.get("name").and_then(Value::as_str).is_some_and(|name| {
+            name.eq_ignore_ascii_case("cookie") || name.eq_ignore_ascii_case("set-cookie")
+        });
+        let is_jwk = map.contains_key("kty");
         for (key, entry) in map.iter_mut() {
+            if is_jwk && entry.is_string() && jwk::PRIVATE_MEMBERS.contains(&key.as_str()) {
+                *entry = Value::from("[REDACTED:jwk]");
+                continue;
+            }
             let kind = names::kind_of_key(key).or(pair.filter(|_| key == "value"));
             match (kind, &mut *entry) {
                 (Some(kind), Value::String(text)) if self.is_secret(kind, text, Style::Quoted, scope) => {
@@ -256,6 +266,12 @@ impl Redactor {
                     let line = format!("{key}: {text}");
                     if self.finds_for(&line, scope) {
                         *text = format!("[REDACTED:{key}]");
+                    }
+                }
+                (_, Value::String(text)) if key == "value" && is_cookie => {
+                    let line = format!("cookie: {text}");
+                    if self.finds_for(&line, scope) {
+                        *text = "[REDACTED:cookie]".to_string();
                     }
                 }
                 _ => {

@@ -15,6 +15,12 @@ use super::{armor, checks};
 use regex::Regex;
 use std::sync::{LazyLock, OnceLock};
 
+/// Longest part of a credential before its anchor; behind a longer word none begins.
+const MAX_BACK_BYTES: usize = 256;
+
+/// Longest shape over several lines.
+const MAX_BLOCK_BYTES: usize = 4096;
+
 /// A row of the table.
 pub(super) struct Shape {
     /// Name in the replacement: `[REDACTED:kind]`.
@@ -59,6 +65,8 @@ pub(super) enum Check {
     Bech32,
     /// Key material stands behind it, which is replaced with it.
     Armor,
+    /// Base64 of the marker of a private key, with what follows it.
+    EncodedArmor,
 }
 
 /// Context that an anchor needs before it.
@@ -66,6 +74,8 @@ pub(super) enum Check {
 pub(super) enum Edge {
     /// Nothing that belongs to the same word.
     Word,
+    /// As [`Edge::Word`], and no underscore.
+    Start,
     /// Anything.
     Any,
     /// The match begins further left, behind the bytes of this class.
@@ -82,6 +92,7 @@ impl Check {
         match self {
             Check::Always | Check::Armor => plain(true),
             Check::Varied => plain(checks::is_varied(text)),
+            Check::EncodedArmor => proof(armor::is_encoded_marker(text)),
             Check::Mixed => plain(checks::is_varied(text) && digit() && letter()),
             Check::Run => plain(checks::is_varied(text) && has_mixed_run(text)),
             Check::AwsSecret => {
@@ -135,14 +146,20 @@ fn try_shape(text: &str, at: usize, view: Option<&View>, row: usize, shape: &Sha
     let (start, bound) = match shape.edge {
         Edge::Any => (at, true),
         // An underscore joins a token to a name, as in `tool_ghp_…`.
-        Edge::Word => {
+        Edge::Start if before.last() == Some(&b'_') => return None,
+        Edge::Word | Edge::Start => {
             let is_bound = !before.last().is_some_and(u8::is_ascii_alphanumeric)
                 || view::ends_with_escape(before)
                 || view.is_some_and(|view| view.is_joint(at));
             (at, is_bound)
         }
         Edge::Back(class) => {
-            let start = at - before.iter().rev().take_while(|byte| class(**byte)).count();
+            let length =
+                before.iter().rev().take(MAX_BACK_BYTES + 1).take_while(|byte| class(**byte)).count();
+            if length > MAX_BACK_BYTES {
+                return None;
+            }
+            let start = at - length;
             let start = start + view::escape_tail(text.as_bytes(), start).min(at - start);
             (start, start < at)
         }
@@ -161,6 +178,9 @@ fn try_shape(text: &str, at: usize, view: Option<&View>, row: usize, shape: &Sha
             return None;
         }
         range.end = body.end;
+    }
+    if shape.check == Check::EncodedArmor {
+        range.end = range.end.max(armor::read(text, range.end).end);
     }
     (bound || proved).then(|| Span { range, kind: shape.kind.into(), evidence: Evidence::Certain })
 }
@@ -185,6 +205,28 @@ fn find_discord(text: &str, spans: &mut Vec<Span>) {
             spans.push(Span { range, kind: "discord".into(), evidence: Evidence::Certain });
         }
     }
+}
+
+/// Start of a shape over several lines that may go on, for text that still arrives.
+pub(super) fn open_block(text: &str) -> Option<usize> {
+    const BLOCK_ANCHORS: [&str; 8] = [
+        "priv:",
+        "privateExponent:",
+        "prime1:",
+        "prime2:",
+        "exponent1:",
+        "exponent2:",
+        "coefficient:",
+        "OpenVPN Static key V1-----",
+    ];
+    let held = text.get(text.ceil_char_boundary(text.len().saturating_sub(MAX_BLOCK_BYTES))..)?;
+    let is_open =
+        |rest: &str| rest.bytes().all(|byte| byte.is_ascii_hexdigit() || b" \t\r\n:\\n".contains(&byte));
+    let begin = BLOCK_ANCHORS.iter().filter_map(|anchor| {
+        let at = held.rfind(anchor)?;
+        is_open(held.get(at + anchor.len()..)?).then_some(at)
+    });
+    begin.min().map(|at| text.len() - held.len() + at)
 }
 
 /// Start of the last anchor in `line` of a shape that may hold white space, for text that still arrives.

@@ -10,7 +10,7 @@
 use super::scan::Hits;
 use super::span::{self, Span};
 use super::view::{self, View};
-use super::{Redactor, Scope, armor, commands, names, shapes};
+use super::{Redactor, Scope, armor, commands, jwk, names, shapes};
 use std::sync::Arc;
 
 /// A word longer than this is let go (redacted as far as it came): it is a blob, and holding it would hold the stream.
@@ -151,6 +151,9 @@ impl StreamRedactor {
             && !text.get(begin..).is_some_and(|rest| rest.contains(NETRC_PASSWORD) && rest.ends_with('\n'))
         {
             cut = cut.min(begin);
+        }
+        for start in [jwk::open(text), shapes::open_block(text)].into_iter().flatten() {
+            cut = cut.min(start);
         }
         let line = text.rfind(['\n', '\r']).map_or(0, |at| at + 1);
         let last = text.get(line..).unwrap_or_default();

@@ -27,4 +27,5 @@ const KINDS: [&[Shape]; 8] = [
 ];
 
 /// The rows of all kinds.
-pub(super) static SHAPES: LazyLock<Vec<&'static Shape>> = LazyLock::new(|| KINDS.into_iter().flatten().collect());
+pub(super) static SHAPES: LazyLock<Vec<&'static Shape>> =
+    LazyLock::new(|| KINDS.into_iter().flatten().collect());

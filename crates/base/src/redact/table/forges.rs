@@ -74,4 +74,9 @@ pub(super) const SHAPES: &[Shape] = &[
         check: Check::Varied, edge: Edge::Word,
         finds: &["sgp_«hex:40»"],
         spares: &[] },
+    Shape { kind: "teamcity", anchors: &["eyJ0eXAiOiAiVENWMiJ9."],
+        pattern: r"eyJ0eXAiOiAiVENWMiJ9\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{20,}",
+        check: Check::Mixed, edge: Edge::Word,
+        finds: &["eyJ0eXAiOiAiVENWMiJ9.«b64u:24».«b64u:36»"],
+        spares: &["eyJ0eXAiOiAiVENWMiJ9.token"] },
 ];
