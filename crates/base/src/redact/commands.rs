@@ -6,6 +6,7 @@
 //! Limits: a line is not parsed as shell. A variable (`-p "$PASS"`) or a path does not count as a secret.
 
 use super::span::{Evidence, Span};
+use super::values;
 use std::ops::Range;
 
 /// How a program takes a password.
@@ -142,8 +143,10 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         for found in passwords(line) {
+            let value = line.get(found.clone()).unwrap_or_default().trim_matches(['"', '\'', '\\']);
+            let evidence = if values::is_generated(value) { Evidence::Generated } else { Evidence::Named };
             let range = at + found.start..at + found.end;
-            spans.push(Span { range, kind: "password".into(), evidence: Evidence::Named });
+            spans.push(Span { range, kind: "password".into(), evidence });
         }
         at += line.len();
     }
@@ -370,7 +373,7 @@ fn names_secret(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{HABITS, is_program};
-    use crate::redact::Redactor;
+    use crate::redact::{Redactor, Scope, samples};
 
     #[test]
     fn every_program_is_seen() {
@@ -438,6 +441,24 @@ mod tests {
                 "twice: {text}"
             );
         }
+    }
+
+    #[test]
+    fn generated_passwords_do_not_reach_a_model() {
+        let redactor = Redactor::patterns_only();
+        for template in [
+            "mysql -u root -p⟦«b62:24»⟧ shop",
+            "curl -u bob:⟦«b62:24»⟧ https://h/",
+            "sshpass -p '⟦«b62:24»⟧' ssh a@b",
+            "redis-cli -a ⟦«b62:24»⟧ ping",
+        ] {
+            let (text, secret) = samples::secret(template, 1);
+            let clean = redactor.text_for(&text, Scope::Model);
+            assert!(!clean.contains(&secret), "{clean}");
+            assert_eq!(redactor.text_for(&text, Scope::Caller), text);
+        }
+        let typed = "mysql -u root -phunter2 shop";
+        assert_eq!(redactor.text_for(typed, Scope::Model), typed);
     }
 
     #[test]

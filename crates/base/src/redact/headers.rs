@@ -90,7 +90,12 @@ pub(super) fn authorization(text: &str, start: usize, end: usize) -> HeaderFindi
 pub(super) fn cookie(text: &str, start: usize, end: usize) -> HeaderFinding {
     let mut reading = Reading { text, at: end, ended: false };
     reading.skip(|byte| matches!(byte, b'"' | b'\'' | b'\\'));
-    if reading.skip(|byte| byte == b':') != 1 {
+    // `document.cookie = "…"`, `--cookie '…'`.
+    let before = text.get(..start).unwrap_or_default();
+    let is_flag = before.ends_with("--");
+    let blanks = reading.skip(|byte| is_flag && matches!(byte, b' ' | b'='));
+    let is_member = before.ends_with('.') && reading.skip(|byte| matches!(byte, b' ' | b'=')) > 1;
+    if blanks == 0 && !is_member && reading.skip(|byte| byte == b':') != 1 {
         return HeaderFinding { start, end, open: reading.ended, spans: Vec::new() };
     }
     reading.skip(|byte| matches!(byte, b'"' | b'\'' | b'\\' | b' '));
@@ -131,12 +136,15 @@ fn is_documented(user: &str, password: &str) -> bool {
 
 /// Adds a span for the password of every `scheme://user:password@host`.
 pub(super) fn find_urls(text: &str, spans: &mut Vec<Span>) {
-    for at in memchr::memmem::find_iter(text.as_bytes(), "://") {
-        let scheme = text.as_bytes().get(..at).unwrap_or_default().iter().rev();
-        if scheme.take_while(|byte| byte.is_ascii_alphanumeric()).count() == 0 {
+    let plain = memchr::memmem::find_iter(text.as_bytes(), "://").map(|at| (at, 3));
+    // As JSON may escape it.
+    let escaped = memchr::memmem::find_iter(text.as_bytes(), ":\\/\\/").map(|at| (at, 5));
+    for (at, length) in plain.chain(escaped) {
+        let scheme = text.as_bytes().get(..at).and_then(<[u8]>::last);
+        if !scheme.is_some_and(u8::is_ascii_alphanumeric) {
             continue;
         }
-        let begin = at + 3;
+        let begin = at + length;
         let rest = text.get(begin..).unwrap_or_default();
         let end = rest.find(|c: char| {
             c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | '\\' | ')' | ']')

@@ -4,7 +4,8 @@
 //! - *certain*: a known value of the environment, the settings or a key file, in any usual encoding ([`known`]); the
 //!   shape of a provider's credential, with its checksum or structure where it has one ([`shapes`], [`table`]); a
 //!   credential in a header ([`headers`]);
-//! - *generated*: a value that looks generated under a secret's name or in a connection string ([`names`], [`values`]);
+//! - *generated*: a value that looks generated under a secret's name, in a connection string, or where a program takes a
+//!   password ([`names`], [`values`], [`commands`], [`phrases`]);
 //! - *named*: any other value under a secret's name, or where a program takes a password ([`commands`]).
 //!
 //! Randomness alone is not evidence: object names of git, digests, ids and encoded data stay. Where a text goes decides
@@ -23,6 +24,7 @@ mod jwk;
 mod known;
 mod literals;
 mod names;
+mod phrases;
 pub mod samples;
 mod scan;
 mod shapes;
@@ -202,7 +204,8 @@ impl Redactor {
         headers::find_urls(text, spans);
         jwk::find(text, spans);
         names::find(text, &hits, spans);
-        if scope == Scope::Record {
+        phrases::find(text, &hits, spans);
+        if scope != Scope::Caller {
             commands::find(text, spans);
         }
     }

@@ -38,7 +38,10 @@ fn can_follow(rest: &[u8]) -> bool {
         None => true,
         Some(byte) => {
             skipped > 0
-                || matches!(byte, b'=' | b':' | b'%' | b',' | b'(' | b'{' | b'>' | b'&' | b'\n' | b'\r')
+                || matches!(byte, b'=' | b':' | b'%' | b',' | b'(' | b'{' | b'>' | b'<' | b'&' | b'\n' | b'\r')
+                // A sign of full width, or a blank that does not break.
+                || matches!(byte, 0xEF | 0xC2)
+                || matches!(byte, b'[' | b'|' | b'*')
         }
     }
 }
@@ -82,12 +85,17 @@ pub(super) fn kind_of(name: &str) -> Option<NameKind> {
     let words = words.get(..words.len() - trailing)?;
     let (last, before) = words.split_last()?;
     let previous = before.last().map_or("", String::as_str);
-    const PASSWORDS: [&str; 6] = ["password", "passwd", "passphrase", "passcode", "passwort", "kennwort"];
+    #[rustfmt::skip]
+    const PASSWORDS: [&str; 17] = [
+        "password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "storepass", "keypass", "sshpass",
+        "wachtwoord", "senha", "heslo", "hasło", "пароль", "パスワード", "비밀번호", "密码",
+    ];
     if PASSWORDS.iter().any(|word| last.ends_with(word))
         || matches!(
             last.as_str(),
-            "pwd" | "pw" | "contraseña" | "bindpw" | "rootpw" | "requirepass" | "masterauth"
+            "pwd" | "pw" | "contraseña" | "密碼" | "bindpw" | "rootpw" | "requirepass" | "masterauth"
         )
+        || last == "passe" && previous == "de"
     {
         return Some(NameKind::Password);
     }
@@ -99,6 +107,7 @@ pub(super) fn kind_of(name: &str) -> Option<NameKind> {
             | "service" | "auth" | "app" | "application" | "write" | "jwt" | "hmac" | "license" | "webhook" | "subscription"
             | "client" | "admin" | "consumer" | "ingest" | "ingestion" | "deploy" | "preshared" | "rsa" | "tls" | "ssl" | "openai"
             | "anthropic" | "stripe" | "server" | "decryption" | "recovery" | "unseal" | "integration" | "routing" | "trusted" | "mac"
+            | "aes" | "functions" | "sas"
         ).then_some(NameKind::Key),
         "apikey" | "secretkey" | "accesskey" | "privatekey" | "accountkey" | "authkey" | "masterkey"
         | "presharedkey" | "privkey" | "signingkey" | "encryptionkey" | "psk" | "sharedaccesskey"
@@ -164,6 +173,26 @@ fn identifier(text: &str, hit: Range<usize>) -> Option<Range<usize>> {
     while end > hit.end && matches!(bytes.get(end - 1), Some(b'.' | b'-')) {
         end -= 1;
     }
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    // `：` and the blank that does not break are not part of a name, as letters beyond ASCII are.
+    let is_sign = |c: char| !c.is_ascii() && !c.is_alphanumeric();
+    if let Some(at) = text.get(hit.end..end).and_then(|tail| tail.find(is_sign)) {
+        end = hit.end + at;
+    }
+    if let Some((at, sign)) =
+        text.get(start..hit.start).and_then(|head| head.char_indices().rfind(|(_, c)| is_sign(*c)))
+    {
+        start += at + sign.len_utf8();
+    }
+    // `Mot de passe`.
+    if text.get(start..end)?.eq_ignore_ascii_case("passe") && text.get(..start)?.ends_with("ot de ") {
+        start -= "mot de ".len().min(start);
+    }
     // `API key`, `access key` in prose.
     if text.get(start..end)?.eq_ignore_ascii_case("key") && bytes.get(start.wrapping_sub(1)) == Some(&b' ') {
         let word = bytes.get(..start - 1)?.iter().rev().take(MAX_NAME_BYTES).take_while(of_name).count();
@@ -176,6 +205,21 @@ fn identifier(text: &str, hit: Range<usize>) -> Option<Range<usize>> {
         end -= 1;
     }
     Some(start..end)
+}
+
+/// Whether a name says less than [`kind_of`] wants: `X_KEY`, `PASSWORD_SALT`, `remotepass`, `credentials`. Behind it only
+/// a generated value counts.
+fn is_weak_name(name: &str) -> bool {
+    let words = split(name);
+    let is_public =
+        |word: &String| matches!(word.as_str(), "public" | "pub" | "cache" | "sort" | "partition");
+    let capitals = !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    !words.iter().any(is_public)
+        && words.last().is_some_and(|last| match last.as_str() {
+            "key" | "salt" | "pepper" => capitals && (words.len() > 1 || last == "pepper"),
+            "auth" | "credential" | "credentials" | "creds" => true,
+            word => word.ends_with("pass") && !matches!(word, "bypass" | "compass"),
+        })
 }
 
 /// Adds a span for every secret under a name; gives where the text ends inside an assignment, if it does.
@@ -247,25 +291,46 @@ pub(super) fn find(text: &str, hits: &Hits, spans: &mut Vec<Span>) -> Option<usi
                 note(name.start);
             }
         }
-        let Some(kind) = kind else { continue };
         let mut reading = Reading { text, at: name.end, ended: false };
-        let value = reading.assignment(&name);
+        let span = match kind {
+            Some(kind) => {
+                assigned_span(&mut reading, &name, kind, word).or_else(|| declared_span(&mut reading, &name))
+            }
+            None if text.get(name.clone()).is_some_and(is_weak_name) => declared_span(&mut reading, &name),
+            None => continue,
+        };
         if reading.ended {
             note(name.start);
         }
-        let Some((range, style)) = value else { continue };
-        let Some(value) = text.get(range.clone()) else { continue };
-        if let Some(evidence) = judge_named(value, kind, style, word) {
-            let label = match style {
-                Style::Variable => "environment",
-                Style::Flag => "flag",
-                _ => "assignment",
-            };
-            done = range.end;
-            spans.push(Span { range, kind: label.into(), evidence });
+        if let Some(span) = span {
+            done = span.range.end;
+            // Without white space behind what was read, a stream would show the name before all of it.
+            if !text.get(reading.at.max(done)..).is_some_and(|rest| rest.contains(char::is_whitespace)) {
+                note(name.start);
+            }
+            spans.push(span);
         }
     }
     open
+}
+
+/// The value that is assigned to a name, if it is a secret.
+fn assigned_span(reading: &mut Reading<'_>, name: &Range<usize>, kind: NameKind, word: &str) -> Option<Span> {
+    let (range, style) = reading.assignment(name)?;
+    let evidence = judge_named(reading.text.get(range.clone())?, kind, style, word)?;
+    let label = match style {
+        Style::Variable => "environment",
+        Style::Flag => "flag",
+        _ => "assignment",
+    };
+    Some(Span { range, kind: label.into(), evidence })
+}
+
+/// The generated value that is declared under a name.
+fn declared_span(reading: &mut Reading<'_>, name: &Range<usize>) -> Option<Span> {
+    reading.at = name.end;
+    let range = reading.declared()?;
+    Some(Span { range, kind: "assignment".into(), evidence: Evidence::Generated })
 }
 
 /// The evidence that a value under a name is; `word` is the part of the name that speaks of secrets.

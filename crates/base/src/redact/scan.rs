@@ -1,12 +1,13 @@
 //! One pass over a text for everything that evidence begins with.
 
 use super::literals::{Literal, Literals};
+use super::phrases::PHRASES;
 use super::table::SHAPES;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 /// Words that names of secrets are made of, and words that begin headers with credentials.
-const NAME_ANCHORS: [&str; 15] = [
+const NAME_ANCHORS: [&str; 27] = [
     "pass",
     "pwd",
     "pw",
@@ -22,6 +23,19 @@ const NAME_ANCHORS: [&str; 15] = [
     "bearer",
     "cookie",
     "identified by",
+    "salt",
+    "pepper",
+    // Passwords in other languages; letters beyond ASCII in each case that is written.
+    "wachtwoord",
+    "senha",
+    "heslo",
+    "hasło",
+    "пароль",
+    "Пароль",
+    "密码",
+    "密碼",
+    "パスワード",
+    "비밀번호",
 ];
 
 /// Occurrences of the literals that evidence begins with.
@@ -31,11 +45,13 @@ pub(super) struct Hits {
     pub(super) shapes: Vec<(usize, usize)>,
     /// Words of names, by their ends.
     pub(super) names: Vec<Range<usize>>,
+    /// Numbers of [`PHRASES`] with their starts.
+    pub(super) phrases: Vec<(usize, usize)>,
 }
 
 struct Scan {
     literals: Literals,
-    /// The row of a shape for each of the first literals; the others are names.
+    /// The row of a shape for each of the first literals; phrases follow them, then names.
     rows: Vec<usize>,
 }
 
@@ -45,7 +61,8 @@ static SCAN: LazyLock<Scan> = LazyLock::new(|| {
     let (rows, anchors): (Vec<usize>, Vec<&'static str>) = anchors.unzip();
     let shapes = anchors.into_iter().map(|text| Literal { text, ignores_case: false });
     let names = NAME_ANCHORS.into_iter().map(|text| Literal { text, ignores_case: true });
-    Scan { literals: Literals::new(shapes.chain(names)), rows }
+    let phrases = PHRASES.iter().map(|phrase| Literal { text: phrase.text, ignores_case: false });
+    Scan { literals: Literals::new(shapes.chain(phrases).chain(names)), rows }
 });
 
 impl Hits {
@@ -54,6 +71,9 @@ impl Hits {
         let Scan { literals, rows } = &*SCAN;
         literals.find_all(text, |number, range| match rows.get(number) {
             Some(&row) => hits.shapes.push((row, range.start)),
+            None if number - rows.len() < PHRASES.len() => {
+                hits.phrases.push((number - rows.len(), range.start));
+            }
             None => hits.names.push(range),
         });
         hits.names.sort_unstable_by_key(|range| (range.end, range.start));

@@ -71,7 +71,7 @@ const SCHEMA_WORDS: &[&str] = &[
     "undefined", "required", "optional", "hidden", "password", "passwd", "passphrase", "pass", "secret", "token", "key",
     "apikey", "credential", "credentials", "bearer", "basic", "value", "default", "prompt", "auto", "enabled", "disabled",
     "invalid", "missing", "expired", "incorrect", "wrong", "valid", "empty", "unset", "forgot", "forgotten", "reset",
-    "change", "changed", "changeme", "enter", "confirm", "repeat", "show", "hide", "new", "old", "current", "plaintext",
+    "change", "changed", "changeme", "changeit", "enter", "confirm", "repeat", "show", "hide", "new", "old", "current", "plaintext",
     "encrypted", "hashed", "redacted", "masked", "removed", "example", "sample", "placeholder", "dummy", "fake", "test",
     "testing", "foo", "bar", "baz", "foobar", "todo", "tbd", "read", "write", "access", "refresh", "session", "number",
     "integer", "object", "array", "file", "env", "environment", "vault", "keyring", "keychain", "inherit", "include",
@@ -430,6 +430,19 @@ pub(super) fn is_generated(value: &str) -> bool {
         && counts.case_changes >= 2
         && !is_joined_words(value);
     uuid || (mixed || varied) && !is_wordy(value)
+}
+
+/// Generated from letters of both cases and digits, as no digest, number or id is.
+pub(super) fn is_mixed_generated(value: &str) -> bool {
+    const MAX_BYTES: usize = 512;
+    let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
+    (16..MAX_BYTES).contains(&value.len())
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_digit)
+        && !is_reference(value)
+        && !is_placeholder(value)
+        && is_generated(value)
 }
 
 /// Words written together, as in `getAccessToken` or `Foo.barBaz/qux`: each has a vowel, a consonant, and one capital at most.

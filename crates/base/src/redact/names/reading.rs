@@ -1,7 +1,7 @@
 //! The text behind a name: the sign of an assignment, and the value.
 
 use super::starts_with_ignore_case;
-use crate::redact::values::{Name, Style};
+use crate::redact::values::{self, Name, Style};
 use std::ops::Range;
 
 /// Longest value that is read.
@@ -9,8 +9,25 @@ const MAX_VALUE_BYTES: usize = 8 * 1024;
 /// Quotes as addresses, JSON, source code and HTML escape them.
 const ESCAPED_QUOTES: [&str; 9] =
     ["%22", "%27", "%2522", "\\u0022", "\\u0027", "\\x22", "\\x27", "&quot;", "&#34;"];
-/// Signs of an assignment in the same escapes.
-const ESCAPED_SIGNS: [&str; 8] = ["%3d", "%3a", "%253d", "%253a", "\\u003d", "\\u003a", "\\x3d", "\\x3a"];
+/// Signs of an assignment in the same escapes, and of full width.
+#[rustfmt::skip]
+const ESCAPED_SIGNS: [&str; 14] = [
+    "%3d", "%3a", "%253d", "%253a", "\\u003d", "\\u003a", "\\x3d", "\\x3a", "&#61;", "&#58;", "&equals;", "&colon;", "：", "＝",
+];
+/// Signs of an assignment that begin with another byte than it.
+const OPERATORS: [&str; 5] = ["?=", "||=", "??=", "+=", ".="];
+/// Words between a name and the value that is declared for it: types, constructors, accessors.
+#[rustfmt::skip]
+const DECLARATION_WORDS: &[&str] = &[
+    "as", "string", "str", "varchar", "nvarchar", "varchar2", "char", "text", "bytes", "buffer", "value", "default", "not", "null",
+    "from", "new", "get", "set", "init", "private", "protected", "internal", "std", "some", "ok", "is", "secret", "secretstring",
+    "q", "qq", "&str", "string?",
+];
+/// Longest text between a name and the value that is declared for it.
+const MAX_DECLARATION_BYTES: usize = 64;
+
+/// Longest attributes of an element around a value.
+const MAX_ATTRIBUTE_BYTES: usize = 256;
 
 /// Reads what follows a name.
 pub(in crate::redact) struct Reading<'a> {
@@ -88,26 +105,122 @@ impl Reading<'_> {
     }
 
     pub(super) fn blanks(&mut self) -> usize {
-        self.skip(|byte| matches!(byte, b' ' | b'\t'))
+        let start = self.at;
+        while self.skip(|byte| matches!(byte, b' ' | b'\t')) > 0 || self.eat("\u{a0}") {}
+        self.at - start
+    }
+
+    /// The generated value of a declaration, a table or a sentence without a sign: `Dim token As String = "X"`,
+    /// `| API key | X |`, `**Token:** X`, `using token X`.
+    pub(super) fn declared(&mut self) -> Option<Range<usize>> {
+        let limit = self.at + MAX_DECLARATION_BYTES;
+        let start = self.at;
+        loop {
+            self.skip(|byte| {
+                byte.is_ascii_punctuation() && !matches!(byte, b'/' | b'+' | b'$' | b'%' | b'#')
+                    || matches!(byte, b' ' | b'\t')
+            });
+            if self.at == start || self.at > limit {
+                return None;
+            }
+            let word =
+                self.until(|byte| byte.is_ascii_whitespace() || b"\"'`()[]{}<>|,;:*\\".contains(&byte))?;
+            let text = self.text.get(word.clone())?;
+            if values::is_mixed_generated(text) {
+                return Some(word);
+            }
+            let is_number = text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+            if !is_number && !DECLARATION_WORDS.contains(&text.to_ascii_lowercase().as_str()) {
+                return None;
+            }
+        }
+    }
+
+    /// Whether the name is the one of an element, perhaps behind that of a namespace: `<ns:password`.
+    fn is_tag(&self, start: usize) -> bool {
+        let head = self.text.as_bytes().get(..start).unwrap_or_default();
+        let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(**byte, b'-' | b'_' | b'.');
+        let outer = match head.strip_suffix(b":") {
+            Some(head) => head.get(..head.len() - head.iter().rev().take(64).take_while(is_name).count()),
+            None => Some(head),
+        };
+        outer.is_some_and(|head| head.ends_with(b"<") || head.ends_with(b"/"))
+    }
+
+    /// Steps over attributes to the end of an element's begin.
+    fn attributes(&mut self) -> bool {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let rest = rest.get(..rest.floor_char_boundary(MAX_ATTRIBUTE_BYTES)).unwrap_or(rest);
+        match rest.find(['<', '>', '\n', '\r']) {
+            Some(end) if rest.get(end..).is_some_and(|rest| rest.starts_with('>')) => {
+                self.at += end;
+                !rest.get(..end).is_some_and(|attributes| attributes.ends_with('/'))
+            }
+            found => {
+                self.ended |= found.is_none();
+                false
+            }
+        }
+    }
+
+    /// The text inside an element, from behind its begin.
+    fn element_text(&mut self) -> Option<Range<usize>> {
+        self.skip(|byte| byte.is_ascii_whitespace());
+        let is_raw = self.eat("<![CDATA[");
+        let range = self.until(|byte| matches!(byte, b'<' | b'\n' | b'\r') || is_raw && byte == b']')?;
+        self.skip(|byte| byte.is_ascii_whitespace());
+        let closed = if is_raw { self.eat("]]>") } else { self.eat("</") };
+        let length = self.text.get(range.clone())?.trim_end().len();
+        (closed && length > 0).then_some(range.start..range.start + length)
+    }
+
+    /// The text of the element behind the one that holds the name: `<key>apiToken</key><string>X</string>`.
+    fn next_element(&mut self) -> Option<(Range<usize>, Style)> {
+        self.until(|byte| matches!(byte, b'>' | b'<' | b'\n' | b' '))?;
+        if !self.eat(">") {
+            return None;
+        }
+        self.skip(|byte| byte.is_ascii_whitespace());
+        if !self.eat("<string>") && !self.eat("<value>") {
+            return None;
+        }
+        self.element_text().map(|range| (range, Style::Quoted))
+    }
+
+    /// Steps over an anchor or a tag of YAML before a value: `&name X`, `!!str X`.
+    fn yaml_properties(&mut self) {
+        let start = self.at;
+        let length = self.eat("!!") || self.eat("&");
+        self.skip(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+        if !length || self.blanks() == 0 {
+            self.at = start;
+        }
     }
 
     /// The value of the assignment to a name, and how it is written.
     pub(super) fn assignment(&mut self, name: &Range<usize>) -> Option<(Range<usize>, Style)> {
         let Name { before, word, is_flag, capitals } = Name::new(self.text, name);
-        let is_tag = before == b'<' || before == b'/';
+        let is_tag = matches!(before, b'<' | b'/' | b':') && self.is_tag(name.start);
         let closing = self.closing();
         self.skip(|byte| byte == b'?' || byte == b'!');
         if (is_tag || closing > 0) && self.peek() == Some(b'>') {
             self.at += 1;
-            let range = self.until(|byte| matches!(byte, b'<' | b'\n' | b'\r'))?;
-            let closed = self.text.get(range.end..).is_some_and(|rest| rest.starts_with("</"));
-            return closed.then_some((range, Style::Quoted));
+            return self.element_text().map(|range| (range, Style::Quoted));
+        }
+        if is_tag && matches!(self.peek(), Some(b' ' | b'\t')) && self.attributes() {
+            self.at += 1;
+            return self.element_text().map(|range| (range, Style::Quoted));
+        }
+        if self.eat("</") {
+            return self.next_element();
         }
         let gap = self.blanks();
         let sign = self.at;
         match self.peek()? {
             b'=' | b':' => {}
-            b'!' | b'%' | b'\\' if self.eat("!=") || self.eat_any(&ESCAPED_SIGNS).is_some() => {}
+            b'!' | b'%' | b'\\' | b'&' | 0xEF if self.eat("!=") || self.eat_any(&ESCAPED_SIGNS).is_some() => {
+            }
+            b'?' | b'|' | b'+' | b'.' if self.eat_any(&OPERATORS).is_some() => {}
             // `("password", "X")`.
             b',' if closing > 0 => {
                 self.at += 1;
@@ -135,13 +248,13 @@ impl Reading<'_> {
                 self.skip(|byte| matches!(byte, b' ' | b'='));
                 return self.quoted().map(|range| (range, Style::Quoted));
             }
-            b'\n' | b'\r' | b'v' | b'V' if self.is_pair_name(name, closing, gap) => {
+            b'\n' | b'\r' | b'v' | b'V' | b'c' | b'C' if self.is_pair_name(name, closing, gap) => {
                 return self.pair(closing);
             }
             _ if is_flag && gap > 0 => return self.flag_value(),
             // `ENV API_KEY X` of a Dockerfile.
             _ if gap > 0 && capitals && self.is_after_env(name.start) => {
-                return self.word().map(|range| (range, Style::Variable));
+                return self.quoted().or_else(|| self.word()).map(|range| (range, Style::Variable));
             }
             // Files of settings that separate by a blank.
             _ if gap > 0 && matches!(word, "requirepass" | "masterauth" | "bindpw" | "rootpw") => {
@@ -179,6 +292,7 @@ impl Reading<'_> {
         }
         if colon {
             self.type_annotation();
+            self.yaml_properties();
         }
         if colon && matches!(self.peek(), Some(b'|' | b'>')) {
             self.skip(|byte| matches!(byte, b'|' | b'>' | b'-' | b'+'));
@@ -238,6 +352,9 @@ impl Reading<'_> {
     }
 
     fn flag_value(&mut self) -> Option<(Range<usize>, Style)> {
+        if self.eat("\\\n") || self.eat("\\\r\n") {
+            self.blanks();
+        }
         if self.peek() == Some(b'-') {
             return None;
         }
@@ -265,6 +382,7 @@ impl Reading<'_> {
             && self.text.as_bytes().get(self.at + 1) == Some(&quote)
         {
             self.at += 2;
+            let _ = self.eat("\n") || self.eat("\r\n");
         }
         let inside = self.at;
         let mut escapes = 0;
@@ -315,7 +433,8 @@ impl Reading<'_> {
     fn pair(&mut self, _closing: usize) -> Option<(Range<usize>, Style)> {
         let start = self.at;
         self.skip(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'\\' | b','));
-        if !self.eat("value") {
+        let is_content = self.eat("content");
+        if !is_content && !self.eat("value") {
             self.at = start;
             return None;
         }
@@ -325,7 +444,7 @@ impl Reading<'_> {
         }
         self.blanks();
         let range = self.quoted().or_else(|| self.until(|byte| b" \t\r\n,}\"'".contains(&byte)))?;
-        Some((range, Style::Variable))
+        Some((range, if is_content { Style::Quoted } else { Style::Variable }))
     }
 
     /// `password is X`, `set the token to X`.
@@ -339,9 +458,15 @@ impl Reading<'_> {
     }
 
     fn is_after_env(&self, start: usize) -> bool {
-        let head = self.text.get(..start).unwrap_or_default().trim_end_matches([' ', '\t']);
-        let word = head.rsplit(['\n', ' ']).next().unwrap_or_default();
-        matches!(word, "ENV" | "ARG" | "env" | "setenv" | "setx")
+        let head = self.text.get(..start).unwrap_or_default();
+        let line = head.get(head.floor_char_boundary(head.len().saturating_sub(64))..).unwrap_or_default();
+        let mut words = line.rsplit(['\n', ' ', '\t']).filter(|word| !word.is_empty());
+        match words.next() {
+            Some("ENV" | "ARG" | "env" | "setenv" | "setx" | "SetEnv") => true,
+            // `set -gx API_KEY X` of fish.
+            Some(flags) if flags.starts_with('-') && flags.contains('x') => words.next() == Some("set"),
+            _ => false,
+        }
     }
 
     /// Whether a name stands in `a=b;c=d`.
