@@ -27,6 +27,7 @@ mod names;
 mod phrases;
 pub mod samples;
 mod scan;
+mod shape;
 mod shapes;
 mod span;
 mod stream;

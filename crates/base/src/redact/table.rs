@@ -12,7 +12,7 @@ mod payments;
 mod services;
 mod systems;
 
-use super::shapes::Shape;
+use super::shape::Shape;
 use std::sync::LazyLock;
 
 const KINDS: [&[Shape]; 8] = [

@@ -1,6 +1,6 @@
 //! Credentials of clouds, hosting and vaults.
 
-use crate::redact::shapes::{Check, Edge, Shape};
+use crate::redact::shape::{Check, Edge, Shape};
 
 fn is_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()

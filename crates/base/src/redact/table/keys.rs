@@ -2,7 +2,7 @@
 //!
 //! The patterns of private keys find markers; [`Check::Armor`] reads what stands behind them.
 
-use crate::redact::shapes::{Check, Edge, Shape};
+use crate::redact::shape::{Check, Edge, Shape};
 
 #[rustfmt::skip]
 pub(super) const SHAPES: &[Shape] = &[

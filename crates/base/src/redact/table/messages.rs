@@ -1,6 +1,6 @@
 //! Tokens of chat, mail and telephony.
 
-use crate::redact::shapes::{Check, Edge, Shape};
+use crate::redact::shape::{Check, Edge, Shape};
 
 fn is_digit(byte: u8) -> bool {
     byte.is_ascii_digit()

@@ -1,6 +1,6 @@
 //! Keys of providers of models.
 
-use crate::redact::shapes::{Check, Edge, Shape};
+use crate::redact::shape::{Check, Edge, Shape};
 
 #[rustfmt::skip]
 pub(super) const SHAPES: &[Shape] = &[

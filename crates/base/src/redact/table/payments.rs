@@ -1,6 +1,6 @@
 //! Keys of shops and payments.
 
-use crate::redact::shapes::{Check, Edge, Shape};
+use crate::redact::shape::{Check, Edge, Shape};
 
 #[rustfmt::skip]
 pub(super) const SHAPES: &[Shape] = &[

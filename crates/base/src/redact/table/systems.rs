@@ -1,6 +1,6 @@
 //! Tokens and files of systems, of no single provider.
 
-use crate::redact::shapes::{Check, Edge, Shape};
+use crate::redact::shape::{Check, Edge, Shape};
 
 #[rustfmt::skip]
 pub(super) const SHAPES: &[Shape] = &[
