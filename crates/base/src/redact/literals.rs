@@ -1,7 +1,7 @@
 //! Search for many short literals in one pass.
 //!
-//! Three tables say for nearly every position of a text that no literal begins there; only behind them the literals are
-//! compared. For texts without secrets, which is nearly all of them, that is faster than an automaton, which takes a
+//! A table says for nearly every position of a text, by the hash of three bytes, that no literal begins there; only behind it
+//! the literals are compared. For texts without secrets, which is nearly all of them, that is faster than an automaton, which takes a
 //! dependent load for every byte.
 
 use std::ops::Range;
@@ -14,22 +14,23 @@ pub(super) struct Literal {
 }
 
 impl Literal {
-    /// The spellings of the byte at a position; every byte behind its end.
-    fn spellings(self, at: usize) -> Vec<u8> {
-        match self.text.as_bytes().get(at) {
-            Some(byte) if self.ignores_case => vec![byte.to_ascii_lowercase(), byte.to_ascii_uppercase()],
-            Some(byte) => vec![*byte],
-            None => (0..=u8::MAX).collect(),
+    /// The hashes of its first three bytes; a shorter one passes with every third byte.
+    fn hashes(self) -> Vec<u16> {
+        match *self.text.as_bytes() {
+            [first, second, third, ..] => vec![hash([first, second, third])],
+            [first, second] => {
+                let mut hashes: Vec<u16> = (0..=u8::MAX).map(|third| hash([first, second, third])).collect();
+                hashes.sort_unstable();
+                hashes.dedup();
+                hashes
+            }
+            _ => Vec::new(),
         }
     }
 
-    /// The bit of its bucket. Short literals let every byte pass behind them, so they have buckets of their own.
-    fn bucket(self) -> u8 {
-        match *self.text.as_bytes() {
-            [_, _, third, _, ..] => 4 << (third.to_ascii_lowercase() % 6),
-            [_, _, _] => 2,
-            _ => 1,
-        }
+    /// The bits of the fourth bytes that it passes with.
+    fn fourth_bits(self) -> u8 {
+        self.text.as_bytes().get(3).map_or(u8::MAX, |fourth| fourth_bit(*fourth))
     }
 
     fn is_at(self, text: &[u8], start: usize) -> bool {
@@ -40,108 +41,84 @@ impl Literal {
     }
 }
 
-pub(super) struct Literals {
-    /// The buckets of the literals that begin with a pair of bytes.
-    pairs: Box<[u8; 1 << 16]>,
-    /// The buckets of the literals that have a byte as their third, and as their fourth.
-    thirds: [u8; 256],
-    fourths: [u8; 256],
-    /// Sorted by the first two bytes in small letters.
-    sorted: Vec<Candidate>,
+/// The hash of three bytes. Letters are made small; other bytes may become the same, which costs a comparison at most.
+#[inline]
+fn hash([first, second, third]: [u8; 3]) -> u16 {
+    let three = u32::from_le_bytes([first, second, third, 0]) | 0x0020_2020;
+    let [.., third, fourth] = three.wrapping_mul(0x9E37_79B1).to_le_bytes();
+    u16::from_le_bytes([third, fourth])
 }
 
-/// A literal with its place in the list.
+/// One of eight bits for a byte, the same for both cases of a letter.
+#[inline]
+fn fourth_bit(fourth: u8) -> u8 {
+    1 << (fourth & 7)
+}
+
+/// Beginnings of parts of the candidates.
+const PARTS: usize = 1 << 10;
+
+fn part(hash: u16) -> usize {
+    usize::from(hash >> 6)
+}
+
+pub(super) struct Literals {
+    /// For the hash of three bytes: the bits of the fourth bytes of literals that begin so.
+    fourths: Box<[u8; 1 << 16]>,
+    /// Sorted by their hashes.
+    sorted: Vec<Candidate>,
+    /// Where each part of them begins, and the end.
+    starts: Box<[usize; PARTS + 1]>,
+}
+
+/// A literal with one of its hashes and its place in the list.
 struct Candidate {
+    hash: u16,
     literal: Literal,
     number: usize,
-    /// Its first four bytes in small letters; a shorter literal has fewer, and the mask leaves out the rest.
-    prefix: u32,
-    mask: u32,
-}
-
-impl Candidate {
-    fn new(literal: Literal, number: usize) -> Self {
-        let [mut prefix, mut mask] = [[0; 4]; 2];
-        for (byte, (prefix, mask)) in literal.text.bytes().zip(prefix.iter_mut().zip(&mut mask)) {
-            (*prefix, *mask) = (byte.to_ascii_lowercase(), u8::MAX);
-        }
-        Candidate { literal, number, prefix: u32::from_be_bytes(prefix), mask: u32::from_be_bytes(mask) }
-    }
-
-    fn pair(&self) -> u32 {
-        self.prefix >> 16
-    }
-}
-
-fn pair(first: u8, second: u8) -> u16 {
-    u16::from_be_bytes([first, second])
 }
 
 #[expect(clippy::indexing_slicing, reason = "the tables have an entry for every value of their index")]
 impl Literals {
     pub(super) fn new(list: impl IntoIterator<Item = Literal>) -> Self {
-        let mut literals = Literals {
-            pairs: Box::new([0; 1 << 16]),
-            thirds: [0; 256],
-            fourths: [0; 256],
-            sorted: Vec::new(),
-        };
+        let (mut fourths, mut sorted) = (Box::new([0; 1 << 16]), Vec::new());
         for (number, literal) in list.into_iter().enumerate() {
-            if literal.text.len() < 2 {
-                continue;
+            for hash in literal.hashes() {
+                fourths[usize::from(hash)] |= literal.fourth_bits();
+                sorted.push(Candidate { hash, literal, number });
             }
-            let bucket = literal.bucket();
-            for first in literal.spellings(0) {
-                for second in literal.spellings(1) {
-                    literals.pairs[usize::from(pair(first, second))] |= bucket;
-                }
-            }
-            for third in literal.spellings(2) {
-                literals.thirds[usize::from(third)] |= bucket;
-            }
-            for fourth in literal.spellings(3) {
-                literals.fourths[usize::from(fourth)] |= bucket;
-            }
-            literals.sorted.push(Candidate::new(literal, number));
         }
-        literals.sorted.sort_by_key(Candidate::pair);
-        literals
-    }
-
-    /// Whether a literal may begin with these bytes.
-    #[inline]
-    fn may_begin(&self, [first, second, third, fourth]: [u8; 4]) -> bool {
-        let pair = self.pairs[usize::from(pair(first, second))];
-        pair & self.thirds[usize::from(third)] & self.fourths[usize::from(fourth)] != 0
+        sorted.sort_by_key(|candidate| candidate.hash);
+        let begins = |number| sorted.partition_point(|candidate: &Candidate| part(candidate.hash) < number);
+        let starts = Box::new(std::array::from_fn(begins));
+        Literals { fourths, sorted, starts }
     }
 
     /// Calls `found` with the number and the range of every occurrence, overlapping ones included, in the order of their starts.
     pub(super) fn find_all(&self, text: &str, mut found: impl FnMut(usize, Range<usize>)) {
         let text = text.as_bytes();
         for (start, window) in text.windows(4).enumerate() {
-            if window.try_into().is_ok_and(|bytes| self.may_begin(bytes)) {
-                self.compare(text, start, &mut found);
+            let &[first, second, third, fourth] = window else { continue };
+            let hash = hash([first, second, third]);
+            if self.fourths[usize::from(hash)] & fourth_bit(fourth) != 0 {
+                self.compare(text, start, hash, &mut found);
             }
         }
         // A short literal may end the text: behind it stands any byte.
         for start in text.len().saturating_sub(3)..text.len().saturating_sub(1) {
-            self.compare(text, start, &mut found);
+            let mut three = [0; 3];
+            for (byte, given) in three.iter_mut().zip(text.iter().skip(start)) {
+                *byte = *given;
+            }
+            self.compare(text, start, hash(three), &mut found);
         }
     }
 
     #[cold]
-    fn compare(&self, text: &[u8], start: usize, found: &mut impl FnMut(usize, Range<usize>)) {
-        let mut here = [0; 4];
-        for (small, byte) in here.iter_mut().zip(text.iter().skip(start)) {
-            *small = byte.to_ascii_lowercase();
-        }
-        let here = u32::from_be_bytes(here);
-        let from = self.sorted.partition_point(|candidate| candidate.pair() < here >> 16);
-        let candidates = self.sorted.iter().skip(from).take_while(|candidate| candidate.pair() == here >> 16);
-        // Most have other bytes third and fourth, which takes one comparison of numbers.
-        for Candidate { literal, number, .. } in
-            candidates.filter(|candidate| here & candidate.mask == candidate.prefix)
-        {
+    fn compare(&self, text: &[u8], start: usize, hash: u16, found: &mut impl FnMut(usize, Range<usize>)) {
+        let candidates = self.sorted.get(self.starts[part(hash)]..self.starts[part(hash) + 1]);
+        let candidates = candidates.into_iter().flatten().filter(|candidate| candidate.hash == hash);
+        for Candidate { literal, number, .. } in candidates {
             if literal.is_at(text, start) {
                 found(*number, start..start + literal.text.len());
             }
