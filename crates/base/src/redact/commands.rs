@@ -130,25 +130,38 @@ pub(super) fn start(line: &str) -> Option<usize> {
     })
 }
 
-/// Parts of a line one of which stands before every password: a flag, or a verb.
-const PASSWORD_MARKS: [&str; 4] = [" -", "\t-", " set ", " login "];
+/// Verbs one of which stands before a password that has no flag.
+const VERBS: [&str; 2] = [" set ", " login "];
 /// A flag of `openssl` for a password, whatever the program in front of it.
 const PASS_FLAG: &str = " -pass";
 
-/// Adds a span for every password among the words of programs.
+/// Adds a span for every password among the words of programs. Before each of them a flag or a verb stands on its line, so
+/// only lines with one are read word by word.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
-    if !PASSWORD_MARKS.iter().any(|mark| text.contains(mark)) {
-        return;
-    }
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
+    let bytes = text.as_bytes();
+    let is_flag = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        before.is_some_and(|byte| matches!(byte, b' ' | b'\t'))
+    };
+    let flags = memchr::memchr_iter(b'-', bytes).filter(is_flag);
+    let verbs = VERBS.iter().flat_map(|verb| memchr::memmem::find_iter(bytes, verb));
+    let mut marks: Vec<usize> = flags.chain(verbs).collect();
+    marks.sort_unstable();
+    let mut done = 0;
+    for mark in marks {
+        if mark < done {
+            continue;
+        }
+        let (head, rest) = bytes.split_at(mark);
+        let start = memchr::memrchr(b'\n', head).map_or(0, |line_end| line_end + 1);
+        done = memchr::memchr(b'\n', rest).map_or(bytes.len(), |line_end| mark + line_end + 1);
+        let line = text.get(start..done).unwrap_or_default();
         for found in passwords(line) {
             let value = line.get(found.clone()).unwrap_or_default().trim_matches(['"', '\'', '\\']);
             let evidence = if values::is_generated(value) { Evidence::Generated } else { Evidence::Named };
-            let range = at + found.start..at + found.end;
+            let range = start + found.start..start + found.end;
             spans.push(Span { range, kind: "password".into(), evidence });
         }
-        at += line.len();
     }
 }
 
