@@ -330,22 +330,22 @@ fn judge_share(services: &[&str], what: &str, setting: Decision) -> Verdict {
 fn judge_path(text: &str, context: &Context<'_>, write: bool) -> Verdict {
     let Some(workspace) = context.workspace else { return no_workspace().verdict() };
     let checked = workspace.path(text).and_then(|path| {
-        if write {
-            context.access.may_write(&path)?;
-            workspace.writable(&path)?;
-        }
-        Ok(path)
+        let real = write.then(|| context.access.may_write(&path).and_then(|()| workspace.writable(&path)));
+        Ok((path, real.transpose()?))
     });
     match checked {
-        Ok(path) if !write && secrets::is_closed(workspace, &path, &granted(context)) => Verdict::ask(
+        Ok((path, None)) if secrets::is_closed(workspace, &path, &granted(context)) => Verdict::ask(
             "path.secret",
             format!("`{path}` may hold secrets"),
             "Look at an example file (such as `.env.example`) instead, or ask the person for what is needed; the person \
              opens a file with the setting secrets.granted.",
         ),
         // A list of files that names it is a person's decision already.
-        Ok(path) if write && context.access.executes() => judge_steering(&path, workspace, context)
-            .unwrap_or_else(|| Verdict::allow("path.inside", "the path lies inside the working directory")),
+        Ok((path, Some(real))) if context.access.executes() => {
+            judge_steering(&path, &real, workspace, context).unwrap_or_else(|| {
+                Verdict::allow("path.inside", "the path lies inside the working directory")
+            })
+        }
         Ok(_) => Verdict::allow("path.inside", "the path lies inside the working directory"),
         Err(refusal) => workspace.explain(refusal).verdict(),
     }
@@ -357,9 +357,13 @@ fn granted(context: &Context<'_>) -> secrets::GrantedFiles {
 }
 
 /// The verdict on writing a file that instructs agents or runs by itself, by its name or by where it leads.
-fn judge_steering(path: &WorkspacePath, workspace: &Workspace, context: &Context<'_>) -> Option<Verdict> {
-    let resolved = workspace.resolve(path).unwrap_or_default();
-    let is_granted = is_granted_instruction(path, &resolved, context);
+fn judge_steering(
+    path: &WorkspacePath,
+    resolved: &Path,
+    workspace: &Workspace,
+    context: &Context<'_>,
+) -> Option<Verdict> {
+    let is_granted = is_granted_instruction(path, resolved, context);
     let real: Vec<&str> = resolved.iter().filter_map(|part| part.to_str()).collect();
     let given: Vec<&str> = path.as_str().split('/').collect();
     if is_granted && path::is_instruction(&given) {
@@ -374,7 +378,7 @@ fn judge_steering(path: &WorkspacePath, workspace: &Workspace, context: &Context
     }
     let row = steering::find(&real).into_iter().chain(steering::find(&given)).max_by_key(|row| row.verdict);
     let Some(row) = row else {
-        return judge_configured(path, &workspace.root().join(&resolved), workspace);
+        return judge_configured(path, &workspace.root().join(resolved), workspace);
     };
     let reason = format!("`{path}` steers {}, and a person decides that", row.steers);
     let how_to_fix = "Say in your answer what should stand there and why.";

@@ -225,11 +225,12 @@ impl GrantedFiles {
 /// and a second name (hard link) of a closed file is closed too.
 #[must_use]
 pub fn is_closed(workspace: &Workspace, path: &WorkspacePath, granted: &GrantedFiles) -> bool {
-    let real = workspace.resolve(path).unwrap_or_default();
+    let (real, facts) = workspace.resolve_with_metadata(path);
+    let real = real.unwrap_or_default();
     if granted.has(path.as_path()) && (real.as_path() == path.as_path() || granted.has(&real)) {
         return false;
     }
-    let Ok(facts) = workspace.metadata(path) else {
+    let Some(facts) = facts else {
         // Not there, or not to be opened: the name decides.
         return is_env_file(path.as_path()) || is_env_file(&real);
     };
@@ -237,7 +238,8 @@ pub fn is_closed(workspace: &Workspace, path: &WorkspacePath, granted: &GrantedF
     if facts.is_dir() {
         return false;
     }
-    for name in [path.as_path(), real.as_path()] {
+    let second = Some(real.as_path()).filter(|real| *real != path.as_path());
+    for name in [Some(path.as_path()), second].into_iter().flatten() {
         if is_env_file(name) && !granted.has(name) {
             let by_content = is_by_content(&name.to_string_lossy());
             if !by_content || workspace.open_read(path).map_or(true, |file| holds_secret(name, file)) {

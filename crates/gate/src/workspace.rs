@@ -182,11 +182,11 @@ impl Workspace {
         refusal
     }
 
-    /// May tools write there at all (whatever the agent's access)?
+    /// Whether tools may write there at all (whatever the agent's access). Returns where the path leads.
     ///
     /// # Errors
     /// For the record, upstream documents, `.git`, and links that lead there.
-    pub fn writable(&self, path: &WorkspacePath) -> Result<(), Refusal> {
+    pub fn writable(&self, path: &WorkspacePath) -> Result<PathBuf, Refusal> {
         path::open_for_writing(&parts(path.as_path()), path.as_str())?;
         let real = self.resolve(path)?;
         path::open_for_writing(&parts(&real), path.as_str())?;
@@ -196,7 +196,7 @@ impl Workspace {
                 format!("cannot write `{path}`: it is a symbolic link"),
                 format!("Write the file that it leads to: `{}`.", real.display()),
             )),
-            _ => Ok(()),
+            _ => Ok(real),
         }
     }
 
@@ -381,6 +381,19 @@ impl Workspace {
     fn first_file(&self) -> Option<String> {
         let entries = self.read_dir(&WorkspacePath::from_parts([])).ok()?;
         entries.into_iter().find(|entry| !entry.directory).map(|entry| entry.name)
+    }
+
+    /// As [`Workspace::resolve`], with what is there. Where no link is on the way, it is looked at once.
+    pub(crate) fn resolve_with_metadata(
+        &self,
+        path: &WorkspacePath,
+    ) -> (Result<PathBuf, Refusal>, Option<Metadata>) {
+        if path.as_str() != "."
+            && let Ok(held) = beneath::open(self.directory.as_fd(), path.as_path(), beneath::HOLD)
+        {
+            return (Ok(path.as_path().to_path_buf()), File::from(held).metadata().ok());
+        }
+        (self.resolve(path), self.metadata(path).ok())
     }
 
     /// Resolves a path inside the workspace: the nearest part that exists is resolved, the rest is appended.
