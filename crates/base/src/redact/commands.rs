@@ -7,7 +7,9 @@
 
 use super::span::{Evidence, Span};
 use super::values;
+use memchr::memmem::Finder;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// How a program takes a password.
 struct Habit {
@@ -130,8 +132,8 @@ pub(super) fn start(line: &str) -> Option<usize> {
     })
 }
 
-/// Verbs one of which stands before a password that has no flag.
-const VERBS: [&str; 2] = [" set ", " login "];
+/// Verbs one of which stands before a password that has no flag. Made once: every text is searched for them.
+static VERBS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| [" set ", " login "].map(Finder::new));
 /// A flag of `openssl` for a password, whatever the program in front of it.
 const PASS_FLAG: &str = " -pass";
 
@@ -144,7 +146,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         before.is_some_and(|byte| matches!(byte, b' ' | b'\t'))
     };
     let flags = memchr::memchr_iter(b'-', bytes).filter(is_flag);
-    let verbs = VERBS.iter().flat_map(|verb| memchr::memmem::find_iter(bytes, verb));
+    let verbs = VERBS.iter().flat_map(|verb| verb.find_iter(bytes));
     let mut marks: Vec<usize> = flags.chain(verbs).collect();
     marks.sort_unstable();
     let mut done = 0;

@@ -136,11 +136,15 @@ fn is_documented(user: &str, password: &str) -> bool {
 
 /// Adds a span for the password of every `scheme://user:password@host`.
 pub(super) fn find_urls(text: &str, spans: &mut Vec<Span>) {
-    let plain = memchr::memmem::find_iter(text.as_bytes(), "://").map(|at| (at, 3));
-    // As JSON may escape it.
-    let escaped = memchr::memmem::find_iter(text.as_bytes(), ":\\/\\/").map(|at| (at, 5));
-    for (at, length) in plain.chain(escaped) {
-        let scheme = text.as_bytes().get(..at).and_then(<[u8]>::last);
+    let bytes = text.as_bytes();
+    let slashes = memchr::memchr_iter(b':', bytes).filter_map(|at| match bytes.get(at + 1..)? {
+        [b'/', b'/', ..] => Some((at, 3)),
+        // As JSON may escape them.
+        [b'\\', b'/', b'\\', b'/', ..] => Some((at, 5)),
+        _ => None,
+    });
+    for (at, length) in slashes {
+        let scheme = bytes.get(..at).and_then(<[u8]>::last);
         if !scheme.is_some_and(u8::is_ascii_alphanumeric) {
             continue;
         }

@@ -5,6 +5,7 @@
 //! Limits: a stream holds a key back once its `kty` or its first private member arrived.
 
 use super::span::{Evidence, Span};
+use memchr::memmem::Finder;
 use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -16,6 +17,9 @@ const MAX_KEY_BYTES: usize = 8 * 1024;
 /// The members of private keys and of symmetric ones.
 pub(super) const PRIVATE_MEMBERS: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
 
+/// Made once: every text is searched for it.
+static FIND_KEY_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(KEY_TYPE));
+
 static MEMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"\\*"(?:d|p|q|dp|dq|qi|k)\\*"\s*:\s*\\*"(?<value>[A-Za-z0-9_-]{16,}={0,2})"#).ok()
 });
@@ -23,7 +27,7 @@ static MEMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Adds a span for every private member of a key.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let mut done = 0;
-    for at in memchr::memmem::find_iter(text.as_bytes(), KEY_TYPE) {
+    for at in FIND_KEY_TYPE.find_iter(text.as_bytes()) {
         if at < done {
             continue;
         }
