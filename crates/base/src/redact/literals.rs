@@ -76,6 +76,26 @@ struct Candidate {
     hash: u16,
     literal: Literal,
     number: usize,
+    /// Its first four bytes, letters small, and a mask that leaves out what a shorter one does not have.
+    prefix: u32,
+    mask: u32,
+}
+
+impl Candidate {
+    fn new(hash: u16, literal: Literal, number: usize) -> Self {
+        let [mut prefix, mut mask] = [[0; 4]; 2];
+        for (byte, (prefix, mask)) in literal.text.bytes().zip(prefix.iter_mut().zip(&mut mask)) {
+            (*prefix, *mask) = (byte | 0x20, u8::MAX);
+        }
+        let [prefix, mask] = [prefix, mask].map(u32::from_le_bytes);
+        Candidate { hash, literal, number, prefix, mask }
+    }
+
+    /// Whether it may begin with these bytes. That is one comparison of numbers, and most candidates are none.
+    #[inline]
+    fn may_begin(&self, bytes: [u8; 4]) -> bool {
+        (u32::from_le_bytes(bytes) | 0x2020_2020) & self.mask == self.prefix
+    }
 }
 
 #[expect(clippy::indexing_slicing, reason = "the tables have an entry for every value of their index")]
@@ -85,7 +105,7 @@ impl Literals {
         for (number, literal) in list.into_iter().enumerate() {
             for hash in literal.hashes() {
                 fourths[usize::from(hash)] |= literal.fourth_bits();
-                sorted.push(Candidate { hash, literal, number });
+                sorted.push(Candidate::new(hash, literal, number));
             }
         }
         sorted.sort_by_key(|candidate| candidate.hash);
@@ -101,24 +121,33 @@ impl Literals {
             let &[first, second, third, fourth] = window else { continue };
             let hash = hash([first, second, third]);
             if self.fourths[usize::from(hash)] & fourth_bit(fourth) != 0 {
-                self.compare(text, start, hash, &mut found);
+                self.compare(text, start, hash, [first, second, third, fourth], &mut found);
             }
         }
         // A short literal may end the text: behind it stands any byte.
         for start in text.len().saturating_sub(3)..text.len().saturating_sub(1) {
-            let mut three = [0; 3];
-            for (byte, given) in three.iter_mut().zip(text.iter().skip(start)) {
+            let mut last = [0; 4];
+            for (byte, given) in last.iter_mut().zip(text.iter().skip(start)) {
                 *byte = *given;
             }
-            self.compare(text, start, hash(three), &mut found);
+            let [first, second, third, _] = last;
+            self.compare(text, start, hash([first, second, third]), last, &mut found);
         }
     }
 
     #[cold]
-    fn compare(&self, text: &[u8], start: usize, hash: u16, found: &mut impl FnMut(usize, Range<usize>)) {
+    fn compare(
+        &self,
+        text: &[u8],
+        start: usize,
+        hash: u16,
+        bytes: [u8; 4],
+        found: &mut impl FnMut(usize, Range<usize>),
+    ) {
         let candidates = self.sorted.get(self.starts[part(hash)]..self.starts[part(hash) + 1]);
-        let candidates = candidates.into_iter().flatten().filter(|candidate| candidate.hash == hash);
-        for Candidate { literal, number, .. } in candidates {
+        for Candidate { literal, number, .. } in
+            candidates.into_iter().flatten().filter(|candidate| candidate.may_begin(bytes))
+        {
             if literal.is_at(text, start) {
                 found(*number, start..start + literal.text.len());
             }
